@@ -17,9 +17,9 @@ SHELF = Path(__file__).parents[1] / ".cache" / "engines"
 
 
 def main() -> None:
-    os.environ[environments.FOLDER] = str(SHELF)
+    os.environ[environments.FOLDER_VARIABLE] = str(SHELF)
     python = SHELF / NAME / "venv" / "bin" / "python"
-    there = next((one for one in environments.added() if one.name == NAME), None)
+    there = next((one for one in environments.added_environments() if one.name == NAME), None)
     if isinstance(there, environments.Environment):
         if there.requirements == REQUIREMENTS and python.exists():
             return

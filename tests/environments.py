@@ -50,5 +50,5 @@ def package(python: Path, name: str, version: str, code: str = "") -> None:
 
 def shelf(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where engines are added from now on."""
-    monkeypatch.setenv(environments.FOLDER, str(folder))
+    monkeypatch.setenv(environments.FOLDER_VARIABLE, str(folder))
     return folder

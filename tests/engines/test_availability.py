@@ -1,4 +1,4 @@
-"""On which devices an engine can run here, told without loading it."""
+"""Which devices an engine can use here, found out without loading it."""
 
 import sys
 
@@ -12,7 +12,7 @@ from modeldyno.engines.catalog import Entry
 DEVICES = ("cpu", "cuda", "mps", "tpu")
 
 
-def told(package: str | None = None) -> EngineDocument:
+def document(package: str | None = None) -> EngineDocument:
     """Of an engine that has many devices."""
     entry = Entry("abacus", "abacus:Abacus", package, "pip install abacus", DEVICES, ("beads",))
     return availability_of(entry)
@@ -20,7 +20,7 @@ def told(package: str | None = None) -> EngineDocument:
 
 @pytest.fixture
 def gpu(tmp_path, monkeypatch):
-    """A machine that has a GPU's node; no driver is asked."""
+    """A machine with the node of a GPU; no driver is loaded."""
     node = tmp_path / "nvidia0"
     node.touch()
     monkeypatch.setattr(devices, "_GPU_NODES", (str(node),))
@@ -30,28 +30,29 @@ def gpu(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("gpu")
 def test_a_device_that_only_a_worker_can_be_sure_of_says_so():
-    found = told()
-    assert found.devices == ("cpu", "cuda", "tpu")
-    assert found.device_notes.keys() == {"cuda", "tpu"}
-    assert "when a worker loads a model" in found.device_notes["cuda"]
-    assert found.unavailable_devices.keys() == {"mps"}
+    engine = document()
+    assert engine.devices == ("cpu", "cuda", "tpu")
+    assert engine.device_notes.keys() == {"cuda", "tpu"}
+    note = "seems available; certain only once a worker has loaded a model on it"
+    assert engine.device_notes["cuda"] == note
+    assert engine.unavailable_devices.keys() == {"mps"}
 
 
 @pytest.mark.usefixtures("gpu")
 @pytest.mark.parametrize("numbers", ["", "-1"])
 def test_gpus_that_the_environment_hides_are_not_there(monkeypatch, numbers):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", numbers)
-    assert told().unavailable_devices["cuda"] == "CUDA_VISIBLE_DEVICES hides every GPU"
+    assert document().unavailable_devices["cuda"] == "CUDA_VISIBLE_DEVICES hides every GPU"
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    assert "cuda" in told().devices
+    assert "cuda" in document().devices
 
 
 def test_a_machine_without_a_gpu_has_no_cuda(monkeypatch):
     monkeypatch.setattr(devices, "_GPU_NODES", ())
-    assert "no NVIDIA GPU was found" in told().unavailable_devices["cuda"]
+    assert "no NVIDIA GPU was found" in document().unavailable_devices["cuda"]
 
 
 def test_an_engine_that_is_not_installed_has_no_device_here():
-    found = told("no-such-library")
-    assert (found.usable, found.devices, found.device_notes) == (False, (), {})
-    assert found.unavailable_devices == dict.fromkeys(DEVICES, found.why_not)
+    engine = document("no-such-library")
+    assert (engine.usable, engine.devices, engine.device_notes) == (False, (), {})
+    assert engine.unavailable_devices == dict.fromkeys(DEVICES, engine.why_not)

@@ -1,4 +1,4 @@
-"""Which engines there are: ours, and those that other packages bring."""
+"""Which engines exist: the built-in ones, and those of other packages."""
 
 import importlib
 import importlib.metadata
@@ -18,7 +18,7 @@ from modeldyno.engines.catalog import (
     find,
     for_format,
     load,
-    usable,
+    require_usable,
 )
 from modeldyno.engines.scripted import Scripted
 from tests.packages import install
@@ -30,7 +30,7 @@ ABACUS = ENTRY + "class Abacus:\n    name = 'abacus'\n"
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A folder of installed packages; what was imported from it is forgotten again."""
+    """A folder of installed packages; modules imported from it are unloaded afterwards."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(folder)
@@ -45,10 +45,10 @@ def names():
 
 
 def test_our_own_engines_are_usable_here():
-    found = {state.name: state for state in availability()}
-    assert (found["onnxruntime"].usable, found["onnxruntime"].why_not) == (True, None)
-    assert found["onnxruntime"].version == importlib.metadata.version("onnxruntime")
-    assert found["scripted"].usable
+    engines = {engine.name: engine for engine in availability()}
+    assert (engines["onnxruntime"].usable, engines["onnxruntime"].why_not) == (True, None)
+    assert engines["onnxruntime"].version == importlib.metadata.version("onnxruntime")
+    assert engines["scripted"].usable
 
 
 def test_an_engine_of_another_package_is_listed_and_can_be_loaded(site):
@@ -76,7 +76,7 @@ def test_an_engine_of_another_package_is_listed_and_can_be_loaded(site):
 
 
 def test_what_is_installed_or_removed_meanwhile_is_noticed(site):
-    os.utime(site, (0, 0))  # nobody installs within the same tick of the kernel's clock
+    os.utime(site, (0, 0))  # otherwise both changes could fall into one tick of the clock
     assert "abacus" not in names()
     install(site, "abacus", ABACUS, "abacus = abacus:ENTRY")
     assert "abacus" in names()
@@ -113,14 +113,14 @@ def test_a_broken_package_is_listed_with_its_reason_and_breaks_nothing(code, poi
     assert theirs.why_not is not None
     assert why_not in theirs.why_not
     with pytest.raises(EngineUnavailable, match="repair the package behind"):
-        usable("abacus")
+        require_usable("abacus")
 
 
 def test_an_engine_whose_library_is_missing_says_how_to_get_it(site):
     code = ENTRY.replace("package='abacus'", "package='no-such-library'")
     install(site, "abacus", code, "abacus = abacus:ENTRY")
     with pytest.raises(EngineUnavailable) as caught:
-        usable("abacus")
+        require_usable("abacus")
     assert (caught.value.title, caught.value.why, caught.value.fix) == (
         "Cannot use engine 'abacus'",
         "the Python package 'no-such-library' is not installed",

@@ -1,4 +1,4 @@
-"""DeepSparse, where somebody has added it; what leads to it is tested everywhere."""
+"""DeepSparse, if it has been added; the code around it is tested everywhere."""
 
 import sys
 from dataclasses import replace
@@ -33,9 +33,9 @@ def added():
 
 
 def net(path, opset=21, ir=10):
-    """Two matrix products, of sizes that are open but for the last."""
+    """Two matrix products, of sizes that are dynamic except the last."""
     weights = np.random.default_rng(0).standard_normal((16, 16), dtype=np.float32)
-    made = model(
+    products = model(
         [
             helper.make_node("MatMul", ["x", "w"], ["a"]),
             helper.make_node("Relu", ["a"], ["b"]),
@@ -46,8 +46,8 @@ def net(path, opset=21, ir=10):
         [numpy_helper.from_array(weights, "w")],
         opset_imports=[helper.make_opsetid("", opset)],
     )
-    made.ir_version = ir
-    return saved(made, path)
+    products.ir_version = ir
+    return saved(products, path)
 
 
 def agrees(parity):
@@ -55,26 +55,26 @@ def agrees(parity):
 
 
 @pytest.mark.parametrize(
-    ("fraction", "share", "told"),
+    ("fraction", "share", "text"),
     [
         (0.0, 1.0, "10 of 10 nodes ran on ONNX Runtime inside DeepSparse instead of DeepSparse"),
         (0.7, 0.3, "3 of 10 nodes ran on ONNX Runtime inside DeepSparse instead of DeepSparse"),
         (1.0, 0.0, None),
     ],
 )
-def test_what_it_leaves_to_another_engine_is_a_surprise(monkeypatch, fraction, share, told):
-    """Also when that is everything."""
+def test_what_it_leaves_to_another_engine_is_a_surprise(monkeypatch, fraction, share, text):
+    """Also if that is everything."""
     monkeypatch.setitem(sys.modules, "deepsparse", SimpleNamespace(__version__="1.8.0"))
     compiled = SimpleNamespace(fraction_of_supported_ops=fraction)
     facts = DeepSparseSession(compiled, threads=1).examined(nodes=10)
     assert fallback_share(facts) == share
     model = ModelFacts("m.onnx", "onnx", "onnx", "0" * 64, 1, 0, (), ())
-    found = surprises(CellSpec(), model, facts)
-    assert [one.text for one in found] == ([told] if told else [])
+    texts = [surprise.text for surprise in surprises(CellSpec(), model, facts)]
+    assert texts == ([text] if text else [])
 
 
 def test_an_engine_that_reads_older_models_only_gets_a_copy_and_says_so(tmp_path, monkeypatch):
-    """ONNX Runtime, as if it were such a one."""
+    """ONNX Runtime stands in for such an engine."""
     path = net(tmp_path / "new.onnx")
     before = path.read_bytes()
     (cell,) = modeldyno.bench(path, iterations=3).cells
@@ -84,8 +84,8 @@ def test_an_engine_that_reads_older_models_only_gets_a_copy_and_says_so(tmp_path
     (cell,) = modeldyno.bench(path, iterations=3).cells
     converted = "ONNX Runtime got a copy converted from opset 21, IR 10 to opset 19, IR 9"
     assert (cell.status, cell.notes.count(converted)) == ("done", 1)
-    found = modeldyno.compare(path, path, pairs=2)  # the copy is no change of the model
-    assert converted in found.notes
+    comparison = modeldyno.compare(path, path, pairs=2)  # the copy is no change of the model
+    assert converted in comparison.notes
     assert path.read_bytes() == before
 
 
@@ -120,24 +120,24 @@ class TestDeepSparse:
         int8 = tmp_path / "int8.onnx"
         quantize_static(model_path(), int8, _Images(), per_channel=True)
         (cell,) = modeldyno.bench(int8, engine="deepsparse", iterations=3).cells
-        (told,) = [note for note in cell.notes if "of the operators itself" in note]
-        assert "DeepSparse runs 0%" in told
-        assert "ONNX Runtime inside it" in told
+        (note,) = [note for note in cell.notes if "of the operators itself" in note]
+        assert "DeepSparse runs 0%" in note
+        assert "ONNX Runtime inside it" in note
         assert cell.facts
         assert cell.facts.nodes_by_provider.keys() == {"ONNX Runtime inside DeepSparse"}
 
     def test_one_command_compares_it(self):
-        found = modeldyno.compare(
+        comparison = modeldyno.compare(
             f"{model_path()}@engine=ort", f"{model_path()}@engine=deepsparse", pairs=2
         )
-        assert agrees(found.parity)
-        assert found.b.facts.other_python
-        assert found.b.facts.other_python.engine == "deepsparse"
+        assert agrees(comparison.parity)
+        assert comparison.b.facts.other_python
+        assert comparison.b.facts.other_python.engine == "deepsparse"
 
 
 class _Images(CalibrationDataReader):  # type: ignore[misc]  # it ships no types
     def __init__(self) -> None:
-        self._left = [np.random.default_rng(0).random((1, 1, 8, 8), dtype=np.float32)] * 2
+        self._images = [np.random.default_rng(0).random((1, 1, 8, 8), dtype=np.float32)] * 2
 
     def get_next(self):
-        return {"image": self._left.pop()} if self._left else None
+        return {"image": self._images.pop()} if self._images else None

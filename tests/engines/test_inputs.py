@@ -12,12 +12,13 @@ from modeldyno.core.models import InputSpec
 from modeldyno.engines.inputs import Inputs, synthesise
 
 
-def made(*tensors, seed=0):
+def arrays_of(*tensors, seed=0):
     return synthesise(InputPlan(tensors, batch_size=1, seed=seed)).tensors
 
 
-def one(**changes):
-    return made(TensorPlan(**{"name": "x", "dtype": "float32", "shape": (2, 3)} | changes))["x"]
+def array_of(**changes):
+    plan = TensorPlan(**{"name": "x", "dtype": "float32", "shape": (2, 3)} | changes)
+    return arrays_of(plan)["x"]
 
 
 # ---------------------------------------------------------------- synthetic
@@ -25,25 +26,25 @@ def one(**changes):
 
 def test_the_same_plan_makes_the_same_bytes():
     plan = TensorPlan("x", "float32", (64, 64))
-    assert made(plan)["x"].tobytes() == made(plan)["x"].tobytes()
+    assert arrays_of(plan)["x"].tobytes() == arrays_of(plan)["x"].tobytes()
 
 
 def test_another_seed_makes_other_values():
     plan = TensorPlan("x", "float32", (64, 64))
-    assert not np.array_equal(made(plan)["x"], made(plan, seed=1)["x"])
+    assert not np.array_equal(arrays_of(plan)["x"], arrays_of(plan, seed=1)["x"])
 
 
 def test_inputs_do_not_change_each_other():
     a, b = TensorPlan("a", "float32", (4,)), TensorPlan("b", "float32", (4,))
-    together = made(a, b)
-    assert np.array_equal(together["a"], made(a)["a"])
-    assert np.array_equal(together["b"], made(b)["b"])
+    together = arrays_of(a, b)
+    assert np.array_equal(together["a"], arrays_of(a)["a"])
+    assert np.array_equal(together["b"], arrays_of(b)["b"])
     assert not np.array_equal(together["a"], together["b"])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_floats_look_normal_and_fit_in_half_precision(dtype):
-    values = one(dtype=dtype, shape=(100, 100))
+    values = array_of(dtype=dtype, shape=(100, 100))
     assert values.dtype == dtype
     assert abs(float(values.mean())) < 0.1
     assert 0.9 < float(values.astype("float64").std()) < 1.1
@@ -54,24 +55,24 @@ def test_floats_look_normal_and_fit_in_half_precision(dtype):
     "dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 )
 def test_integers_fill_their_range(dtype):
-    values = one(dtype=dtype, shape=(1000,), fill="integers", low=0, high=3)
+    values = array_of(dtype=dtype, shape=(1000,), fill="integers", low=0, high=3)
     assert values.dtype == dtype
     assert set(values.tolist()) == {0, 1, 2}
 
 
 def test_the_whole_range_of_a_type_can_be_asked_for():
-    assert one(dtype="uint8", shape=(5000,), fill="integers", low=0, high=256).max() == 255
-    assert one(dtype="int8", shape=(5000,), fill="integers", low=-128, high=128).min() == -128
+    assert array_of(dtype="uint8", shape=(5000,), fill="integers", low=0, high=256).max() == 255
+    assert array_of(dtype="int8", shape=(5000,), fill="integers", low=-128, high=128).min() == -128
 
 
 def test_booleans_are_both():
-    values = one(dtype="bool", shape=(100,), fill="booleans")
+    values = array_of(dtype="bool", shape=(100,), fill="booleans")
     assert (values.dtype, set(values.tolist())) == (np.dtype(bool), {False, True})
 
 
 @pytest.mark.parametrize(("dtype", "value"), [("int64", 16000.0), ("bool", 1), ("float16", 0.5)])
 def test_constants_are_constant(dtype, value):
-    values = one(dtype=dtype, fill="constant", value=value)
+    values = array_of(dtype=dtype, fill="constant", value=value)
     assert values.dtype == dtype
     assert (values == value).all()
 
@@ -79,7 +80,7 @@ def test_constants_are_constant(dtype, value):
 @pytest.mark.parametrize("fill", ["normal", "integers", "constant"])
 @pytest.mark.parametrize("shape", [(), (1,), (2, 0, 3), (2, 3, 4)])
 def test_arrays_have_their_shape_and_lie_in_one_piece(fill, shape):
-    values = one(shape=shape, fill=fill)
+    values = array_of(shape=shape, fill=fill)
     assert isinstance(values, np.ndarray)
     assert values.shape == shape
     assert values.flags.c_contiguous
@@ -105,9 +106,9 @@ def saved(tmp_path, **arrays):
     return tmp_path / "data.npz"
 
 
-def refusal(path, *inputs, **said):
+def refusal(path, *inputs, **settings):
     with pytest.raises(InputUnresolved) as caught:
-        from_file(path, *inputs, **said)
+        from_file(path, *inputs, **settings)
     return caught.value
 
 
@@ -170,7 +171,7 @@ def test_arrays_are_converted_only_where_nothing_is_lost(tmp_path):
     assert from_file(path, IMAGE).tensors["image"].dtype == np.float32
     error = refusal(saved(tmp_path, image=numbers(1, 3, 5, 4, dtype="float64")), IMAGE)
     assert error.title == "The array 'image' of data.npz has the wrong type"
-    assert "it is float64, the model wants float32" in error.why
+    assert "it is float64, the model needs float32" in error.why
     assert error.fix.endswith("array.astype('float32')")
 
 
@@ -178,7 +179,7 @@ def test_arrays_are_converted_only_where_nothing_is_lost(tmp_path):
 def test_shapes_must_fit_where_the_model_fixes_them(tmp_path, shape):
     error = refusal(saved(tmp_path, image=numbers(*shape)), IMAGE)
     assert error.title == "The array 'image' of data.npz has the wrong shape"
-    assert error.why == f"it is {list(shape)}, the model wants [batch, 3, any, 4]"
+    assert error.why == f"it is {list(shape)}, the model needs [batch, 3, any, 4]"
 
 
 def test_missing_arrays_are_named(tmp_path):

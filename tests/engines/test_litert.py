@@ -1,4 +1,4 @@
-"""LiteRT: the contract of every engine; who runs which operator, and nothing silent."""
+"""LiteRT: the contract of every engine, who runs which operator, and no silent conversions."""
 
 from typing import Any
 
@@ -9,11 +9,10 @@ import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.work import Operand, Operands, Work, work_of
 from modeldyno.engines import litert_library
-from modeldyno.engines.litert import LiteRt, _precision, _taken
-from modeldyno.engines.litert_library import OPERATOR, XNNPACK_OPERATOR, Recorded
-from modeldyno.engines.litert_nothing import NOTHING
-from modeldyno.engines.litert_operands import Listed, listed, operands_of
-from modeldyno.engines.litert_profiling import events_of
+from modeldyno.engines.litert import EMPTY_MODEL, LiteRt, _precision, delegated_operators
+from modeldyno.engines.litert_library import OPERATOR, XNNPACK_OPERATOR, RecordedEvent
+from modeldyno.engines.litert_operands import FileOperator, file_operators, operands_of
+from modeldyno.engines.litert_profiling import node_events
 from modeldyno.engines.tallies import Tally
 from modeldyno.formats import catalog
 from tests import litert_files
@@ -46,41 +45,47 @@ def workspace(tmp_path, monkeypatch):
     monkeypatch.setenv("MODELDYNO_WORKSPACE", str(tmp_path / "workspace"))
 
 
-def asked(model, **said):
-    return target(model, "litert", format="litert", **said)
+def litert_target(model, **settings):
+    return target(model, "litert", format="litert", **settings)
 
 
 # ---------------------------------------------------------------- XNNPACK, precision, threads
 
 
 def test_who_ran_which_operator_is_told(linear):
-    quick, _ = ENGINE.examine(asked(linear), X)
-    own, _ = ENGINE.examine(asked(linear, options={"xnnpack": False}), X)
-    assert (quick.providers, quick.nodes_by_provider) == (("XNNPACK", "LiteRT"), {"XNNPACK": 1})
+    fast, _ = ENGINE.examine(litert_target(linear), X)
+    own, _ = ENGINE.examine(litert_target(linear, options={"xnnpack": False}), X)
+    assert (fast.providers, fast.nodes_by_provider) == (("XNNPACK", "LiteRT"), {"XNNPACK": 1})
     assert (own.providers, own.nodes_by_provider) == (("LiteRT",), {"LiteRT": 1})
 
 
 def test_what_xnnpack_does_not_know_stays_with_litert(tmp_path):
-    """It takes what lies between two operators that it does not know, and no more."""
+    """It takes the operator between two that it does not support, and no more."""
     tensors = [tensor(name, [1, 4]) for name in ("x", "a", "b", "y")]
-    middle = [operator(0, [0], [1]), operator(1, [1], [2]), operator(0, [2], [3])]
-    made = model(
+    chain = [operator(0, [0], [1]), operator(1, [1], [2]), operator(0, [2], [3])]
+    content = model(
         [operator_code(SIN), operator_code(RELU)],
-        [graph(tensors, [0], [3], middle)],
+        [graph(tensors, [0], [3], chain)],
         [],
     )
-    facts, _ = ENGINE.examine(asked(litert_files.saved(tmp_path / "m.tflite", made)), ONE)
+    facts, _ = ENGINE.examine(
+        litert_target(litert_files.saved(tmp_path / "m.tflite", content)), ONE
+    )
     assert facts.nodes_by_provider in ({"XNNPACK": 1, "LiteRT": 2}, {"XNNPACK": 3})
     assert sum(facts.nodes_by_provider.values()) == 3
 
 
 def test_a_delegate_has_what_lies_between_its_inputs_and_outputs():
-    def one(index, name, inputs, outputs):
+    def details(index, name, inputs, outputs):
         return {"index": index, "op_name": name, "inputs": inputs, "outputs": outputs}
 
-    chain = [one(0, "SIN", [0], [1]), one(1, "RELU", [1], [2]), one(2, "ADD", [2, 2], [3])]
-    assert _taken([*chain, one(3, "DELEGATE", [1], [3])]) == {1, 2}
-    assert _taken(chain) == set()
+    chain = [
+        details(0, "SIN", [0], [1]),
+        details(1, "RELU", [1], [2]),
+        details(2, "ADD", [2, 2], [3]),
+    ]
+    assert delegated_operators(chain, [details(3, "DELEGATE", [1], [3])]) == {1, 2}
+    assert delegated_operators(chain, []) == set()
 
 
 @pytest.mark.parametrize(
@@ -97,21 +102,21 @@ def test_precision_is_that_of_what_is_multiplied(types, precision):
 
 
 def test_threads_are_counted_where_they_can_be(linear):
-    with ENGINE.open(asked(linear, threads=2)) as session:
+    with ENGINE.open(litert_target(linear, threads=2)) as session:
         assert session.facts.threads == 2
-    with ENGINE.open(asked(linear, threads=2, options={"xnnpack": False})) as session:
+    with ENGINE.open(litert_target(linear, threads=2, options={"xnnpack": False})) as session:
         assert session.facts.threads is None  # its own kernels start theirs with a call
 
 
 def test_inputs_of_another_type_are_refused_and_not_converted(linear):
-    with ENGINE.open(asked(linear)) as session:
+    with ENGINE.open(litert_target(linear)) as session:
         with pytest.raises(ValueError, match="is float32, and float64 was given"):
             session.run({"x": X["x"].astype(np.float64)})
         assert session.facts.input_dtypes == {"x": "float32"}
 
 
 @pytest.mark.parametrize(
-    ("said", "complaint"),
+    ("settings", "complaint"),
     [
         ({"device": "cuda"}, "cannot use device 'cuda'"),
         ({"precision": "bf16"}, "cannot change the precision to 'bf16'"),
@@ -119,15 +124,15 @@ def test_inputs_of_another_type_are_refused_and_not_converted(linear):
         ({"options": {"xnnpack": "yes"}}, "true or false"),
     ],
 )
-def test_what_it_cannot_do_is_refused_in_words(said, complaint, linear):
-    opening = ENGINE.open(asked(linear, **said))
+def test_what_it_cannot_do_is_refused_in_words(settings, complaint, linear):
+    opening = ENGINE.open(litert_target(linear, **settings))
     with pytest.raises(BadValue, match=complaint):
         opening.__enter__()
 
 
 def test_operators_that_it_lacks_are_told_in_its_own_words(tmp_path):
     odd = litert_files.saved(tmp_path / "m.tflite", litert_files.linear(code=CUSTOM))
-    opening = ENGINE.open(asked(odd))
+    opening = ENGINE.open(litert_target(odd))
     with pytest.raises(EngineFailed, match="could not load") as caught:
         opening.__enter__()
     assert "Odd" in caught.value.why
@@ -155,14 +160,14 @@ def test_batches_are_as_large_as_asked_and_the_option_is_kept(linear):
 
 def test_what_xnnpack_ran_has_its_names_and_the_rest_those_of_the_graph():
     recorded = [
-        Recorded("Invoke", 1, 90, 0),
-        Recorded("Add (ND)", XNNPACK_OPERATOR, 7, 0),
-        Recorded("DELEGATE", OPERATOR, 8, 4),
-        Recorded("SIN", OPERATOR, 3, 2),
-        Recorded("Add (ND)", XNNPACK_OPERATOR, 5, 0),
+        RecordedEvent("Invoke", 1, 90, 0),
+        RecordedEvent("Add (ND)", XNNPACK_OPERATOR, 7, 0),
+        RecordedEvent("DELEGATE", OPERATOR, 8, 4),
+        RecordedEvent("SIN", OPERATOR, 3, 2),
+        RecordedEvent("Add (ND)", XNNPACK_OPERATOR, 5, 0),
     ]
-    found = list(events_of(recorded, lambda number, _: {2: "net/Sin"}[number], {}))
-    assert [(event.key, event.duration_ns) for event in found] == [
+    events = node_events(recorded, lambda number, _: {2: "net/Sin"}[number], {})
+    assert [(event.key, event.duration_ns) for event in events] == [
         (("Add (ND) #0", "Add (ND)", "XNNPACK"), 7000),
         (("net/Sin", "SIN", "LiteRT"), 3000),
         (("Add (ND) #0 (2)", "Add (ND)", "XNNPACK"), 5000),
@@ -170,21 +175,24 @@ def test_what_xnnpack_ran_has_its_names_and_the_rest_those_of_the_graph():
 
 
 def test_what_a_loop_runs_is_inside_of_it_and_named_by_its_own_graph():
-    """Graph 1 is the loop's condition, 2 its body, of which XNNPACK took a part."""
-    recorded = [Recorded("Invoke", 1, 95, 0, 0, 100), Recorded("WHILE", OPERATOR, 80, 0, 0, 102)]
+    """Graph 1 is the loop's condition; 2 is its body, part of which XNNPACK took."""
+    recorded = [
+        RecordedEvent("Invoke", 1, 95, 0, 0, 100),
+        RecordedEvent("WHILE", OPERATOR, 80, 0, 0, 102),
+    ]
     for start in (103, 140):
         recorded += [
-            Recorded("Invoke", 1, 4, 0, 1, start),
-            Recorded("LESS", OPERATOR, 3, 0, 1, start),
-            Recorded("Invoke", 1, 30, 0, 2, start + 4),
-            Recorded("Add (ND)", XNNPACK_OPERATOR, 20, 0, 2),
-            Recorded("SIN", OPERATOR, 5, 1, 2, start + 26),
+            RecordedEvent("Invoke", 1, 4, 0, 1, start),
+            RecordedEvent("LESS", OPERATOR, 3, 0, 1, start),
+            RecordedEvent("Invoke", 1, 30, 0, 2, start + 4),
+            RecordedEvent("Add (ND)", XNNPACK_OPERATOR, 20, 0, 2),
+            RecordedEvent("SIN", OPERATOR, 5, 1, 2, start + 26),
         ]
-    recorded += [Recorded("SIN", OPERATOR, 10, 1, 0, 185)]
+    recorded += [RecordedEvent("SIN", OPERATOR, 10, 1, 0, 185)]
     tally = Tally(1)
-    tally.add_call(events_of(recorded, lambda number, graph: f"{graph}.{number}", {}))
+    tally.add_call(node_events(recorded, lambda number, graph: f"{graph}.{number}", {}))
     trace = tally.trace()
-    assert {(one.node, one.op_type): (one.self_ns, one.events) for one in trace.nodes} == {
+    assert {(node.node, node.op_type): (node.self_ns, node.events) for node in trace.nodes} == {
         ("0.0", "WHILE"): (24_000, 1),
         ("1.0", "LESS"): (6_000, 2),
         ("0.0/Add (ND) #0", "Add (ND)"): (40_000, 2),
@@ -206,24 +214,25 @@ def test_the_branch_of_a_model_is_counted_once(tmp_path, xnnpack):
         [tensor("c", [1], 0, 6), tensor("x", sizes), tensor("y", sizes)],
         [0, 1], [2], [operator(1, [0, 1], [2], Table({0: ("Int32", 1), 1: ("Int32", 2)}), 92)],
     )  # fmt: skip
-    made = model([operator_code(9), operator_code(IF)], [main, branch, branch], [weights])
-    wanted = asked(litert_files.saved(tmp_path / "if.tflite", made), options={"xnnpack": xnnpack})
+    content = model([operator_code(9), operator_code(IF)], [main, branch, branch], [weights])
+    path = litert_files.saved(tmp_path / "if.tflite", content)
+    requested = litert_target(path, options={"xnnpack": xnnpack})
     inputs = {"c": np.array([True]), "x": np.ones(sizes, np.float32)}
-    with ENGINE.open(wanted) as session, ENGINE.profiled(wanted, session) as profiled:
+    with ENGINE.open(requested) as session, ENGINE.profiled(requested, session) as profiled:
         call = profiled.bind(inputs, "hot")
         with profiled.recording():
             call()
         trace = profiled.trace([True])
-    assert trace.outer == 1  # all that was recorded is inside of IF
+    assert trace.outer == 1  # everything else is inside IF
     first, *inside = trace.nodes
     assert (first.node, first.op_type, first.inner) == ("y", "IF", len(inside))
     if not xnnpack:
-        assert [(one.node, one.op_type) for one in inside] == [("inner", "FULLY_CONNECTED")]
+        assert [(node.node, node.op_type) for node in inside] == [("inner", "FULLY_CONNECTED")]
 
 
 def test_litert_s_own_operators_are_profiled_under_the_names_of_the_graph(linear):
-    wanted = asked(linear, options={"xnnpack": False})
-    with ENGINE.open(wanted) as session, ENGINE.profiled(wanted, session) as profiled:
+    requested = litert_target(linear, options={"xnnpack": False})
+    with ENGINE.open(requested) as session, ENGINE.profiled(requested, session) as profiled:
         call = profiled.bind(X, "hot")
         with profiled.recording():
             call()
@@ -231,29 +240,31 @@ def test_litert_s_own_operators_are_profiled_under_the_names_of_the_graph(linear
     assert (node.node, node.op_type, node.provider) == (
         "net/dense/Relu", "FULLY_CONNECTED", "LiteRT",
     )  # fmt: skip
-    (shown,) = catalog.read_graph(linear).nodes
-    assert node.node == shown.name
+    (graph_node,) = catalog.read_graph(linear).nodes
+    assert node.node == graph_node.name
 
 
-def profiled_work(path, inputs, **said):
-    wanted = asked(path, **said)
-    with ENGINE.open(wanted) as session, ENGINE.profiled(wanted, session) as profiled:
+def profiled_work(path, inputs, **settings):
+    requested = litert_target(path, **settings)
+    with ENGINE.open(requested) as session, ENGINE.profiled(requested, session) as profiled:
         call = profiled.bind(inputs, "hot")
         with profiled.recording():
             call()
         nodes = profiled.trace([True]).nodes
-    # XNNPACK puts it before a product, and the file has none.
+    # XNNPACK inserts it before a product; the file has none.
     return [work_of(n.op_type, n.operands) for n in nodes if "Static Reshape" not in n.op_type]
 
 
 @pytest.mark.parametrize("takes_xnnpack", [True, False])
 def test_a_profile_knows_the_work_of_each_operator(linear, tmp_path, takes_xnnpack):
-    said = {"options": {"xnnpack": takes_xnnpack}}
-    assert profiled_work(linear, X, **said) == [Work(2 * 2 * 3 * 4, 4 * (2 * 4 + 3 * 4 + 2 * 3))]
+    settings = {"options": {"xnnpack": takes_xnnpack}}
+    assert profiled_work(linear, X, **settings) == [
+        Work(2 * 2 * 3 * 4, 4 * (2 * 4 + 3 * 4 + 2 * 3))
+    ]
     path = litert_files.saved(tmp_path / "pictures.tflite", litert_files.pictures())
-    image, out, small = 2 * 16 * 2, 2 * 16 * 3, 2 * 4 * 3  # numbers of two pictures
-    found = profiled_work(path, {"x": np.ones((2, 4, 4, 2), np.float32)}, **said)
-    assert found == [
+    image, out, small = 2 * 16 * 2, 2 * 16 * 3, 2 * 4 * 3  # elements of two pictures
+    work = profiled_work(path, {"x": np.ones((2, 4, 4, 2), np.float32)}, **settings)
+    assert work == [
         Work(2 * out * 9 * 2, 4 * (image + 54 + 3 + out)),
         Work(2 * out * 9, 4 * (out + 27 + 3 + out)),
         Work(small * 4, 4 * (out + small)),
@@ -262,20 +273,22 @@ def test_a_profile_knows_the_work_of_each_operator(linear, tmp_path, takes_xnnpa
 
 
 def test_where_xnnpack_merged_operators_their_work_is_not_known():
-    def one(name, size):
-        same = Operand("float32", (size,))
-        return Listed(name, Operands((same, same), (same,)))
+    def in_file(name, size):
+        operand = Operand("float32", (size,))
+        return FileOperator(name, Operands((operand, operand), (operand,)))
 
-    def seen(*names):
-        return [Recorded(name, XNNPACK_OPERATOR, 1, number) for number, name in enumerate(names)]
+    def recorded(*names):
+        return [RecordedEvent(name, XNNPACK_OPERATOR, 1, n) for n, name in enumerate(names)]
 
-    known = {0: one("MUL", 1), 1: one("ADD", 2), 2: one("MUL", 3), 3: one("SIN", 4)}
-    both = operands_of(seen("Multiply (ND)", "Add (ND)", "Multiply (ND)"), known, [[0, 1, 2]])
-    assert {place: found.outputs[0].size for place, found in both.items()} == {0: 1, 1: 2, 2: 3}
-    merged = seen("Multiply (ND)", "Add (ND)")
+    known = dict(enumerate([in_file("MUL", 1), in_file("ADD", 2)]))
+    known |= {2: in_file("MUL", 3), 3: in_file("SIN", 4)}
+    all_three = recorded("Multiply (ND)", "Add (ND)", "Multiply (ND)")
+    paired = operands_of(all_three, known, [[0, 1, 2]])
+    assert {p: operands.outputs[0].size for p, operands in paired.items()} == {0: 1, 1: 2, 2: 3}
+    merged = recorded("Multiply (ND)", "Add (ND)")
     assert list(operands_of(merged, known, [[0, 1, 2]])) == [1]
-    assert operands_of(merged, known, [[0], [1, 2]]) == {}  # it begins once, not twice
-    own = [Recorded("SIN", OPERATOR, 1, 3), Recorded("SIN", OPERATOR, 1, 3, graph=1)]
+    assert operands_of(merged, known, [[0], [1, 2]]) == {}  # it ran one part, not two
+    own = [RecordedEvent("SIN", OPERATOR, 1, 3), RecordedEvent("SIN", OPERATOR, 1, 3, graph=1)]
     assert list(operands_of(own, known, [])) == [0]  # the other one is of a loop's body
 
 
@@ -287,10 +300,10 @@ def test_filters_are_turned_to_where_the_count_expects_them():
         ]
         last = len(shapes) - 1
         operator = {"index": 0, "op_name": name, "inputs": range(last), "outputs": [last]}
-        return work_of(name, listed([operator], tensors)[0].operands).flop
+        return work_of(name, file_operators([operator], tensors)[0].operands).flop
 
-    to_larger = flop("TRANSPOSE_CONV", (4,), (5, 2, 2, 8), (1, 3, 3, 8), (1, 6, 6, 5))
-    assert to_larger == 2 * (3 * 3 * 8) * (5 * 2 * 2)
+    transposed = flop("TRANSPOSE_CONV", (4,), (5, 2, 2, 8), (1, 3, 3, 8), (1, 6, 6, 5))
+    assert transposed == 2 * (3 * 3 * 8) * (5 * 2 * 2)
     assert flop("FULLY_CONNECTED", (2, 3, 4), (5, 12), (2, 5)) == 2 * (2 * 5) * 12
     assert flop("CONV_3D", (1, 4, 4, 4, 2), (3, 3, 3, 2, 6), (1, 4, 4, 4, 6)) == (
         2 * (64 * 6) * (27 * 2)
@@ -298,19 +311,19 @@ def test_filters_are_turned_to_where_the_count_expects_them():
 
 
 def test_under_the_profiler_it_computes_the_same(linear):
-    with ENGINE.open(asked(linear)) as session:
+    with ENGINE.open(litert_target(linear)) as session:
         expected = session.run(X)["y"]
-        with ENGINE.profiled(asked(linear), session) as profiled:
+        with ENGINE.profiled(litert_target(linear), session) as profiled:
             outputs: Any = profiled.bind(X, "api")()
     assert np.allclose(np.frombuffer(outputs[0], np.float32).reshape(2, 3), expected)
 
 
 def test_a_library_without_a_profiler_is_told(linear, monkeypatch):
     monkeypatch.setattr(litert_library, "_LIBRARY", "no such library.so")
-    wanted = asked(linear)
+    requested = litert_target(linear)
     with (
-        ENGINE.open(wanted) as session,
-        ENGINE.profiled(wanted, session) as profiled,
+        ENGINE.open(requested) as session,
+        ENGINE.profiled(requested, session) as profiled,
         pytest.raises(EngineFailed, match="no profiler that we can use"),
     ):
         profiled.bind(X, "hot")
@@ -320,4 +333,4 @@ def test_the_model_that_computes_nothing_is_the_one_that_we_can_write():
     tensors = [litert_files.tensor(name, [1]) for name in "xy"]
     graph = litert_files.graph(tensors, [0], [1], [litert_files.operator(0, [0], [1])])
     relu = litert_files.operator_code(litert_files.RELU)
-    assert litert_files.written(litert_files.model([relu], [graph], [])) == NOTHING
+    assert litert_files.written(litert_files.model([relu], [graph], [])) == EMPTY_MODEL

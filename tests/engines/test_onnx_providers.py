@@ -1,16 +1,16 @@
-"""Devices of ONNX Runtime: which providers they mean, and what happens where they are not."""
+"""Devices of ONNX Runtime: their providers, and what happens where those are missing."""
 
 import pytest
 
 from modeldyno.core.errors import BadValue, EngineUnavailable
-from modeldyno.engines.onnx_providers import CPU, Placement, check_taken, placement
+from modeldyno.engines.onnx_providers import CPU, OnnxDevice, find_device, require_provider
 
 CUDA, TENSORRT, COREML = (f"{name}ExecutionProvider" for name in ("CUDA", "Tensorrt", "CoreML"))
 EVERYTHING = (TENSORRT, CUDA, COREML, CPU)
 
 
 @pytest.mark.parametrize(
-    ("device", "wanted", "told"),
+    ("name", "chain", "full_name"),
     [
         ("cpu", [CPU], "cpu"),
         ("cuda", [(CUDA, {"device_id": 0}), CPU], "cuda:0"),
@@ -19,34 +19,34 @@ EVERYTHING = (TENSORRT, CUDA, COREML, CPU)
         ("coreml", [COREML, CPU], "coreml"),
     ],
 )
-def test_a_device_is_a_chain_of_providers(device, wanted, told):
-    placed = placement(device, EVERYTHING)
-    assert (placed.wanted(), placed.device) == (wanted, told)
+def test_a_device_is_a_chain_of_providers(name, chain, full_name):
+    device = find_device(name, EVERYTHING)
+    assert (device.provider_chain(), device.name) == (chain, full_name)
 
 
 @pytest.mark.parametrize("device", ["mps", "cuda:x", "cpu:1", "coreml:0", "", "cuda:"])
 def test_devices_we_do_not_know_are_refused(device):
     with pytest.raises(BadValue, match="no device"):
-        placement(device, EVERYTHING)
+        find_device(device, EVERYTHING)
 
 
 @pytest.mark.parametrize("device", ["cuda", "tensorrt", "coreml"])
 def test_a_build_without_the_provider_says_so_and_how_to_get_it(device):
     with pytest.raises(EngineUnavailable) as caught:
-        placement(device, (CPU, "AzureExecutionProvider"))
+        find_device(device, (CPU, "AzureExecutionProvider"))
     assert "AzureExecutionProvider, CPUExecutionProvider" in caught.value.why
     assert "--device cpu" in caught.value.fix
 
 
 def test_falling_back_on_the_cpu_is_not_measured_as_the_gpu():
     with pytest.raises(EngineUnavailable, match="could not start CUDA"):
-        check_taken(Placement("cuda", 0), [CPU])
-    check_taken(Placement("cuda", 0), [CUDA, CPU])
-    check_taken(Placement("cpu", 0), [CPU])
+        require_provider(OnnxDevice("cuda", 0), [CPU])
+    require_provider(OnnxDevice("cuda", 0), [CUDA, CPU])
+    require_provider(OnnxDevice("cpu", 0), [CPU])
 
 
 @pytest.mark.parametrize(
     ("device", "memory"), [("cpu", "cpu"), ("cuda", "cuda"), ("coreml", "cpu")]
 )
 def test_bound_tensors_lie_where_the_provider_computes(device, memory):
-    assert placement(device, EVERYTHING).memory == memory
+    assert find_device(device, EVERYTHING).memory == memory

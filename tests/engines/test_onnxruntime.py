@@ -60,7 +60,7 @@ def dense_model(dtype: str = "float32", kind: int = TensorProto.FLOAT):
         ],
         [onnx_models.value("x", kind, ["batch", 32])],
         [onnx_models.value("y", kind, ["batch", 32])],
-        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
     )
 
 
@@ -69,7 +69,7 @@ def examined(path, inputs=X):
 
 
 def optimised_ops(path, tmp_path) -> Counter[str]:
-    """What ONNX Runtime itself says it will run, by another way than its profiler."""
+    """The operators that ONNX Runtime will run, found without its profiler."""
     options = onnxruntime.SessionOptions()
     options.optimized_model_filepath = str(tmp_path / "optimised.onnx")
     options.log_severity_level = 3
@@ -84,12 +84,12 @@ def optimised_ops(path, tmp_path) -> Counter[str]:
 def test_every_contract_that_hands_its_outputs_back_computes_what_running_computes(contract, dense):
     with ENGINE.open(target(dense, "onnxruntime")) as session:
         (expected,) = session.run(X).values()
-        got: Any = session.bind(X, contract)()
-        np.testing.assert_array_equal(got[0], expected)
+        outputs: Any = session.bind(X, contract)()
+        np.testing.assert_array_equal(outputs[0], expected)
 
 
 def test_the_hot_contract_really_runs_the_model(dense):
-    """Its outputs go into buffers of its own, so that nothing comes back: the work is counted."""
+    """Its outputs stay in its own buffers, so the executed kernels are counted instead."""
     options = onnxruntime.SessionOptions()
     options.enable_profiling = True
     with ENGINE.open(target(dense, "onnxruntime")) as session:
@@ -119,10 +119,10 @@ def test_a_model_with_quantised_weights_is_computed_in_int8(dense, tmp_path):
 
 class Calibration(CalibrationDataReader):  # type: ignore[misc]  # its package has no types
     def __init__(self) -> None:
-        self._left = iter([X])
+        self._batches = iter([X])
 
     def get_next(self):
-        return next(self._left, None)
+        return next(self._batches, None)
 
 
 @pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator])
@@ -141,7 +141,7 @@ def test_quantised_numbers_that_are_turned_back_before_computing_are_not_int8(tm
         helper.make_node("Sigmoid", ["a"], ["b"]),
         helper.make_node("MatMul", ["b", "w"], ["y"]),
     ]
-    made = onnx_models.model(
+    model = onnx_models.model(
         nodes,
         [onnx_models.value("x", TensorProto.INT8, ["batch", 32])],
         [onnx_models.value("y", TensorProto.FLOAT, ["batch", 3])],
@@ -151,14 +151,14 @@ def test_quantised_numbers_that_are_turned_back_before_computing_are_not_int8(tm
             onnx_models.weight("w", 32, 3),
         ],
     )
-    path = onnx_models.saved(made, tmp_path / "stored.onnx")
+    path = onnx_models.saved(model, tmp_path / "stored.onnx")
     assert optimised_ops(path, tmp_path)["MatMul"] == 1
     facts, _ = examined(path, {"x": np.ones((2, 32), dtype=np.int8)})
     assert (facts.precision, facts.input_dtypes) == ("fp32", {"x": "int8"})
 
 
 def test_a_float16_model_is_told_as_it_is_really_computed(tmp_path):
-    """Where the CPU has no kernels for float16, ONNX Runtime casts and multiplies in float32."""
+    """On CPUs without kernels for float16, ONNX Runtime casts and multiplies in float32."""
     model = dense_model("float16", TensorProto.FLOAT16)
     path = onnx_models.saved(model, tmp_path / "fp16.onnx")
     casts = optimised_ops(path, tmp_path)["Cast"]
@@ -168,12 +168,12 @@ def test_a_float16_model_is_told_as_it_is_really_computed(tmp_path):
 
 
 def test_a_model_that_computes_nothing_has_no_precision(tmp_path):
-    made = onnx_models.model(
+    model = onnx_models.model(
         [helper.make_node("Relu", ["x"], ["y"])],
         [onnx_models.value("x", shape=["batch", 32])],
         [onnx_models.value("y", shape=["batch", 32])],
     )
-    assert examined(onnx_models.saved(made, tmp_path / "m.onnx"))[0].precision is None
+    assert examined(onnx_models.saved(model, tmp_path / "m.onnx"))[0].precision is None
 
 
 def test_a_model_of_two_precisions_names_both(dense, tmp_path):
@@ -183,7 +183,7 @@ def test_a_model_of_two_precisions_names_both(dense, tmp_path):
 
 @pytest.mark.parametrize("name", ['say "hi"', "back\\slash", "line\nbreak", "tab\there", "ünïcode"])
 def test_a_node_may_have_any_name(name, tmp_path):
-    """ONNX Runtime's profiler writes names as they are, quotes and all."""
+    """ONNX Runtime's profiler writes names without escaping them."""
     model = dense_model()
     for node in model.graph.node:
         node.name = f"{node.name} {name}"
@@ -205,11 +205,10 @@ def test_threads_are_counted_and_not_believed(dense):
         assert (session.facts.threads, session.facts.spinning) == (2, True)
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-def test_spinning_is_read_back(wanted, dense):
-    asked = Target("onnxruntime", str(dense), threads=2, spinning=wanted)
-    with ENGINE.open(asked) as session:
-        assert session.facts.spinning is wanted
+@pytest.mark.parametrize("spinning", [True, False])
+def test_spinning_is_read_back(spinning, dense):
+    with ENGINE.open(Target("onnxruntime", str(dense), threads=2, spinning=spinning)) as session:
+        assert session.facts.spinning is spinning
 
 
 def test_one_thread_has_nobody_to_spin_with(dense):
@@ -218,14 +217,14 @@ def test_one_thread_has_nobody_to_spin_with(dense):
 
 
 @pytest.mark.parametrize(
-    ("said", "complaint"),
+    ("settings", "complaint"),
     [
         ({"device": "cuda"}, "cannot use device 'cuda' here"),
         ({"precision": "int8"}, "cannot change the precision to 'int8'"),
     ],
 )
-def test_what_it_cannot_do_is_refused_in_words(said, complaint, dense):
-    opening = ENGINE.open(Target("onnxruntime", str(dense), **said))
+def test_what_it_cannot_do_is_refused_in_words(settings, complaint, dense):
+    opening = ENGINE.open(Target("onnxruntime", str(dense), **settings))
     with pytest.raises(UserError, match=complaint):
         opening.__enter__()
 

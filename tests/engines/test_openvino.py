@@ -18,8 +18,8 @@ from modeldyno.core.tables import benchmark_rows
 from modeldyno.core.traces import MOST_NODES, NodeTime
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.openvino import OpenVino
-from modeldyno.engines.openvino_devices import check_hint, placement
-from modeldyno.engines.openvino_profiling import Reading, reading, shared_out
+from modeldyno.engines.openvino_devices import find_device, require_hint
+from modeldyno.engines.openvino_profiling import Reading, divide_among_calls, reading
 from modeldyno.engines.outputs import compare
 from tests import litert_files, onnx_models, tf_files
 from tests.contracts.engine_contract import EngineContract
@@ -50,15 +50,15 @@ class TestContractOfIr(EngineContract):
 
 
 class TestContractOfLiteRt(EngineContract):
-    """Its inputs and outputs have the names for callers, which OpenVINO does not read."""
+    """Its inputs and outputs have names for callers, which OpenVINO does not read."""
 
     engine = OpenVino()
 
     @pytest.fixture
     def target(self, tmp_path):
         model = litert_files.saved(tmp_path / "m.tflite")
-        said = {"format": "litert", "inputs": ("x",), "outputs": ("y",)}
-        return target(model, "openvino", **said)
+        settings = {"format": "litert", "inputs": ("x",), "outputs": ("y",)}
+        return target(model, "openvino", **settings)
 
 
 def of_tensorflow():
@@ -76,8 +76,8 @@ class TestContractOfTensorFlowGraph(EngineContract):
     @pytest.fixture
     def target(self, tmp_path):
         (tmp_path / "m.pb").write_bytes(of_tensorflow())
-        said = {"format": "tf-graph", "inputs": ("x",), "outputs": ("y",)}
-        return target(tmp_path / "m.pb", "openvino", **said)
+        settings = {"format": "tf-graph", "inputs": ("x",), "outputs": ("y",)}
+        return target(tmp_path / "m.pb", "openvino", **settings)
 
 
 class TestContractOfSavedModel(EngineContract):
@@ -85,23 +85,23 @@ class TestContractOfSavedModel(EngineContract):
 
     @pytest.fixture
     def target(self, tmp_path):
-        ends = {"x": tf_files.info("x:0", -1, 4)}, {"y": tf_files.info("y:0", -1, 3)}
-        usual = tf_files.signature(*ends)
-        made = tf_files.saved_model(of_tensorflow(), {"serving_default": usual})
-        (tmp_path / "saved_model.pb").write_bytes(made)
-        said = {"format": "saved-model", "inputs": ("x",), "outputs": ("y",)}
-        return target(tmp_path / "saved_model.pb", "openvino", **said)
+        ports = {"x": tf_files.info("x:0", -1, 4)}, {"y": tf_files.info("y:0", -1, 3)}
+        signatures = {"serving_default": tf_files.signature(*ports)}
+        content = tf_files.saved_model(of_tensorflow(), signatures)
+        (tmp_path / "saved_model.pb").write_bytes(content)
+        settings = {"format": "saved-model", "inputs": ("x",), "outputs": ("y",)}
+        return target(tmp_path / "saved_model.pb", "openvino", **settings)
 
 
 def test_of_several_signatures_it_takes_the_usual_one_and_refuses_others(tmp_path):
     (path := tmp_path / "saved_model.pb").write_bytes(tf_files.two_ways())
     inputs = {"x": np.ones((1, 4), np.float32)}
-    said = {"format": "saved-model", "inputs": ("x",), "outputs": ("y",)}
-    usual = target(path, "openvino", signature="serving_default", **said)
-    assert ENGINE.examine(usual, inputs)[1]["y"].tolist() == [[18, 22, 26]]
+    settings = {"format": "saved-model", "inputs": ("x",), "outputs": ("y",)}
+    default = target(path, "openvino", signature="serving_default", **settings)
+    assert ENGINE.examine(default, inputs)[1]["y"].tolist() == [[18, 22, 26]]
     with (
-        pytest.raises(BadValue, match="cannot take the signature 'shift'"),
-        ENGINE.open(target(path, "openvino", signature="shift", **said)),
+        pytest.raises(BadValue, match="cannot use the signature 'shift'"),
+        ENGINE.open(target(path, "openvino", signature="shift", **settings)),
     ):
         pass
 
@@ -120,33 +120,33 @@ def workspace(tmp_path, monkeypatch):
 
 
 def test_it_computes_in_float32_though_its_own_choice_is_another(linear):
-    """The control: left alone, it takes bfloat16 wherever the processor has it."""
+    """By default, it would use bfloat16 on processors that have it."""
     facts, outputs = ENGINE.examine(target(linear, "openvino"), X)
     _, exact = OnnxRuntime().examine(target(linear, "onnxruntime"), X)
     assert facts.precision == "fp32"
     assert compare(exact, outputs).max_rel_error < 1e-6
     with ENGINE.open(target(linear, "openvino")) as session:
-        taken = session._compiled.get_property("INFERENCE_PRECISION_HINT")
-    assert taken == openvino.Type.f32
+        hint = session._compiled.get_property("INFERENCE_PRECISION_HINT")
+    assert hint == openvino.Type.f32
 
 
-@pytest.mark.parametrize("asked", ["bf16", "fp16"])
-def test_another_precision_is_had_or_refused_and_never_swapped(asked, linear):
-    has = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
-    wanted = target(linear, "openvino", precision=asked)
-    if asked.upper() in has:
-        assert ENGINE.examine(wanted, X)[0].precision == asked
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_another_precision_is_had_or_refused_and_never_swapped(precision, linear):
+    supported = openvino.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    requested = target(linear, "openvino", precision=precision)
+    if precision.upper() in supported:
+        assert ENGINE.examine(requested, X)[0].precision == precision
     else:
-        with pytest.raises(BadValue, match=f"cannot compute in {asked} here"):
-            ENGINE.examine(wanted, X)
+        with pytest.raises(BadValue, match=f"cannot compute in {precision} here"):
+            ENGINE.examine(requested, X)
 
 
 class Calibration(CalibrationDataReader):  # type: ignore[misc]  # its package has no types
     def __init__(self) -> None:
-        self._left = iter([X])
+        self._batches = iter([X])
 
     def get_next(self):
-        return next(self._left, None)
+        return next(self._batches, None)
 
 
 def test_a_quantised_model_is_computed_in_int8(linear, tmp_path):
@@ -156,10 +156,10 @@ def test_a_quantised_model_is_computed_in_int8(linear, tmp_path):
 
 
 def test_a_precision_that_it_swaps_is_told():
-    check_hint("f32", "f32")
+    require_hint("f32", "f32")
     with pytest.raises(BadValue, match="cannot compute in fp16 here") as caught:
-        check_hint("f16", "bf16")
-    assert "would take bf16 instead" in caught.value.why
+        require_hint("f16", "bf16")
+    assert "would use bf16 instead" in caught.value.why
 
 
 def test_inputs_of_another_type_are_refused_and_not_converted(linear):
@@ -182,8 +182,7 @@ def test_integer_inputs_stay_as_wide_as_the_model_says(tmp_path):
 
 
 def test_open_sizes_are_settled_by_the_plan(linear):
-    asked = target(linear, "openvino", shapes={"x": (2, 4)})
-    with ENGINE.open(asked) as session:
+    with ENGINE.open(target(linear, "openvino", shapes={"x": (2, 4)})) as session:
         compiled = session._compiled
         session.bind(X, "hot")()
         assert session._compiled is compiled  # loading did all the compiling
@@ -191,8 +190,8 @@ def test_open_sizes_are_settled_by_the_plan(linear):
 
 
 def test_sizes_that_cannot_be_settled_stay_open_and_a_note_says_so(tmp_path):
-    """The number of elements that are not zero depends on the input's values …"""
-    made = onnx_models.model(
+    """The number of nonzero elements depends on the input's values …"""
+    graph = onnx_models.model(
         [
             helper.make_node("NonZero", ["x"], ["places"]),
             helper.make_node("Cast", ["places"], ["y"], to=TensorProto.FLOAT),
@@ -200,10 +199,10 @@ def test_sizes_that_cannot_be_settled_stay_open_and_a_note_says_so(tmp_path):
         [onnx_models.value("x", shape=["batch", 4])],
         [onnx_models.value("y", shape=[2, "many"])],
     )
-    model = onnx_models.saved(made, tmp_path / "m.onnx")
+    model = onnx_models.saved(graph, tmp_path / "m.onnx")
     facts, outputs = ENGINE.examine(target(model, "openvino"), X)
     assert outputs["y"].shape == (2, 8)
-    assert facts.notes == ()  # … but its own size is settled all the same
+    assert facts.notes == ()  # … but the input's own size is fixed nevertheless
 
 
 def test_threads_are_read_back(linear):
@@ -213,7 +212,7 @@ def test_threads_are_read_back(linear):
 
 
 @pytest.mark.parametrize(
-    ("said", "complaint"),
+    ("settings", "complaint"),
     [
         ({"device": "cuda"}, "no device 'cuda'"),
         ({"device": "cpu:1"}, "no device 'cpu:1'"),
@@ -221,36 +220,35 @@ def test_threads_are_read_back(linear):
         ({"options": {"streams": 2}}, "no option 'streams'"),
     ],
 )
-def test_what_it_cannot_do_is_refused_in_words(said, complaint, linear):
-    opening = ENGINE.open(Target("openvino", str(linear), **said))
+def test_what_it_cannot_do_is_refused_in_words(settings, complaint, linear):
+    opening = ENGINE.open(Target("openvino", str(linear), **settings))
     with pytest.raises(UserError, match=complaint):
         opening.__enter__()
 
 
 @pytest.mark.parametrize("contract", ["hot", "api", "e2e"])
 def test_a_call_of_two_streams_makes_two_requests(contract, linear):
-    asked = target(linear, "openvino", threads=2, streams=2)
-    with ENGINE.open(asked) as session:
+    with ENGINE.open(target(linear, "openvino", threads=2, streams=2)) as session:
         call = session.bind(X, contract)
         outputs: Any = [call(), call()][-1]
         assert session.facts.streams == 2
         expected = session.run(X)["y"]
     if contract != "hot":
         assert len(outputs) == 2
-        assert all(np.allclose(made, expected) for (made,) in outputs)
+        assert all(np.allclose(output, expected) for (output,) in outputs)
 
 
 def test_more_streams_than_threads_are_refused(linear):
     opening = ENGINE.open(target(linear, "openvino", threads=1, streams=2))
-    with pytest.raises(BadValue, match="made 1 streams of the 2"):
+    with pytest.raises(BadValue, match="created 1 of the 2 requested streams"):
         opening.__enter__()
 
 
 def test_devices_are_those_that_it_found():
-    assert placement("gpu:1", lambda: ["CPU", "GPU.0", "GPU.1"]).name == "GPU.1"
-    assert placement("gpu", lambda: ["CPU", "GPU.0", "GPU.1"]).name == "GPU"
+    assert find_device("gpu:1", lambda: ["CPU", "GPU.0", "GPU.1"]).openvino_name == "GPU.1"
+    assert find_device("gpu", lambda: ["CPU", "GPU.0", "GPU.1"]).openvino_name == "GPU"
     with pytest.raises(EngineUnavailable, match="cannot use device 'npu' here") as caught:
-        placement("npu", lambda: ["CPU", "GPU"])
+        find_device("npu", lambda: ["CPU", "GPU"])
     assert "it found CPU, GPU" in caught.value.why
 
 
@@ -269,8 +267,8 @@ def test_it_is_compared_with_another_engine_on_the_same_inputs_in_a_sandbox(line
     result = modeldyno.compare(*sides, quick=True)
     assert result.parity is not None
     assert result.parity.agrees
-    found = [(side.facts.engine, side.facts.precision) for side in (result.a, result.b)]
-    assert found == [("onnxruntime", "fp32"), ("openvino", "fp32")]
+    precisions = [(side.facts.engine, side.facts.precision) for side in (result.a, result.b)]
+    assert precisions == [("onnxruntime", "fp32"), ("openvino", "fp32")]
 
 
 def test_a_model_of_its_own_format_is_measured_with_its_weights(linear, tmp_path):
@@ -285,8 +283,8 @@ def test_streams_are_an_axis_and_all_their_items_count(linear):
     result = modeldyno.bench(
         linear, engine=["onnxruntime", "openvino"], batch=3, cores=2, streams=[1, 2], iterations=5
     )
-    found = [(cell.facts and cell.facts.engine, cell.spec.streams) for cell in result.cells]
-    assert found == [("onnxruntime", 1), ("openvino", 1), ("openvino", 2)]
+    cells = [(cell.facts and cell.facts.engine, cell.spec.streams) for cell in result.cells]
+    assert cells == [("onnxruntime", 1), ("openvino", 1), ("openvino", 2)]
     assert [(cell.batch_size, cell.items) for cell in result.cells] == [(3, 3), (3, 3), (3, 6)]
     head, rows = benchmark_rows(result)
     assert [row[head.index("streams")] for row in rows] == ["1", "1", "2"]
@@ -313,8 +311,9 @@ def node(name, microseconds, status=Status.EXECUTED):
 
 
 def test_means_become_what_was_cut_off_longer():
-    found = reading(10, [node("a", 3), node("b", 0, Status.NOT_RUN)], "CPU", Reading())
-    assert found == Reading(10, {("a", "Conv", "CPU"): 40_000})
+    nodes = [node("a", 3), node("b", 0, Status.NOT_RUN)]
+    expected = Reading(10, {("a", "Conv", "CPU"): 40_000})
+    assert reading(10, nodes, "CPU", Reading()) == expected
 
 
 def test_a_node_that_ran_once_has_run_though_it_is_too_quick_to_tell():
@@ -325,7 +324,7 @@ def test_a_node_that_ran_once_has_run_though_it_is_too_quick_to_tell():
 
 def test_calls_that_count_have_their_share_of_all():
     recorded = Reading(4, {("a", "Conv", "CPU"): 6_000, ("b", "Add", "CPU"): 2_000})
-    trace = shared_out(recorded, [1_000, 1_000, 7_000, 1_000], [True, False, True])
+    trace = divide_among_calls(recorded, [1_000, 1_000, 7_000, 1_000], [True, False, True])
     assert (trace.calls, trace.outer) == (2, 4)
     assert trace.nodes == (
         NodeTime("a", "Conv", "CPU", 1_200, 2),
@@ -341,9 +340,9 @@ def test_calls_between_recordings_are_taken_out():
 
 def test_a_profiler_that_lost_calls_says_so():
     with pytest.raises(EngineFailed, match="lost calls"):
-        shared_out(Reading(1, {}), [10], [True, True])
+        divide_among_calls(Reading(1, {}), [10], [True, True])
 
 
 def test_more_nodes_than_anybody_reads_become_one():
     recorded = Reading(1, {(str(n), "Conv", "CPU"): 10 for n in range(MOST_NODES + 50)})
-    assert len(shared_out(recorded, [10], [True]).nodes) == MOST_NODES
+    assert len(divide_among_calls(recorded, [10], [True]).nodes) == MOST_NODES

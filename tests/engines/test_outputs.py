@@ -73,9 +73,9 @@ def texts(*words):
     ],
 )
 def test_texts_complex_and_short_numbers_are_compared_too(tmp_path, a, same, other):
-    save(tmp_path / "kept.npz", {"y": a})
-    kept = load(tmp_path / "kept.npz")
-    for reference in ({"y": a}, kept):
+    save(tmp_path / "saved.npz", {"y": a})
+    saved = load(tmp_path / "saved.npz")
+    for reference in ({"y": a}, saved):
         assert compare(reference, {"y": same}) == Parity(0.0, 0.0, agrees=True)
         assert not compare(reference, {"y": other}).agrees
 

@@ -1,4 +1,4 @@
-"""From a profiler's trace to times of nodes; traces may be long, torn or made up."""
+"""From a profiler's trace to node times; traces may be long, truncated or invalid."""
 
 import json
 
@@ -8,14 +8,14 @@ from modeldyno.core.errors import EngineFailed
 from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.engines.onnx_profiling import bare_model, read_trace
 from modeldyno.engines.onnxruntime import OnnxRuntime
-from modeldyno.engines.tallies import Event, Tally
+from modeldyno.engines.tallies import NodeEvent, Tally
 from modeldyno.engines.torch_profiling import read_events
 from tests import onnx_models
 from tests.scripts import target
 
 
 def event(name, start, duration):
-    return Event(start, duration, (name, name, ""))
+    return NodeEvent(start, duration, (name, name, ""))
 
 
 def test_what_is_inside_another_is_taken_out_of_it():
@@ -74,7 +74,7 @@ def test_calls_that_do_not_count_are_skipped(tmp_path):
     trace = read_trace(written(tmp_path / "t", *warm_up, *counted, *warm_up), [True, False])
     assert trace.calls == 1
     assert [(n.node, n.op_type, n.self_ns) for n in trace.nodes] == [
-        ("a", "Conv", 30_500),  # whole microseconds, cut off: half of one is what that loses
+        ("a", "Conv", 30_500),  # rounding down to microseconds loses half of one on average
         ("b", "Add", 2_500),
     ]
 
@@ -101,8 +101,8 @@ def test_a_model_that_computes_nothing_is_a_model(counts):
     model = onnx.load_from_string(bare_model(*counts))
     onnx.checker.check_model(model)
     session = onnxruntime.InferenceSession(model.SerializeToString())
-    fed = {f"x{n}": np.full(1, n, np.float32) for n in range(counts[0])}
-    assert [float(y[0]) for y in session.run(None, fed)] == [
+    inputs = {f"x{n}": np.full(1, n, np.float32) for n in range(counts[0])}
+    assert [float(y[0]) for y in session.run(None, inputs)] == [
         n % counts[0] for n in range(counts[1])
     ]
 
@@ -112,8 +112,8 @@ def test_the_trace_is_gone_afterwards(tmp_path, monkeypatch):
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
     import numpy as np
 
-    asked, engine = target(model, "onnxruntime"), OnnxRuntime()
-    with engine.open(asked) as session, engine.profiled(asked, session) as profiled:
+    engine, onnx_target = OnnxRuntime(), target(model, "onnxruntime")
+    with engine.open(onnx_target) as session, engine.profiled(onnx_target, session) as profiled:
         profiled.bind({"x": np.zeros((1, 4), np.float32)}, "hot")()
         assert isinstance(profiled.trace([True]), Trace)
         assert list(tmp_path.glob("profile*"))  # the control
@@ -124,28 +124,28 @@ def test_the_trace_is_gone_afterwards(tmp_path, monkeypatch):
 
 
 class Kineto:
-    """An event as PyTorch before 2.13 tells it: without saying what it is."""
+    """An event as PyTorch before 2.13 reports it: without its kind."""
 
-    def __init__(self, name, start, duration, number=0, asked_by=0, device="CPU"):
-        self._told = (name, start, duration, number, asked_by, f"DeviceType.{device}")
+    def __init__(self, name, start, duration, number=0, launched_by=0, device="CPU"):
+        self._fields = (name, start, duration, number, launched_by, f"DeviceType.{device}")
 
     def name(self):
-        return self._told[0]
+        return self._fields[0]
 
     def start_ns(self):
-        return self._told[1]
+        return self._fields[1]
 
     def duration_ns(self):
-        return self._told[2]
+        return self._fields[2]
 
     def correlation_id(self):
-        return self._told[3]
+        return self._fields[3]
 
     def linked_correlation_id(self):
-        return self._told[4]
+        return self._fields[4]
 
     def device_type(self):
-        return self._told[5]
+        return self._fields[5]
 
 
 def test_time_on_a_gpu_goes_to_the_operator_that_asked_for_it():
@@ -153,10 +153,10 @@ def test_time_on_a_gpu_goes_to_the_operator_that_asked_for_it():
         Kineto("modeldyno call", 0, 100),
         Kineto("aten::linear", 10, 30, number=1),
         Kineto("aten::addmm", 15, 20, number=2),
-        Kineto("cudaLaunchKernel", 20, 5, asked_by=2),
-        Kineto("modeldyno call", 5, 90, device="CUDA"),  # the mark, as the device saw it
-        Kineto("gemm", 40, 50, asked_by=2, device="CUDA"),
-        Kineto("gemm", 90, 5, asked_by=2, device="CUDA"),
+        Kineto("cudaLaunchKernel", 20, 5, launched_by=2),
+        Kineto("modeldyno call", 5, 90, device="CUDA"),  # the call's mark is on the device, too
+        Kineto("gemm", 40, 50, launched_by=2, device="CUDA"),
+        Kineto("gemm", 90, 5, launched_by=2, device="CUDA"),
     ]
     trace = read_events(events, [True], "cuda")
     assert [(n.node, n.op_type, n.device_ns) for n in trace.nodes] == [

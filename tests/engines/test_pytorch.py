@@ -20,7 +20,7 @@ from modeldyno.core.models import Architecture
 from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.engines import catalog
 from modeldyno.engines.protocol import Resumes, TimesDevice
-from modeldyno.engines.torch_loading import refuse_old
+from modeldyno.engines.torch_loading import require_safe_version
 from modeldyno.engines.torch_operands import operands_of
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
@@ -29,7 +29,7 @@ from tests.contracts.engine_contract import EngineContract
 
 pytestmark = [
     pytest.mark.engine("pytorch"),
-    # TorchScript is on its way out, and its files are still everywhere.
+    # TorchScript is deprecated, but its files are still in wide use.
     pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning"),
 ]
 
@@ -51,10 +51,10 @@ def weights(tmp_path):
     return tmp_path / "w.pth"
 
 
-def target(path, model_format="torch-checkpoint", architecture=LINEAR, **said):
+def target(path, model_format="torch-checkpoint", architecture=LINEAR, **settings):
     if model_format != "torch-checkpoint":
         architecture = None
-    return Target("pytorch", str(path), format=model_format, architecture=architecture, **said)
+    return Target("pytorch", str(path), format=model_format, architecture=architecture, **settings)
 
 
 def conv(tmp_path):
@@ -150,11 +150,11 @@ def test_a_model_with_state_gives_the_same_outputs_however_often_it_ran(engine, 
     class Counts(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.seen = 0
+            self.calls = 0
 
         def forward(self, x: torch.Tensor) -> torch.Tensor:
-            self.seen += 1
-            return x + self.seen
+            self.calls += 1
+            return x + self.calls
 
     torch.jit.script(Counts()).save(tmp_path / "m.pt")
     given = {"x": np.zeros(1, np.float32)}
@@ -179,13 +179,14 @@ def test_facts_are_read_back(engine, weights):
 
 
 @pytest.mark.parametrize(
-    ("asked", "found"), [(None, "fp32"), ("fp32", "fp32"), ("bf16", "bf16"), ("fp16", "fp16")]
+    ("requested", "effective"),
+    [(None, "fp32"), ("fp32", "fp32"), ("bf16", "bf16"), ("fp16", "fp16")],
 )
-def test_precision_is_seen_on_the_operators(asked, found, engine, tmp_path):
+def test_precision_is_seen_on_the_operators(requested, effective, engine, tmp_path):
     path, _ = conv(tmp_path)
     given = {"input": np.ones((1, 3, 8, 8), np.float32)}
-    facts, _ = engine.examine(target(path, "torch-export", precision=asked), given)
-    assert facts.precision == found
+    facts, _ = engine.examine(target(path, "torch-export", precision=requested), given)
+    assert facts.precision == effective
 
 
 def test_a_half_model_is_told_as_half_though_nobody_asked(engine, tmp_path):
@@ -206,9 +207,11 @@ def test_a_half_model_is_told_as_half_though_nobody_asked(engine, tmp_path):
 
 def test_precision_of_torchscript_is_seen_too(engine, tmp_path, weights):
     torch.jit.script(torch.nn.Linear(4, 3)).save(tmp_path / "m.pt")
-    for asked, found in ((None, "fp32"), ("bf16", "bf16")):
-        facts, _ = engine.examine(target(tmp_path / "m.pt", "torchscript", precision=asked), INPUTS)
-        assert facts.precision == found
+    for requested, effective in ((None, "fp32"), ("bf16", "bf16")):
+        facts, _ = engine.examine(
+            target(tmp_path / "m.pt", "torchscript", precision=requested), INPUTS
+        )
+        assert facts.precision == effective
         assert facts.nodes_by_provider["cpu"] >= 1
 
 
@@ -232,7 +235,7 @@ def test_a_session_takes_its_threads_back(engine, weights):
 
 @pytest.mark.skipif(len(allowed_cpus()) < 2, reason="needs two CPUs")
 def test_the_pool_moves_with_the_cpus_of_the_next_session(tmp_path):
-    """It outlives sessions, and the next lease may be of other cores."""
+    """It outlives sessions, and the next session may get other cores."""
     first, second = allowed_cpus()[:2]
     path, _ = conv(tmp_path)
     setup = WorkerSetup(tmp_path / "scratch", tmp_path / "log", 2, readable=(tmp_path,))
@@ -271,7 +274,7 @@ def test_an_apple_gpu_that_is_not_there_is_refused(engine, weights):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "settings",
     [
         {"device": "tpu"},
         {"device": "cuda:x"},
@@ -291,8 +294,8 @@ def test_an_apple_gpu_that_is_not_there_is_refused(engine, weights):
     ],
     ids=str,
 )
-def test_what_cannot_work_is_refused_in_words(said, engine, weights):
-    with pytest.raises(BadValue) as refused, engine.open(target(weights, **said)):
+def test_what_cannot_work_is_refused_in_words(settings, engine, weights):
+    with pytest.raises(BadValue) as refused, engine.open(target(weights, **settings)):
         pass
     assert refused.value.title
 
@@ -314,17 +317,17 @@ def test_weights_inside_a_training_checkpoint_are_found(engine, tmp_path):
 
 def test_torchscript_cannot_be_compiled(engine, tmp_path):
     torch.jit.script(torch.nn.Linear(4, 3)).save(tmp_path / "m.pt")
-    asked = target(tmp_path / "m.pt", "torchscript", options={"compile": True})
-    with pytest.raises(BadValue, match="TorchScript"), engine.open(asked):
+    requested = target(tmp_path / "m.pt", "torchscript", options={"compile": True})
+    with pytest.raises(BadValue, match="TorchScript"), engine.open(requested):
         pass
 
 
 @pytest.mark.parametrize("version", ["1.13.1", "2.5.1", "2.9.1+cu128"])
 def test_old_versions_are_refused(version):
     with pytest.raises(EngineUnavailable, match=version.replace("+", r"\+")):
-        refuse_old(version)
-    refuse_old("2.10.0")
-    refuse_old("2.13.0+cpu")
+        require_safe_version(version)
+    require_safe_version("2.10.0")
+    require_safe_version("2.13.0+cpu")
 
 
 # ---------------------------------------------------------------- the whole path
@@ -381,12 +384,12 @@ class Shares(torch.nn.Module):
 
 
 @pytest.mark.filterwarnings(
-    # Of torch.onnx itself, about its own insides.
+    # Raised by torch.onnx about its own code.
     "ignore:`isinstance.treespec, LeafSpec.` is deprecated:FutureWarning",
 )
 @pytest.mark.parametrize("other", ["net.onnx", "net.pt"])
 def test_one_net_in_two_formats_computes_the_same_in_two_engines(other, tmp_path):
-    """Neither is told anything: scripted TorchScript has no shapes, ONNX has other names."""
+    """Without further settings: scripted TorchScript has no shapes, ONNX has other names."""
     net = Shares().eval()
     example = torch.ones(2, 3, 8, 8), torch.ones(2, 1)
     sizes = ({0: torch.export.Dim("batch")}, {0: torch.export.Dim("batch")})
@@ -437,7 +440,7 @@ def test_the_whole_path_needs_torch_and_numpy_alone(tmp_path):
 
 
 def test_the_work_of_an_operator_is_told_where_its_output_is_known():
-    """The profiler tells what goes in, and not what comes out."""
+    """The profiler reports inputs only, not outputs."""
     x, wide = torch.ones(1, 4, 8, 8), torch.ones(1, 4, 1, 1)
     with torch.profiler.profile(record_shapes=True) as profiler, torch.no_grad():
         torch.add(x, wide)
@@ -450,8 +453,8 @@ def test_the_work_of_an_operator_is_told_where_its_output_is_known():
     aten = [event for event in events if event.name().startswith("aten::")]
     operators = sorted(aten, key=lambda event: event.start_ns())
     known: dict[str, object] = {}
-    for event, told in zip(operators, operands_of(operators), strict=True):
-        known.setdefault(event.name(), None if told is None else told.outputs[0].shape)
+    for event, operands in zip(operators, operands_of(operators), strict=True):
+        known.setdefault(event.name(), None if operands is None else operands.outputs[0].shape)
     assert known["aten::add"] == (1, 4, 8, 8)
     assert known["aten::native_batch_norm"] == (1, 4, 1, 1)
     unknown = ("aten::upsample_nearest2d", "aten::reflection_pad2d", "aten::repeat")

@@ -1,4 +1,4 @@
-"""Names tell apart what differs."""
+"""Default names of runs show what differs."""
 
 from dataclasses import replace
 

@@ -22,10 +22,10 @@ class TestContract(EngineContract):
 
 @pytest.fixture
 def opened(tmp_path):
-    """A session of a script with these words, and its call."""
+    """Opens a session of a script with these fields."""
 
-    def open_script(**said):
-        path = script(tmp_path / "m.json", **said)
+    def open_script(**fields):
+        path = script(tmp_path / "m.json", **fields)
         session = Scripted().open(target(path))
         return session.__enter__()
 
@@ -45,9 +45,9 @@ def test_a_call_takes_at_least_as_long_as_the_script_says(opened):
 
 def test_latencies_repeat_after_the_first_ones(opened):
     call = opened(latency_us=[1000, 3000], first_us=[5000]).bind({}, "api")
-    wanted = (5e-3, 1e-3, 3e-3, 1e-3)
-    took = [timed(call) for _ in wanted]
-    assert all(got >= want for got, want in zip(took, wanted, strict=True))
+    expected_s = (5e-3, 1e-3, 3e-3, 1e-3)
+    measured_s = [timed(call) for _ in expected_s]
+    assert all(took >= least for took, least in zip(measured_s, expected_s, strict=True))
 
 
 def test_work_may_be_counted_in_rounds_instead_of_time(opened):

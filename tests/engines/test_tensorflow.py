@@ -1,6 +1,6 @@
-"""TensorFlow: the contract of every engine, one setting for a process, and nothing silent.
+"""TensorFlow: the contract of every engine, settings of a process, and no silent changes.
 
-TensorFlow is imported once here, with one thread; what needs another setting runs in workers.
+TensorFlow is imported once here, with one thread; tests of other settings use workers.
 """
 
 import importlib.metadata
@@ -21,7 +21,7 @@ from modeldyno.engines import catalog, tf_process
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
-from modeldyno.engines.tf_profiling import TensorFlowProfiled, events
+from modeldyno.engines.tf_profiling import TensorFlowProfiled, node_events
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import OpenSide, Side, SideReady
@@ -69,17 +69,17 @@ def test_all_three_files_compute_the_same():
 
 @pytest.mark.parametrize("as_map", [False, True])
 def test_a_keras_model_of_many_outputs_names_each_after_its_layer(tmp_path, as_map):
-    """In the alphabet, the tenth comes before the second."""
-    tf_process.settle(of("net.pb"))  # before Keras does, with more threads
+    """In alphabetical order, the tenth comes before the second."""
+    tf_process.apply_settings(of("net.pb"))  # before Keras does, with more threads
     import keras
 
     x = keras.Input((1,), name="x")
-    made = [keras.layers.Rescaling(float(n), name=f"times{n}")(x) for n in range(11)]
-    outputs = {f"output_{10 - n}": one for n, one in enumerate(made)} if as_map else made
-    keras.Model(x, outputs).save(tmp_path / "many.keras")
+    tensors = [keras.layers.Rescaling(float(n), name=f"times{n}")(x) for n in range(11)]
+    as_dict = {f"output_{10 - n}": tensor for n, tensor in enumerate(tensors)}
+    keras.Model(x, as_dict if as_map else tensors).save(tmp_path / "many.keras")
     with ENGINE.open(target(tmp_path / "many.keras", "tensorflow", format="keras")) as session:
-        found = session.run({"x": np.ones((1, 1), np.float32)})
-    assert {name: value.item() for name, value in found.items()} == {
+        outputs = session.run({"x": np.ones((1, 1), np.float32)})
+    assert {name: array.item() for name, array in outputs.items()} == {
         f"times{n}": n for n in range(11)
     }
 
@@ -98,49 +98,50 @@ def test_an_old_saved_model_computes_what_its_onnx_file_does():
     """The newer loader fails on it: '_UserObject' object has no attribute 'add_slot'."""
     folder = CACHE / "basic-pitch"
     sound = np.random.default_rng(0).standard_normal((1, 43844, 1), dtype=np.float32)
-    asked = target(folder / "saved_model.pb", "tensorflow", format="saved-model")
-    facts, outputs = ENGINE.examine(asked, {"input_2": sound})
+    saved_model = target(folder / "saved_model.pb", "tensorflow", format="saved-model")
+    facts, outputs = ENGINE.examine(saved_model, {"input_2": sound})
     with OnnxRuntime().open(target(folder / "nmp.onnx", "onnxruntime")) as session:
         (name,) = session.facts.input_dtypes
         expected = session.run({name: sound})
     assert facts.precision == "fp32"
     assert sorted(outputs) == ["contour", "note", "onset"]
-    alike = {
-        one.shape: min(
-            abs(one - other).max() for other in expected.values() if other.shape == one.shape
-        )
-        for one in outputs.values()
-    }
-    assert max(alike.values()) < 1e-4
+    errors = [
+        min(abs(output - other).max() for other in expected.values() if other.shape == output.shape)
+        for output in outputs.values()
+    ]
+    assert max(errors) < 1e-4
 
 
 TWICE = {"shifted": [[2, 3]], "doubled": [[2, 2]]}
 
 
 @pytest.mark.parametrize(
-    ("chosen", "given", "made"),
+    ("signature", "given", "expected"),
     [("serving_default", ("x", 4), {"y": [[18, 22, 26]]}), ("shift", ("z", 2), TWICE)],
 )
-def test_a_saved_model_is_called_by_the_signature_that_was_chosen(chosen, given, made, tmp_path):
+def test_a_saved_model_is_called_by_the_signature_that_was_chosen(
+    signature, given, expected, tmp_path
+):
     (path := tmp_path / "saved_model.pb").write_bytes(tf_files.two_ways())
-    asked = target(path, "tensorflow", format="saved-model", signature=chosen)
-    with ENGINE.open(asked) as session:
+    requested = target(path, "tensorflow", format="saved-model", signature=signature)
+    with ENGINE.open(requested) as session:
         outputs = session.run({given[0]: np.ones((1, given[1]), np.float32)})
-    assert {name: one.tolist() for name, one in outputs.items()} == made
+    assert {name: array.tolist() for name, array in outputs.items()} == expected
 
 
 def test_weights_in_several_files_and_a_signature_go_through_the_terminals_path():
-    """As TensorFlow itself wrote it: the smaller variable lies in a file of its own."""
+    """As TensorFlow itself wrote it: the smaller variable is in a file of its own."""
     shards = sorted(path.name for path in (MODELS / "two/variables").glob("*.data*"))
     assert shards == [f"variables.data-0000{n}-of-00002" for n in (0, 1)]
     two = MODELS / "two"
     result = modeldyno.compare(two, f"{two}@signature=shift", pairs=2)
-    sides = [(one.model.signature, list(one.facts.input_dtypes)) for one in (result.a, result.b)]
-    assert sides == [("serving_default", ["x"]), ("shift", ["z"])]
+    sides = (result.a, result.b)
+    inputs = [(side.model.signature, list(side.facts.input_dtypes)) for side in sides]
+    assert inputs == [("serving_default", ["x"]), ("shift", ["z"])]
     assert len(result.a.model.external) == 3
-    told = json.loads(result.to_json())
-    schemas.check("comparison", told)
-    assert told["b"]["model"]["signature"] == "shift"
+    document = json.loads(result.to_json())
+    schemas.check("comparison", document)
+    assert document["b"]["model"]["signature"] == "shift"
 
 
 # ---------------------------------------------------------------- nothing silent
@@ -154,12 +155,14 @@ def test_a_process_has_one_number_of_threads():
         ENGINE.open(of("net.pb", threads=2)),
     ):
         pass
-    assert "began with 1 thread with oneDNN, and was asked for 2 threads" in caught.value.why
+    assert caught.value.why == (
+        "this one started with 1 thread with oneDNN, 2 threads with oneDNN was requested"
+    )
 
 
 @pytest.mark.skipif(len(allowed_cpus()) < 2, reason="needs two CPUs")
 def test_the_pool_moves_with_the_cpus_of_the_next_session(tmp_path):
-    """It outlives sessions, and a confined worker can place no thread but the calling one."""
+    """It outlives sessions, and a sandboxed worker can pin no thread but the calling one."""
     first, *others = allowed_cpus()
     setup = WorkerSetup(tmp_path / "scratch", tmp_path / "log", readable=(MODELS,))
     inputs = InputPlan((TensorPlan("x", "float32", (2, 4)),), 2)
@@ -175,7 +178,7 @@ def test_the_pool_moves_with_the_cpus_of_the_next_session(tmp_path):
 
 
 def test_each_number_of_threads_gets_a_process_of_its_own():
-    """The pool of a process keeps its first number."""
+    """The pool of a process keeps its first size."""
     result = modeldyno.bench(MODELS / "small.pb", cores=[1, 2], quick=True)
     assert [cell.error for cell in result.cells] == [None, None]
     assert [cell.facts.threads for cell in result.cells if cell.facts] == [1, 2]
@@ -203,7 +206,7 @@ def test_bf16_is_had_or_refused_and_never_swapped():
     try:
         facts, _ = ENGINE.examine(of("small.pb", precision="bf16"), pictures())
         outcome = str(facts.precision)
-    except EngineFailed as refusal:  # some processors without AVX-512 run it nevertheless, slowly
+    except EngineFailed as refusal:  # some processors without AVX-512 support it, slowly
         outcome = f"refused: {refusal}"
     assert "bf16" in outcome
     has_bf16 = "avx512_bf16" in Path("/proc/cpuinfo").read_text()
@@ -212,17 +215,17 @@ def test_bf16_is_had_or_refused_and_never_swapped():
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("settings", "words"),
     [
         ({"precision": "fp16"}, "cannot compute in 'fp16'"),
         ({"device": "cuda"}, "cannot use device 'cuda'"),
         ({"options": {"xla": True}}, "no option 'xla'"),
         ({"options": {"onednn": "perhaps"}}, "onednn is on or off"),
-        ({"options": {"outputs": "nothing"}}, "makes no 'nothing'"),
+        ({"options": {"outputs": "nothing"}}, "The graph has no tensor 'nothing'"),
     ],
 )
-def test_what_it_cannot_do_is_refused(said, words):
-    with pytest.raises(BadValue, match=words), ENGINE.open(of("net.pb", **said)):
+def test_what_it_cannot_do_is_refused(settings, words):
+    with pytest.raises(BadValue, match=words), ENGINE.open(of("net.pb", **settings)):
         pass
 
 
@@ -233,8 +236,8 @@ def test_inputs_of_another_type_are_refused():
 
 def test_a_frozen_graph_can_begin_and_end_anywhere(tmp_path):
     (path := tmp_path / "net.pb").write_bytes(tf_files.linear())
-    asked = target(path, "tensorflow", format="tf-graph", options={"outputs": "product, y"})
-    with ENGINE.open(asked) as session:
+    requested = target(path, "tensorflow", format="tf-graph", options={"outputs": "product, y"})
+    with ENGINE.open(requested) as session:
         outputs = session.run({"x": np.ones((1, 3), np.float32)})
         inside = session.run({"product": np.ones((1, 2), np.float32), "x": np.ones((1, 3), "f4")})
     assert outputs["product"].tolist() == [[6, 9]]
@@ -268,7 +271,7 @@ def test_without_its_package_it_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(importlib.metadata, "version", absent)
     with pytest.raises(EngineUnavailable) as caught:
-        catalog.usable("tf")
+        catalog.require_usable("tf")
     assert "pip install 'modeldyno[tensorflow]'" in caught.value.fix
 
 
@@ -283,43 +286,43 @@ def test_a_profile_names_nodes_and_who_computed_them(tmp_path):
     assert {row.provider for row in result.rows} == {"oneDNN", "Eigen"}
 
 
-class Watched:
-    """A session, and what its runs told."""
+class RecordingSession:
+    """A session, and the metadata of its runs."""
 
     def __init__(self, session):
-        self.session, self.told = session, []
+        self.session, self.runs = session, []
 
     def __getattr__(self, name):
         return getattr(self.session, name)
 
     def metadata(self):
-        self.told.append(self.session.metadata())
-        return self.told[-1]
+        self.runs.append(self.session.metadata())
+        return self.runs[-1]
 
 
 @pytest.mark.parametrize("name", ["net.keras", "net"])
 def test_nodes_and_the_way_to_them_make_up_a_run(name):
-    """Of such a model most nodes only read a variable, and most time lies between kernels."""
+    """Most nodes of such a model only read a variable; most time is spent between kernels."""
     with ENGINE.open(of(name)) as session:
-        profiled = TensorFlowProfiled(watched := Watched(session))
+        profiled = TensorFlowProfiled(recording := RecordingSession(session))
         call = profiled.bind(X, "hot")
         with profiled.recording():
             call()
         trace = profiled.trace([True])
         profiled.bare("hot")()
-    found = sorted(events(watched.told[0]), key=lambda event: event.start_ns)
-    span_ns = found[-1].start_ns + found[-1].duration_ns - found[0].start_ns
+    events = sorted(node_events(recording.runs[0]), key=lambda event: event.start_ns)
+    span_ns = events[-1].start_ns + events[-1].duration_ns - events[0].start_ns
     assert sum(node.self_ns for node in trace.nodes) == span_ns
     kernels_ns = sum(
         node.op_end_rel_nanos - node.op_start_rel_nanos
-        for device in watched.told[0].step_stats.dev_stats
+        for device in recording.runs[0].step_stats.dev_stats
         for node in device.node_stats
     )
-    assert kernels_ns < span_ns  # the control: they alone are not the run
+    assert kernels_ns < span_ns  # the control: kernels alone do not make up the run
 
 
-def profiled_work(asked, inputs):
-    with ENGINE.open(asked) as session, ENGINE.profiled(asked, session) as profiled:
+def profiled_work(requested, inputs):
+    with ENGINE.open(requested) as session, ENGINE.profiled(requested, session) as profiled:
         call = profiled.bind(inputs, "hot")
         with profiled.recording():
             call()
@@ -329,30 +332,30 @@ def profiled_work(asked, inputs):
 
 def test_a_profile_knows_the_work_of_each_node():
     two = {"picture": np.concatenate([pictures()["picture"]] * 2)}
-    found = profiled_work(of("small.pb"), two)
-    made = 2 * 14 * 14 * 8
-    assert found["Conv2D"].flop == 2 * made * (3 * 3 * 3)
-    assert found["Conv2D"].bytes == 4 * (2 * 16 * 16 * 3 + 3 * 3 * 3 * 8 + made)
-    assert found["Relu"].flop == found["Mean"].flop == made
-    assert found["MatMul"].flop == 2 * 2 * 8 * 10
-    assert found["Softmax"].flop == 5 * 2 * 10
+    work = profiled_work(of("small.pb"), two)
+    elements = 2 * 14 * 14 * 8
+    assert work["Conv2D"].flop == 2 * elements * (3 * 3 * 3)
+    assert work["Conv2D"].bytes == 4 * (2 * 16 * 16 * 3 + 3 * 3 * 3 * 8 + elements)
+    assert work["Relu"].flop == work["Mean"].flop == elements
+    assert work["MatMul"].flop == 2 * 2 * 8 * 10
+    assert work["Softmax"].flop == 5 * 2 * 10
 
 
 def test_filters_and_windows_of_all_kinds_are_counted(tmp_path):
-    tf = tf_process.imported()
+    tf = tf_process.import_tensorflow()
     with tf.Graph().as_default() as graph:
         x = tf.compat.v1.placeholder(tf.float32, (None, 8, 8, 3), name="x")
-        each = tf.nn.depthwise_conv2d(x, tf.ones((3, 3, 3, 2)), [1, 1, 1, 1], "SAME")
-        pooled = tf.nn.max_pool2d(each, 2, 2, "SAME")
+        filtered = tf.nn.depthwise_conv2d(x, tf.ones((3, 3, 3, 2)), [1, 1, 1, 1], "SAME")
+        pooled = tf.nn.max_pool2d(filtered, 2, 2, "SAME")
         larger = tf.nn.conv2d_transpose(pooled, tf.ones((2, 2, 5, 6)), (2, 8, 8, 5), 2)
         tf.linalg.svd(larger, compute_uv=False, name="y")
     (path := tmp_path / "kinds.pb").write_bytes(graph.as_graph_def().SerializeToString())
-    asked = target(path, "tensorflow", format="tf-graph")
-    found = profiled_work(asked, {"x": np.ones((2, 8, 8, 3), np.float32)})
-    assert found["DepthwiseConv2dNative"].flop == 2 * (2 * 8 * 8 * 6) * 9
-    assert found["MaxPool"].flop == (2 * 4 * 4 * 6) * 4
-    assert found["Conv2DBackpropInput"].flop == 2 * (2 * 4 * 4 * 6) * (5 * 2 * 2)
-    assert found["Svd"].flop is None  # never 0
+    requested = target(path, "tensorflow", format="tf-graph")
+    work = profiled_work(requested, {"x": np.ones((2, 8, 8, 3), np.float32)})
+    assert work["DepthwiseConv2dNative"].flop == 2 * (2 * 8 * 8 * 6) * 9
+    assert work["MaxPool"].flop == (2 * 4 * 4 * 6) * 4
+    assert work["Conv2DBackpropInput"].flop == 2 * (2 * 4 * 4 * 6) * (5 * 2 * 2)
+    assert work["Svd"].flop is None  # never 0
 
 
 def pictures():

@@ -133,10 +133,10 @@ def test_what_appears_while_a_model_is_converted_stays_and_nothing_is_left_besid
 def test_what_cannot_be_converted_says_what_could_be():
     told = {one.to: one for one in conversions.possibilities("torch-export")}
     assert told["onnx"].why_not == ""
-    assert told["openvino"].fix == "Convert it to ONNX first, and that further"
+    assert told["openvino"].fix == "Convert it to ONNX first, then convert the new model"
     told = {one.to: one for one in conversions.possibilities("onnx")}
     assert told["onnx"].why_not == "it is ONNX already"
-    made_of = "LiteRT is made of SavedModel, Keras, TensorFlow graph; this one is ONNX"
+    made_of = "LiteRT can be made from SavedModel, Keras, TensorFlow graph; this model is ONNX"
     assert told["litert"].why_not == made_of
 
 

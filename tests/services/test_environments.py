@@ -29,7 +29,7 @@ def empty(tmp_path_factory):
 def refusal(name: str, **said) -> ModeldynoError:
     with pytest.raises(ModeldynoError) as caught:
         SERVICE.add(name, **said)
-    assert [one.name for one in environments.added()] == []
+    assert [one.name for one in environments.added_environments()] == []
     return caught.value
 
 
@@ -169,7 +169,7 @@ def test_two_cannot_change_engines_at_once(folder, empty):
 
 def kept(name: str, python: str, **more) -> Environment:
     there = Environment(name, "onnxruntime", python, "3.11.7", (), **more)
-    environments.keep(there)
+    environments.save(there)
     return there
 
 
@@ -191,8 +191,8 @@ def test_one_that_was_added_is_listed_and_can_be_removed(folder):
 def test_one_whose_python_went_away_says_so(tmp_path):
     kept("second", str(tmp_path / "gone"))
     with pytest.raises(EngineUnavailable) as caught:
-        catalog.usable("second")
-    assert "no longer there" in caught.value.why
+        catalog.require_usable("second")
+    assert caught.value.why == f"its Python no longer exists: {tmp_path / 'gone'}"
     assert "modeldyno engines remove second" in caught.value.fix
 
 
@@ -217,7 +217,7 @@ def test_a_name_of_ours_that_is_not_installed_can_be_given_to_one(tmp_path, monk
     package(python, "abacus", "2.0")
     there = Environment("abacus", "abacus", str(python), "3.11.7", (str(site_of(python)),))
     assert not catalog.is_usable(catalog.find("abacus"))
-    environments.keep(there)
+    environments.save(there)
     assert catalog.for_format("beads").environment == there
     assert catalog.title_of("abacus") == "Abacus"
 

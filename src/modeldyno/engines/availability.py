@@ -1,4 +1,4 @@
-"""Which engines can run here, on which devices, and why not the others; imports none of them."""
+"""Which engines and devices can be used here, and why the others cannot; imports no engine."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from modeldyno.core.documents.engines import EngineDocument
 from modeldyno.engines.catalog import Entry, entries, version_of
 from modeldyno.engines.devices import why_not
 
-_SURE = "cpu"  # an engine that is installed has it; of all others only a worker can be sure
-_UNPROVEN = (
-    "nothing here speaks against it; whether it works is known when a worker loads a model on it"
-)
+_ALWAYS_AVAILABLE = "cpu"  # for other devices only loading a model in a worker gives certainty
+_UNPROVEN = "seems available; certain only once a worker has loaded a model on it"
 
 
 def availability() -> tuple[EngineDocument, ...]:
@@ -18,8 +16,8 @@ def availability() -> tuple[EngineDocument, ...]:
 
 def availability_of(entry: Entry) -> EngineDocument:
     version, missing = version_of(entry)
-    absent = {d: why for d in entry.devices if (why := missing or why_not(entry, d))}
-    here = tuple(device for device in entry.devices if device not in absent)
+    unavailable = {d: why for d in entry.devices if (why := missing or why_not(entry, d))}
+    available = tuple(device for device in entry.devices if device not in unavailable)
     return EngineDocument(
         name=entry.name,
         title=entry.title or entry.name,
@@ -27,11 +25,11 @@ def availability_of(entry: Entry) -> EngineDocument:
         version=version,
         why_not=missing,
         install=entry.install,
-        devices=here,
+        devices=available,
         formats=entry.formats,
         has_streams=entry.has_streams,
-        unavailable_devices=absent,
-        device_notes={device: _UNPROVEN for device in here if device != _SURE},
+        unavailable_devices=unavailable,
+        device_notes={d: _UNPROVEN for d in available if d != _ALWAYS_AVAILABLE},
         adapter=entry.adapter,
         python=entry.environment.python_version if entry.environment else None,
         origin=entry.environment.origin if entry.environment else "",

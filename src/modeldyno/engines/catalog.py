@@ -1,4 +1,4 @@
-"""Which engines there are, and which are installed. Imports none until asked."""
+"""Which engines exist, and which are installed. Imports an engine only in ``load``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import EngineUnavailable, EngineUnknown
 from modeldyno.core.sessions import Target
 from modeldyno.engines import environments
-from modeldyno.engines.environments import Damaged, Environment
+from modeldyno.engines.environments import DamagedEnvironment, Environment
 from modeldyno.engines.protocol import Engine
 
 ENTRY_POINTS = "modeldyno.engines"
@@ -36,20 +36,20 @@ class Entry:
     options: tuple[str, ...] = ()  # names it takes with --option NAME=VALUE
     compiling_options: tuple[str, ...] = ()  # of those, what makes it start a compiler
     other_builds: tuple[str, ...] = ()  # distributions that bring the same package
-    title: str = ""  # as its makers write it; empty: as its name
+    title: str = ""  # as its makers write it; empty: the name
     has_streams: bool = False  # it can run several requests at the same time
-    # Its threads and options hold for a whole process: other ones need another process.
+    # Its threads and options are fixed per process: changing them needs another process.
     for_life: bool = False
-    environment: Environment | None = None  # the other Python that it lives in; None: this one
-    oldest: str = ""  # the first version that has all we use
+    environment: Environment | None = None  # the other Python it is installed in; None: this one
+    oldest: str = ""  # the first version that has everything we use
     licence: str = ""  # what its users must accept first, in a sentence
-    newest_opset: int | None = None  # of ONNX files; newer ones are converted for it
+    newest_opset: int | None = None  # of ONNX files; newer files are converted down
     newest_ir: int | None = None
-    starts_programs: bool = False  # merely by being imported; a sandbox must allow that
+    starts_programs: bool = False  # merely importing it starts programs; a sandbox must allow that
 
     @property
     def adapter(self) -> str:
-        """Which of ours drives it."""
+        """The name of our engine class that drives it."""
         return self.environment.engine if self.environment else self.name
 
 
@@ -124,7 +124,7 @@ BUILT_IN = (
 )
 
 
-# No longer made: known once somebody has added them (`modeldyno engines add`).
+# Discontinued engines: listed only after the user has added them (`modeldyno engines add`).
 LEGACY = (
     Entry(
         name="deepsparse",
@@ -148,85 +148,89 @@ def entries() -> tuple[Entry, ...]:
     """Built-in engines, those that installed packages announce under ``modeldyno.engines``, and
     those that the user added in another Python.
 
-    A package's entry point names an ``Entry``, so that listing engines loads none of them; a
-    built-in name cannot be taken over. What the user added can have the name of one that is not
-    installed here.
+    A package's entry point names an ``Entry``, so that listing engines imports none of them. A
+    plug-in cannot take over a built-in name; an engine that the user added can have the name of
+    one that is not installed here.
     """
-    known = dict(_here())
-    for told in environments.added():
-        known[told.name] = _elsewhere(told)
+    known = dict(_local_entries())
+    for environment in environments.added_environments():
+        known[environment.name] = _entry_of_environment(environment)
     return tuple(known.values())
 
 
-def _here() -> Mapping[str, Entry]:
-    return _installed(BUILT_IN, _last_changes())
+def _local_entries() -> Mapping[str, Entry]:
+    return _cached_local_entries(BUILT_IN, _package_folder_times())
 
 
-def _last_changes() -> tuple[tuple[str, int], ...]:
-    """Of the folders that packages are installed into: looking through them takes far longer."""
-    found = []
+def _package_folder_times() -> tuple[tuple[str, int], ...]:
+    """When each folder of ``sys.path`` last changed: a cheap key for the cache of entry points."""
+    folder_times = []
     for folder in sys.path:
         with contextlib.suppress(OSError):
-            found.append((folder, Path(folder).stat().st_mtime_ns))
-    return tuple(found)
+            folder_times.append((folder, Path(folder).stat().st_mtime_ns))
+    return tuple(folder_times)
 
 
 @functools.lru_cache(maxsize=1)
-def _installed(ours: tuple[Entry, ...], _: tuple[tuple[str, int], ...]) -> Mapping[str, Entry]:
-    known = {entry.name: entry for entry in ours}
+def _cached_local_entries(
+    built_in: tuple[Entry, ...], _: tuple[tuple[str, int], ...]
+) -> Mapping[str, Entry]:
+    known = {entry.name: entry for entry in built_in}
     known |= {entry.name: entry for entry in LEGACY if is_usable(entry)}
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
-        entry = _announced(point)
+        entry = _load_entry_point(point)
         known.setdefault(entry.name, entry)
     return known
 
 
-def here(name: str) -> Entry | None:
+def find_local(name: str) -> Entry | None:
     """The engine of that name or alias in this very Python, installed or not."""
-    known = _here().values()
+    known = _local_entries().values()
     return next((entry for entry in known if name in (entry.name, *entry.aliases)), None)
 
 
 def adapters() -> tuple[Entry, ...]:
-    """All that can drive an engine in another Python: its packages decide which one does."""
+    """Entries that can drive an engine in another Python; its packages decide which one does."""
     return tuple(entry for entry in (*BUILT_IN, *LEGACY) if entry.package is not None)
 
 
-def _elsewhere(told: Environment | Damaged) -> Entry:
-    mend = f"modeldyno engines remove {told.name}"
-    if isinstance(told, Damaged):
-        return Entry(told.name, f"broken:its entry is damaged: {told.why}", None, mend, (), ())
-    base = next((entry for entry in adapters() if entry.name == told.engine), None)
-    if base is None:
-        why = f"broken:this version of Modeldyno knows no engine {told.engine!r}"
-        return Entry(told.name, why, None, mend, (), ())
-    is_its_own = told.name == base.name
+def _entry_of_environment(environment: Environment | DamagedEnvironment) -> Entry:
+    name = environment.name
+    removal = f"modeldyno engines remove {name}"
+    if isinstance(environment, DamagedEnvironment):
+        why = f"broken:its entry is damaged: {environment.why}"
+        return Entry(name, why, None, removal, (), ())
+    adapter = next((entry for entry in adapters() if entry.name == environment.engine), None)
+    if adapter is None:
+        why = f"broken:this version of Modeldyno has no engine {environment.engine!r}"
+        return Entry(name, why, None, removal, (), ())
+    has_own_name = name == adapter.name
     return replace(
-        base,
-        name=told.name,
-        aliases=base.aliases if is_its_own else (),
-        title=base.title if is_its_own else f"{base.title} ({told.name})",
-        install=f"{mend}, and add it again",
-        environment=told,
+        adapter,
+        name=name,
+        aliases=adapter.aliases if has_own_name else (),
+        title=adapter.title if has_own_name else f"{adapter.title} ({name})",
+        install=f"{removal}, and add it again",
+        environment=environment,
     )
 
 
-def _announced(point: importlib.metadata.EntryPoint) -> Entry:
+def _load_entry_point(point: importlib.metadata.EntryPoint) -> Entry:
     try:
         entry = point.load()
-    # Somebody else's package must not break ours, nor end us.
+    # A faulty plug-in must neither raise here nor end the process.
     except (Exception, SystemExit) as error:  # noqa: BLE001
-        return _broken(point, f"{type(error).__name__}: {error}")
+        return _broken_entry(point, f"{type(error).__name__}: {error}")
     if not isinstance(entry, Entry):
-        return _broken(point, "it does not name an Entry")
+        return _broken_entry(point, "it does not name an Entry")
     try:
         decode(Entry, encode(entry))
     except Mismatch as error:
-        return _broken(point, f"its Entry is wrong: {error}")
+        return _broken_entry(point, f"its Entry is wrong: {error}")
     return entry
 
 
-def _broken(point: importlib.metadata.EntryPoint, why: str) -> Entry:
+def _broken_entry(point: importlib.metadata.EntryPoint, why: str) -> Entry:
     return Entry(
         point.name,
         f"broken:its entry point cannot be loaded: {why}",
@@ -242,18 +246,20 @@ def version_of(entry: Entry) -> tuple[str | None, str | None]:
     if entry.factory.startswith("broken:"):
         return None, entry.factory.removeprefix("broken:")
     if entry.environment is not None:
-        return _version_there(entry, entry.environment)
+        return _version_in_environment(entry, entry.environment)
     for package in (entry.package or "modeldyno", *entry.other_builds):
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             return importlib.metadata.version(package), None
-    if entry.package is None:  # run from source, without being installed
+    if entry.package is None:  # Modeldyno itself runs from source, without being installed
         return None, None
     return None, f"the Python package {entry.package!r} is not installed"
 
 
-def _version_there(entry: Entry, environment: Environment) -> tuple[str | None, str | None]:
+def _version_in_environment(
+    entry: Entry, environment: Environment
+) -> tuple[str | None, str | None]:
     if not Path(environment.python).is_file():
-        return None, f"its Python is no longer there: {environment.python}"
+        return None, f"its Python no longer exists: {environment.python}"
     for package in (entry.package or "", *entry.other_builds):
         if (version := environment.version(package)) is not None:
             return version, None
@@ -270,10 +276,10 @@ def find(name: str) -> Entry:
     if legacy is not None:
         raise EngineUnavailable(
             f"Engine {name!r} has not been added",
-            why=f"{legacy.title} is no longer made, and needs a Python environment of its own",
+            why=f"{legacy.title} is discontinued and needs a Python environment of its own",
             fix=f"Run `{legacy.install}`",
         )
-    names = [word for entry in known for word in (entry.name, *entry.aliases)]
+    names = [name for entry in known for name in (entry.name, *entry.aliases)]
     close = difflib.get_close_matches(name, names, n=1)
     raise EngineUnknown(
         f"There is no engine named {name!r}",
@@ -287,12 +293,12 @@ def is_usable(entry: Entry) -> bool:
 
 
 def title_of(name: str) -> str:
-    """``ONNX Runtime``; the name itself where nobody said more."""
+    """``ONNX Runtime``; the name itself if the engine has no title."""
     return next((entry.title for entry in entries() if entry.name == name), "") or name
 
 
-def usable(name: str) -> Entry:
-    """The entry of that name, if its package is here."""
+def require_usable(name: str) -> Entry:
+    """The entry of that name; raises EngineUnavailable if its package is not installed."""
     entry = find(name)
     _, why_not = version_of(entry)
     if why_not is not None:
@@ -305,7 +311,7 @@ def usable(name: str) -> Entry:
 
 
 def starts_programs(engine: str, options: Mapping[str, object]) -> bool:
-    """Whether this engine, or any with these options, starts others: a sandbox must allow that."""
+    """Whether the engine starts other programs, with these options: a sandbox must allow that."""
     return any(
         (entry.starts_programs and entry.name == engine)
         or any(options.get(name) for name in entry.compiling_options)
@@ -313,15 +319,15 @@ def starts_programs(engine: str, options: Mapping[str, object]) -> bool:
     )
 
 
-def life_of(entry: Entry, target: Target) -> str:
-    """What a process takes on for good once the target was opened in it; empty: nothing."""
+def process_settings(entry: Entry, target: Target) -> str:
+    """What a process is committed to once the target was opened in it; empty: nothing."""
     if not entry.for_life:
         return ""
     return f"{entry.adapter} {target.threads} {sorted(target.options.items())}"
 
 
 def for_format(model_format: str) -> Entry:
-    """The first usable engine that reads a format."""
+    """The first usable engine that reads a format; raises EngineUnavailable if there is none."""
     readers = [entry for entry in entries() if model_format in entry.formats]
     for entry in readers:
         if is_usable(entry):
@@ -334,7 +340,7 @@ def for_format(model_format: str) -> Entry:
 
 
 def load(name: str) -> Engine:
-    """Import and make the engine; only a worker does this."""
-    module, _, attribute = usable(name).factory.partition(":")
+    """Import and create the engine; only a worker does this."""
+    module, _, attribute = require_usable(name).factory.partition(":")
     engine: Engine = getattr(importlib.import_module(module), attribute)()
     return engine

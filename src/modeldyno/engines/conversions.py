@@ -1,4 +1,4 @@
-"""Which conversions there are, and which can be made here. Imports no tool until asked."""
+"""Which conversions exist, and which are possible here. Imports a tool only in ``load``."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ from modeldyno.core.sessions import Target
 
 
 @dataclass(frozen=True)
-class Material:
-    """What is to be converted: as an engine would load it, with an example of its inputs."""
+class ConversionSource:
+    """The model to convert: as an engine would load it, with an example of its inputs."""
 
     target: Target
-    inputs: tuple[InputSpec, ...]  # as declared: what is open stays open
+    inputs: tuple[InputSpec, ...]  # as declared: dynamic sizes stay dynamic
     outputs: tuple[TensorSpec, ...]
     example: InputPlan
 
 
-Convert = Callable[[Material, Path], tuple[str, ...]]  # writes the file, and says what to know
+Convert = Callable[[ConversionSource, Path], tuple[str, ...]]  # writes the file, returns notes
 
 
 @dataclass(frozen=True)
 class Route:
-    """From some formats to one goal: what does it, and what that needs."""
+    """From some formats to a goal: the tool, and the packages it needs."""
 
     formats: tuple[ModelFormat, ...]
     to: Goal
     makes: ModelFormat
-    names: tuple[str, ...]  # of the files, the model's own first
+    names: tuple[str, ...]  # of the files it writes, the model itself first
     tool: str
     factory: str  # "package.module:function"
-    packages: dict[str, str]  # distributions that take part → how to install them
+    packages: dict[str, str]  # distributions it needs → how to install them
 
     def versions(self) -> dict[str, str]:
-        found = {package: _version(package) for package in self.packages}
-        return {package: version for package, version in found.items() if version is not None}
+        versions = {package: _version(package) for package in self.packages}
+        return {package: version for package, version in versions.items() if version is not None}
 
 
-# Distributions that bring the same package.
+# Distributions that provide the same package.
 _BUILDS = {"tensorflow": ("tensorflow-cpu", "tf-nightly-cpu", "tf-nightly")}
 _TORCH = "pip install 'modeldyno[torch]'"
 _TENSORFLOW = "pip install 'modeldyno[tensorflow]'"
@@ -109,23 +109,23 @@ class Possibility(Described):
 
 
 def possibilities(model_format: ModelFormat) -> tuple[Possibility, ...]:
-    """Every goal, for whoever offers a choice."""
+    """Every goal, whether possible or not, for a menu."""
     return tuple(_possibility(model_format, to) for to in GOALS)
 
 
 def find(model_format: ModelFormat, to: Goal) -> Route:
-    """Raises BadValue where there is no way, PackageMissing where it lacks something here."""
-    found = _possibility(model_format, to)
-    if not found.why_not:
-        return next(r for r in ROUTES if r.to == to and model_format in r.formats)
-    title = f"This model cannot be converted to {found.title}"
-    if _ways(model_format, to):
-        raise PackageMissing(title, why=found.why_not, fix=found.fix)
-    raise BadValue(title, why=found.why_not, fix=found.fix)
+    """Raises BadValue if no route exists, PackageMissing if it needs a package missing here."""
+    possibility = _possibility(model_format, to)
+    routes = _routes(model_format, to)
+    if not possibility.why_not:
+        return routes[0]
+    title = f"This model cannot be converted to {possibility.title}"
+    problem = PackageMissing if routes else BadValue
+    raise problem(title, why=possibility.why_not, fix=possibility.fix)
 
 
 def load(route: Route) -> Convert:
-    """Import what converts; only a worker does this."""
+    """Import the converting function; only a worker does this."""
     module, _, name = route.factory.partition(":")
     convert: Convert = getattr(importlib.import_module(module), name)
     return convert
@@ -133,30 +133,29 @@ def load(route: Route) -> Convert:
 
 def _possibility(model_format: ModelFormat, to: Goal) -> Possibility:
     title = GOALS[to]
-    ways = _ways(model_format, to)
-    if not ways:
+    routes = _routes(model_format, to)
+    if not routes:
         sources = [name for route in ROUTES if route.to == to for name in route.formats]
         if any(route.makes == model_format for route in ROUTES if route.to == to):
             return Possibility(to, title, f"it is {title} already", "Choose another format")
         known = ", ".join(map(format_title, sources))
-        why = f"{title} is made of {known}; this one is {format_title(model_format)}"
-        return Possibility(to, title, why, _by_way_of(model_format, sources))
-    for package, install in ways[0].packages.items():
+        why = f"{title} can be made from {known}; this model is {format_title(model_format)}"
+        return Possibility(to, title, why, _suggest_two_steps(model_format, sources))
+    for package, install in routes[0].packages.items():
         if _version(package) is None:
             why = f"the Python package {package!r} is not installed"
             return Possibility(to, title, why, f"Run `{install}`")
     return Possibility(to, title)
 
 
-def _by_way_of(model_format: ModelFormat, wanted: Sequence[str]) -> str:
-    """Two steps where one will not do."""
+def _suggest_two_steps(model_format: ModelFormat, sources: Sequence[str]) -> str:
     for route in ROUTES:
-        if model_format in route.formats and route.makes in wanted:
-            return f"Convert it to {GOALS[route.to]} first, and that further"
+        if model_format in route.formats and route.makes in sources:
+            return f"Convert it to {GOALS[route.to]} first, then convert the new model"
     return "Choose another format"
 
 
-def _ways(model_format: ModelFormat, to: Goal) -> list[Route]:
+def _routes(model_format: ModelFormat, to: Goal) -> list[Route]:
     return [route for route in ROUTES if route.to == to and model_format in route.formats]
 
 

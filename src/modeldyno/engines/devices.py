@@ -1,7 +1,7 @@
 """Which devices an engine can use here, and why not the others; known without importing it.
 
-A guess that errs on the side of trying: what is told as unavailable surely is, the rest is for the
-engine to say when it loads a model (``EngineUnavailable``).
+An estimate that errs on the side of trying: a device reported unavailable surely is; for the rest
+the engine has the last word when it loads a model (``EngineUnavailable``).
 """
 
 from __future__ import annotations
@@ -16,67 +16,64 @@ from pathlib import Path
 from modeldyno.engines.catalog import Entry, entries, is_usable
 
 _NO_GPU = "no NVIDIA GPU was found (a container needs --gpus all)"
-_GPU_NODES = ("nvidiactl", "nvidia0", "dxg")  # the last is Windows' own, for its Linux
+_GPU_NODES = ("nvidiactl", "nvidia0", "dxg")  # the last one is that of Windows' Linux (WSL)
+_NO_GPU_VISIBLE = ("", "-1", "NoDevFiles")  # CUDA_VISIBLE_DEVICES, as NVIDIA's driver reads it
+_NO_SUCH_DEVICE = "has no such device"
 
-_NO_NUMBERS = ("", "-1", "NoDevFiles")  # as NVIDIA's driver reads them
 
-
-def known() -> tuple[str, ...]:
-    """Every device that some engine has a word for: ``cpu`` first."""
-    return _of(entries())
+def all_devices() -> tuple[str, ...]:
+    """Every device that some engine supports: ``cpu`` first."""
+    return _devices(entries())
 
 
 def devices_of(entry: Entry) -> dict[str, str]:
-    """Each device, and why this engine cannot use it here; an empty text: it can."""
-    return {device: why_not(entry, device) for device in known()}
+    """Each device, and why this engine cannot use it here; empty text: it can."""
+    return {device: why_not(entry, device) for device in all_devices()}
 
 
 def devices_here() -> dict[str, str]:
-    """The same for all engines that are installed: one that can is enough."""
-    engines = entries()  # asked once: it looks through every installed package
+    """Each device, and why no installed engine can use it here; empty text: at least one can."""
+    engines = entries()  # called once: it scans every installed package
     usable = [entry for entry in engines if is_usable(entry)]
-    return {d: _best([why_not(entry, d) for entry in usable]) for d in _of(engines)}
+    return {d: _best_reason([why_not(entry, d) for entry in usable]) for d in _devices(engines)}
 
 
-def _of(engines: Sequence[Entry]) -> tuple[str, ...]:
+def _devices(engines: Sequence[Entry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(device for entry in engines for device in entry.devices))
 
 
-def _best(reasons: list[str]) -> str:
-    """None at all where one can; else of those who know the device, before those who do not."""
+def _best_reason(reasons: list[str]) -> str:
+    """Empty if some engine can; else preferably from an engine that supports the device."""
     if "" in reasons or not reasons:
         return "" if reasons else "no engine is installed"
-    return next((why for why in reasons if _HAS_NONE not in why), reasons[0])
-
-
-_HAS_NONE = "has no such device"
+    return next((why for why in reasons if _NO_SUCH_DEVICE not in why), reasons[0])
 
 
 def why_not(entry: Entry, device: str) -> str:
     """Why this engine, if it is installed, cannot use that device here; empty: it may."""
     if device not in entry.devices:
         instead = "; its device on a Mac is coreml" if "coreml" in entry.devices else ""
-        return f"{entry.name} {_HAS_NONE}: it has {', '.join(entry.devices)}{instead}"
+        return f"{entry.name} {_NO_SUCH_DEVICE}: it has {', '.join(entry.devices)}{instead}"
     match device:
         case "cuda" | "tensorrt":
-            return _no_cuda(entry) or _no_gpu()
+            return _why_no_cuda(entry) or _why_no_gpu()
         case "mps":
             is_apple = sys.platform == "darwin" and platform.machine() == "arm64"
-            return "" if is_apple else "this is no Mac with an Apple GPU (a container never is one)"
+            return "" if is_apple else "this is not a Mac with an Apple GPU (a container never is)"
         case "gpu":
-            return "" if _has_node("dri/renderD*") else "no GPU of Intel was found (no render node)"
+            return "" if _has_node("dri/renderD*") else "no Intel GPU was found (no render node)"
         case "npu":
-            return "" if _has_node("accel/accel*") else "no NPU of Intel was found (/dev/accel)"
+            return "" if _has_node("accel/accel*") else "no Intel NPU was found (/dev/accel)"
         case "coreml":
-            return "" if sys.platform == "darwin" else "this is no Mac"
+            return "" if sys.platform == "darwin" else "this is not a Mac"
         case _:
             return ""
 
 
-def _no_cuda(entry: Entry) -> str:
-    """Whether the build that is installed lacks it, as far as its name tells."""
+def _why_no_cuda(entry: Entry) -> str:
+    """Judged by the installed build's name and version alone; empty: it may have CUDA."""
     if entry.adapter == "onnxruntime" and not _version(entry, "onnxruntime-gpu"):
-        return "this build of ONNX Runtime has none: `pip install onnxruntime-gpu` instead of it"
+        return "this build of ONNX Runtime lacks it: `pip install onnxruntime-gpu` instead"
     version = _version(entry, entry.package or "")
     if version.endswith("+cpu"):
         return f"{entry.name} {version} was built without CUDA"
@@ -92,11 +89,11 @@ def _version(entry: Entry, package: str) -> str:
         return ""
 
 
-def _no_gpu() -> str:
+def _why_no_gpu() -> str:
     if not any((Path("/dev") / name).exists() for name in _GPU_NODES):
         return _NO_GPU
-    # A worker has the same environment.
-    is_hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in _NO_NUMBERS
+    # Workers inherit this environment.
+    is_hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in _NO_GPU_VISIBLE
     return "CUDA_VISIBLE_DEVICES hides every GPU" if is_hidden else ""
 
 

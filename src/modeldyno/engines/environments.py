@@ -1,8 +1,8 @@
-"""Engines that live in another Python: where they are listed, and what is installed there.
+"""Engines installed in another Python: where they are listed, and what is installed there.
 
-A folder for each below ``engines/`` of the user's workspace: ``engine.json`` says what it is, and
-``venv/`` is the Python, where we made it. They belong to the user and the machine, as installed
-packages do; so every workspace sees the same (docs/decisions/0020-engines-elsewhere.md).
+Each has a folder below ``engines/`` of the user's workspace: ``engine.json`` describes it, and
+``venv/`` is its Python if we created it. They belong to the user and the machine, as installed
+packages do, so every workspace sees the same ones (docs/decisions/0020-engines-elsewhere.md).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import WorkspaceUnusable
 from modeldyno.settings import Settings
 
-OLDEST_PYTHON = (3, 11)  # our own: what runs in a worker is written for it
-FOLDER = "MODELDYNO_ENGINES"
+OLDEST_PYTHON = (3, 11)  # our own minimum: a worker runs our code
+FOLDER_VARIABLE = "MODELDYNO_ENGINES"
 _FILE = "engine.json"
 
 
@@ -28,13 +28,13 @@ class Environment:
     """Another Python, and the engine in it."""
 
     name: str  # what people call it: --engine NAME
-    engine: str  # which of our adapters drives it
+    engine: str  # the adapter that drives it
     python: str  # its interpreter
     python_version: str
-    paths: tuple[str, ...]  # where its packages lie
-    requirements: tuple[str, ...] = ()  # as given to pip; empty: somebody else's environment
+    paths: tuple[str, ...]  # where its packages are installed
+    requirements: tuple[str, ...] = ()  # as given to pip; empty: an environment we did not create
     added_at: str = ""  # ISO 8601, UTC
-    licence_accepted: bool = False  # by its user, where the engine wants that
+    licence_accepted: bool = False  # by the user, if the engine asks for it
 
     @property
     def origin(self) -> str:
@@ -43,49 +43,52 @@ class Environment:
         return self.python
 
     def version(self, package: str) -> str | None:
-        """Of a distribution, as its metadata says now; nothing is started for it."""
-        found = importlib.metadata.Distribution.discover(name=package, path=list(self.paths))
-        return next((str(one.version) for one in found), None)
+        """The version of a distribution, read from its metadata without starting that Python."""
+        distributions = importlib.metadata.Distribution.discover(
+            name=package, path=list(self.paths)
+        )
+        return next((str(distribution.version) for distribution in distributions), None)
 
 
 @dataclass(frozen=True)
-class Damaged:
-    """An entry that cannot be read."""
+class DamagedEnvironment:
+    """An environment whose ``engine.json`` cannot be read."""
 
     name: str
     why: str
 
 
-def shelf() -> Path:
-    """Where they are kept."""
+def engines_folder() -> Path:
     settings = Settings.read()
     return settings.engines or settings.workspace / "engines"
 
 
-def added() -> tuple[Environment | Damaged, ...]:
-    """By name; looked up each time, so that what was just added is there."""
+def added_environments() -> tuple[Environment | DamagedEnvironment, ...]:
+    """Sorted by name; read anew each time, so that one just added is included."""
     try:
-        files = sorted(shelf().glob(f"*/{_FILE}"))
+        files = sorted(engines_folder().glob(f"*/{_FILE}"))
     except OSError:
         return ()
     return tuple(_read(file) for file in files)
 
 
-def _read(file: Path) -> Environment | Damaged:
+def _read(file: Path) -> Environment | DamagedEnvironment:
     name = file.parent.name
     try:
-        told: Environment = decode(Environment, json.loads(file.read_text("utf-8")))
+        environment: Environment = decode(Environment, json.loads(file.read_text("utf-8")))
     except (OSError, ValueError, Mismatch, RecursionError) as error:
-        return Damaged(name, f"{type(error).__name__}: {error}"[:200])
-    return told if told.name == name else Damaged(name, f"it says that it is {told.name!r}")
+        return DamagedEnvironment(name, f"{type(error).__name__}: {error}"[:200])
+    if environment.name != name:
+        return DamagedEnvironment(name, f"it says that it is {environment.name!r}")
+    return environment
 
 
 def folder_of(name: str) -> Path:
-    return shelf() / name
+    return engines_folder() / name
 
 
-def keep(environment: Environment) -> None:
-    """In one step: from here on it is there."""
+def save(environment: Environment) -> None:
+    """Written atomically: a reader sees the whole entry or none."""
     folder = folder_of(environment.name)
     temporary = folder / f"{_FILE}.new"
     try:
@@ -97,13 +100,13 @@ def keep(environment: Environment) -> None:
         temporary.replace(folder / _FILE)
     except OSError as error:
         raise WorkspaceUnusable(
-            "Cannot write down the new engine",
+            "Cannot save the new engine",
             why=f"{error.strerror}: {folder}",
-            fix=f"Choose another folder with {FOLDER} or MODELDYNO_WORKSPACE",
+            fix=f"Choose another folder with {FOLDER_VARIABLE} or MODELDYNO_WORKSPACE",
         ) from error
 
 
-def forget(name: str) -> None:
-    """In one step: from here on it is gone, whatever is left of its files."""
+def remove(name: str) -> None:
+    """Atomically: the engine is no longer listed, even if other files remain in its folder."""
     with contextlib.suppress(FileNotFoundError):
         (folder_of(name) / _FILE).unlink()

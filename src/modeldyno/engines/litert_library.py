@@ -1,8 +1,8 @@
-"""LiteRT's compiled model and its profiler, which its Python package has and does not show.
+"""LiteRT's compiled model and its profiler, which its Python package contains but does not expose.
 
-The library beside the package speaks C. Only functions of its public headers are called, and what
-has no size in C is handed through without a look inside. A library that answers otherwise than
-these lines expect is refused: then there is no profiler.
+They are called through the C library beside the package. Only functions of its public headers are
+used, and opaque handles are passed through. With a library that behaves otherwise than expected
+here, profiling is refused.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 from modeldyno.core.errors import EngineFailed
 
 OPERATOR, XNNPACK_OPERATOR = 1 << 1, 1 << 3  # kinds of events
-DELEGATES = ("DELEGATE", "TfLiteXNNPackDelegate")  # stand around what XNNPACK tells by itself
+DELEGATES = ("DELEGATE", "TfLiteXNNPackDelegate")  # enclose the events that XNNPACK reports itself
 _LIBRARY = "libLiteRt.so"
 _CPU = 1
 _READ, _WRITE = 0, 1  # why a buffer is locked
 _HIGHEST_RANK = 8
-_TYPE_BYTES = 256  # more than a tensor's type takes
+_TYPE_BYTES = 256  # more than the size of a tensor's type
 _SUBGRAPH = _SIGNATURE = c_size_t(0)  # the model itself
 
 
@@ -36,8 +36,8 @@ class Layout(ctypes.Structure):
     )
 
 
-class Event(ctypes.Structure):
-    """What the profiler recorded, in microseconds."""
+class EventStruct(ctypes.Structure):
+    """An event of the profiler, in microseconds."""
 
     _fields_ = (
         ("tag", c_char_p),
@@ -56,13 +56,13 @@ _NOTHING_TO_FREE = _FREE(lambda _: None)
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedEvent:
     name: str
     kind: int
     took_us: int
     number: int
     graph: int = 0  # 0 is the model; others belong to its operators
-    start_us: int = 0  # XNNPACK does not tell it
+    start_us: int = 0  # 0 for XNNPACK's, which does not report it
 
 
 class CompiledModel:
@@ -72,21 +72,23 @@ class CompiledModel:
         self, path: str, threads: int, takes_xnnpack: bool, shapes: Sequence[tuple[int, ...]]
     ) -> None:
         """``shapes`` of its inputs, in their order. Raises EngineFailed."""
-        self._library = _loaded()
-        self._kept: list[Any] = []  # what the library has pointers to
+        self._library = _load_library()
+        self._option_texts: list[Any] = []  # kept alive: the library has pointers to them
         self._destroyers: list[Callable[[], object]] = []
         try:
-            self._environment = self._made("Environment", 0, None)
-            self._model = self._made("Model", self._environment, path.encode(), how="FromFile")
-            self._options = self._made("Options")
+            self._environment = self._create("Environment", 0, None)
+            self._model = self._create(
+                "Model", self._environment, path.encode(), variant="FromFile"
+            )
+            self._options = self._create("Options")
             self._set_options(threads, takes_xnnpack)
-            self._compiled = self._made(
+            self._compiled = self._create(
                 "CompiledModel", self._environment, self._model, self._options
             )
-            self._profiler = self._got("CompiledModelGetProfiler", self._compiled)
-            self._graph = self._got("GetModelSubgraph", self._model, _SUBGRAPH)
-            self._inputs = self._buffers("Input", shapes)
-            self._outputs = self._buffers("Output", None)
+            self._profiler = self._get("CompiledModelGetProfiler", self._compiled)
+            self._graph = self._get("GetModelSubgraph", self._model, _SUBGRAPH)
+            self._inputs = self._create_buffers("Input", shapes)
+            self._outputs = self._create_buffers("Output", None)
         except BaseException:
             self.close()
             raise
@@ -98,7 +100,7 @@ class CompiledModel:
     # ------------------------------------------------------------ calls
 
     def caller(self) -> Callable[[], None]:
-        """A call with what lies in the buffers."""
+        """The function to call: it reads and writes the buffers."""
         run = self._function("RunCompiledModel")
         arguments = (
             self._compiled,
@@ -109,25 +111,26 @@ class CompiledModel:
 
         def call() -> None:
             if status := run(*arguments):
-                raise _cannot_run(f"LiteRtRunCompiledModel answered {status}")
+                raise _cannot_run(f"LiteRtRunCompiledModel returned {status}")
 
         return call
 
-    def write(self, number: int, value: Any) -> None:
-        """An array, as large as the input is."""
+    def write(self, number: int, array: Any) -> None:
+        """Set an input to an array of its size."""
         buffer = self._inputs[number]
-        if self._packed(buffer) != value.nbytes:
+        if self._packed_size(buffer) != array.nbytes:
             raise EngineFailed(f"input {number} has another size than LiteRT's buffer")
-        place = self._got("LockTensorBuffer", buffer, then=(c_int(_WRITE),))
-        ctypes.memmove(place, value.ctypes.data, value.nbytes)
-        self._ask("UnlockTensorBuffer", buffer)
+        address = self._get("LockTensorBuffer", buffer, then=(c_int(_WRITE),))
+        ctypes.memmove(address, array.ctypes.data, array.nbytes)
+        self._invoke("UnlockTensorBuffer", buffer)
 
     def read(self, number: int) -> bytes:
+        """The content of an output."""
         buffer = self._outputs[number]
-        place = self._got("LockTensorBuffer", buffer, then=(c_int(_READ),))
-        data = ctypes.string_at(place, self._packed(buffer))
-        self._ask("UnlockTensorBuffer", buffer)
-        return data
+        address = self._get("LockTensorBuffer", buffer, then=(c_int(_READ),))
+        content = ctypes.string_at(address, self._packed_size(buffer))
+        self._invoke("UnlockTensorBuffer", buffer)
+        return content
 
     @property
     def output_count(self) -> int:
@@ -136,138 +139,140 @@ class CompiledModel:
     # ------------------------------------------------------------ the profiler
 
     def start(self) -> None:
-        self._ask("StartProfiler", self._profiler)
+        self._invoke("StartProfiler", self._profiler)
 
     def stop(self) -> None:
-        self._ask("StopProfiler", self._profiler)
+        self._invoke("StopProfiler", self._profiler)
 
-    def take(self) -> list[Recorded]:
-        """All that was recorded since it was taken before."""
+    def take(self) -> list[RecordedEvent]:
+        """The events recorded since the last time."""
         count = c_int()
-        self._ask("GetNumProfilerEvents", self._profiler, byref(count))
+        self._invoke("GetNumProfilerEvents", self._profiler, byref(count))
         if count.value <= 0:
             return []
-        events = (Event * count.value)()
-        self._ask("GetProfilerEvents", self._profiler, count, events)
-        found = [
-            Recorded(
-                (one.tag or b"").decode("utf-8", "replace"),
-                *(one.kind, one.took_us, one.number, one.graph, one.start_us),
+        structs = (EventStruct * count.value)()
+        self._invoke("GetProfilerEvents", self._profiler, count, structs)
+        events = [
+            RecordedEvent(
+                (event.tag or b"").decode("utf-8", "replace"),
+                *(event.kind, event.took_us, event.number, event.graph, event.start_us),
             )
-            for one in events
+            for event in structs
         ]
-        self._ask("ResetProfiler", self._profiler)
-        return found
+        self._invoke("ResetProfiler", self._profiler)
+        return events
 
     def operator_name(self, number: int, graph: int = 0) -> str:
-        """As of the graph: the first name of the first tensor that it makes."""
-        holder = self._got("GetModelSubgraph", self._model, c_size_t(graph))
-        operator = self._got("GetSubgraphOp", holder, c_size_t(number))
-        tensor = self._got("GetOpOutput", operator, c_size_t(0))
+        """The name in the graph: the first name of the operator's first output."""
+        subgraph = self._get("GetModelSubgraph", self._model, c_size_t(graph))
+        operator = self._get("GetSubgraphOp", subgraph, c_size_t(number))
+        tensor = self._get("GetOpOutput", operator, c_size_t(0))
         name = c_char_p()
-        self._ask("GetTensorName", tensor, byref(name))
+        self._invoke("GetTensorName", tensor, byref(name))
         return (name.value or b"").decode("utf-8", "replace").split(";")[0]
 
     def window(self, number: int, pooling: str) -> tuple[int, ...]:
-        """Of an operator that the library calls ``pooling``: MaxPool2d."""
-        operator = self._got("GetSubgraphOp", self._graph, c_size_t(number))
+        """The window of a pooling; ``pooling`` is the library's name for its kind: MaxPool2d."""
+        operator = self._get("GetSubgraphOp", self._graph, c_size_t(number))
         sides = []
         for side in ("Height", "Width"):
             size = ctypes.c_int32()
-            self._ask(f"Get{pooling}Filter{side}Option", operator, byref(size))
+            self._invoke(f"Get{pooling}Filter{side}Option", operator, byref(size))
             sides.append(size.value)
         return tuple(sides)
 
     # ------------------------------------------------------------ inside
 
     def _set_options(self, threads: int, takes_xnnpack: bool) -> None:
-        self._ask("SetOptionsHardwareAccelerators", self._options, c_int(_CPU))
+        self._invoke("SetOptionsHardwareAccelerators", self._options, c_int(_CPU))
         mode = "xnnpack" if takes_xnnpack else "builtin"
-        said = {
+        texts = {
             b"runtime_options_string": "enable_profiling = true\n",
             b"xnnpack": f'num_threads = {threads}\nkernel_mode = "{mode}"\n',
         }
-        for name, text in said.items():
-            held = ctypes.create_string_buffer(text.encode())
-            self._kept.append(held)
-            one = c_void_p()
-            self._ask("CreateOpaqueOptions", name, held, _NOTHING_TO_FREE, byref(one))
-            self._ask("AddOpaqueOptions", self._options, one)
+        for name, text in texts.items():
+            buffer = ctypes.create_string_buffer(text.encode())
+            self._option_texts.append(buffer)
+            options = c_void_p()
+            self._invoke("CreateOpaqueOptions", name, buffer, _NOTHING_TO_FREE, byref(options))
+            self._invoke("AddOpaqueOptions", self._options, options)
 
-    def _buffers(self, way: str, shapes: Sequence[tuple[int, ...]] | None) -> list[c_void_p]:
+    def _create_buffers(
+        self, side: str, shapes: Sequence[tuple[int, ...]] | None
+    ) -> list[c_void_p]:
+        """``side``: Input or Output."""
         count = c_size_t()
-        self._ask(f"GetNumSubgraph{way}s", self._graph, byref(count))
+        self._invoke(f"GetNumSubgraph{side}s", self._graph, byref(count))
         if shapes is not None:
             self._resize(shapes)
-        layouts = list(self._layouts(way, count.value))
-        found = []
-        for number, layout in enumerate(layouts):
-            tensor = self._got(f"GetSubgraph{way}", self._graph, c_size_t(number))
+        buffers = []
+        for number, layout in enumerate(list(self._layouts(side, count.value))):
+            tensor = self._get(f"GetSubgraph{side}", self._graph, c_size_t(number))
             kind = ctypes.create_string_buffer(_TYPE_BYTES)
-            self._ask("GetRankedTensorType", tensor, kind)
+            self._invoke("GetRankedTensorType", tensor, kind)
             ctypes.memmove(ctypes.addressof(kind) + 4, byref(layout), ctypes.sizeof(layout))
-            needs = self._got(
-                f"GetCompiledModel{way}BufferRequirements",
+            requirements = self._get(
+                f"GetCompiledModel{side}BufferRequirements",
                 *(self._compiled, _SIGNATURE, c_size_t(number)),
             )
-            buffer = self._got(
-                "CreateManagedTensorBufferFromRequirements", self._environment, kind, needs
+            buffer = self._get(
+                "CreateManagedTensorBufferFromRequirements", self._environment, kind, requirements
             )
             self._destroyers.append(self._destroyer("TensorBuffer", buffer))
-            found.append(buffer)
-        return found
+            buffers.append(buffer)
+        return buffers
 
     def _resize(self, shapes: Sequence[tuple[int, ...]]) -> None:
-        now = list(self._layouts("Input", len(shapes)))
-        for number, (shape, layout) in enumerate(zip(shapes, now, strict=True)):
+        layouts = list(self._layouts("Input", len(shapes)))
+        for number, (shape, layout) in enumerate(zip(shapes, layouts, strict=True)):
             if shape != tuple(layout.dims[: layout.rank & 127]):
                 dims = (c_int * len(shape))(*shape)
-                self._ask(
+                self._invoke(
                     "CompiledModelResizeInputTensor",
                     *(self._compiled, _SIGNATURE, c_size_t(number), dims, c_size_t(len(shape))),
                 )
 
-    def _layouts(self, way: str, count: int) -> Iterator[Layout]:
-        if way == "Output":
-            several = (Layout * count)()
-            self._ask(
+    def _layouts(self, side: str, count: int) -> Iterator[Layout]:
+        if side == "Output":
+            layouts = (Layout * count)()
+            self._invoke(
                 "GetCompiledModelOutputTensorLayouts",
-                *(self._compiled, _SIGNATURE, c_size_t(count), several, c_bool(True)),
+                *(self._compiled, _SIGNATURE, c_size_t(count), layouts, c_bool(True)),
             )
-            yield from several
+            yield from layouts
             return
         for number in range(count):
             layout = Layout()
-            self._ask(
+            self._invoke(
                 "GetCompiledModelInputTensorLayout",
                 *(self._compiled, _SIGNATURE, c_size_t(number), byref(layout)),
             )
             yield layout
 
-    def _packed(self, buffer: c_void_p) -> int:
+    def _packed_size(self, buffer: c_void_p) -> int:
         size = c_size_t()
-        self._ask("GetTensorBufferPackedSize", buffer, byref(size))
+        self._invoke("GetTensorBufferPackedSize", buffer, byref(size))
         return size.value
 
-    def _made(self, what: str, *arguments: object, how: str = "") -> c_void_p:
-        one = self._got(f"Create{what}{how}", *arguments)
-        self._destroyers.append(self._destroyer(what, one))
-        return one
+    def _create(self, kind: str, *arguments: object, variant: str = "") -> c_void_p:
+        handle = self._get(f"Create{kind}{variant}", *arguments)
+        self._destroyers.append(self._destroyer(kind, handle))
+        return handle
 
-    def _destroyer(self, what: str, one: c_void_p) -> Callable[[], object]:
-        destroy = self._function(f"Destroy{what}")
-        return lambda: destroy(one)
+    def _destroyer(self, kind: str, handle: c_void_p) -> Callable[[], object]:
+        destroy = self._function(f"Destroy{kind}")
+        return lambda: destroy(handle)
 
-    def _got(self, name: str, *arguments: object, then: tuple[object, ...] = ()) -> c_void_p:
-        """What a function hands out through a pointer."""
-        found = c_void_p()
-        self._ask(name, *arguments, byref(found), *then)
-        return found
+    def _get(self, name: str, *arguments: object, then: tuple[object, ...] = ()) -> c_void_p:
+        """The handle that a function returns through a pointer."""
+        handle = c_void_p()
+        self._invoke(name, *arguments, byref(handle), *then)
+        return handle
 
-    def _ask(self, name: str, *arguments: object) -> None:
+    def _invoke(self, name: str, *arguments: object) -> None:
         status = self._function(name)(*arguments)
         if status:
-            raise _cannot_run(f"LiteRt{name} answered {status}")
+            raise _cannot_run(f"LiteRt{name} returned {status}")
 
     def _function(self, name: str) -> Any:
         try:
@@ -280,7 +285,7 @@ def _array(handles: Sequence[c_void_p]) -> Any:
     return (c_void_p * len(handles))(*(handle.value for handle in handles))
 
 
-def _loaded() -> ctypes.CDLL:
+def _load_library() -> ctypes.CDLL:
     import ai_edge_litert
 
     path = Path(ai_edge_litert.__file__).parent / _LIBRARY
@@ -290,10 +295,10 @@ def _loaded() -> ctypes.CDLL:
         raise _no_profiler(f"{_LIBRARY} cannot be loaded") from error
 
 
-def _cannot_run(what: str) -> EngineFailed:
+def _cannot_run(problem: str) -> EngineFailed:
     return EngineFailed(
         "LiteRT's profiler cannot run this model",
-        why=f"{what}; one cause are outputs whose size LiteRT learns in a call only",
+        why=f"{problem}; possibly the size of an output is known only after a call",
         fix="Measure it with `modeldyno bench`, or profile it in another engine",
     )
 

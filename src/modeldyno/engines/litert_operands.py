@@ -1,9 +1,9 @@
-"""What LiteRT's operators take and make, as its interpreter lists them after a call.
+"""Operands of LiteRT's operators, as its interpreter lists them after a call.
 
 XNNPACK names and numbers its operators in its own way. But it runs one part of the model after the
-other, and inside of a part it keeps the order of the file. So where it has as many operators of a
-kind as that part of the file, the first is the first. Where it has not, it merged some or split
-them, and nobody can tell which.
+other, and within a part it keeps the order of the file. So if it has as many operators of a kind as
+that part of the file, they are paired in order. If not, it merged or split some, and which is
+unknown.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from modeldyno.core.work import Operand, Operands, plain_name
-from modeldyno.engines.litert_library import DELEGATES, OPERATOR, XNNPACK_OPERATOR, Recorded
+from modeldyno.engines.litert_library import DELEGATES, OPERATOR, XNNPACK_OPERATOR, RecordedEvent
 
 _SIZES_FIRST = ("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE")
-# Their weights are listed in an order that core/work.py does not know.
-_UNKNOWN = ("LSTM", "RNN")
-# XNNPACK's names, as plain ones, and those of the file. It makes a product of many a convolution.
+# Their weights are listed in an order that core/work.py does not support.
+_UNSUPPORTED = ("LSTM", "RNN")
+# XNNPACK's plain names, and those of the file. It turns many convolutions into matrix products.
 _KINDS = (
     ("convolution fullyconnected", "CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED"),
     ("deconvolution", "TRANSPOSE_CONV"),
@@ -64,70 +64,73 @@ _FILE_KINDS = {word: words for words, names in _KINDS for word in names.split()}
 
 
 @dataclass(frozen=True)
-class Listed:
+class FileOperator:
     """An operator of the file."""
 
     name: str
     operands: Operands
 
 
-def listed(
+def file_operators(
     operators: Sequence[Mapping[str, Any]], tensors: Sequence[Mapping[str, Any]]
-) -> dict[int, Listed]:
-    """By their numbers; those of which a size is not known are left out."""
+) -> dict[int, FileOperator]:
+    """By number; operators with an unknown size are left out."""
     sizes = {int(tensor["index"]): _operand(tensor) for tensor in tensors}
-    found = {}
-    for one in operators:
-        name = str(one["op_name"])
+    by_number = {}
+    for details in operators:
+        name = str(details["op_name"])
         inputs, outputs = (
-            [sizes.get(int(number)) for number in one[side] if int(number) >= 0]
+            [sizes.get(int(number)) for number in details[side] if int(number) >= 0]
             for side in ("inputs", "outputs")
         )
-        known = tuple(operand for operand in inputs if operand is not None)
-        made = tuple(operand for operand in outputs if operand is not None)
-        is_known = len(known) == len(inputs) and len(made) == len(outputs) and bool(made)
-        if is_known and name not in _UNKNOWN:
-            found[int(one["index"])] = Listed(name, Operands(_arranged(name, known), made))
-    return found
+        known_inputs = tuple(operand for operand in inputs if operand is not None)
+        known_outputs = tuple(operand for operand in outputs if operand is not None)
+        is_known = len(known_inputs) == len(inputs) and len(known_outputs) == len(outputs)
+        if is_known and known_outputs and name not in _UNSUPPORTED:
+            operands = Operands(_arranged(name, known_inputs), known_outputs)
+            by_number[int(details["index"])] = FileOperator(name, operands)
+    return by_number
 
 
 def operands_of(
-    recorded: Sequence[Recorded], known: Mapping[int, Listed], parts: Sequence[Sequence[int]]
+    recorded: Sequence[RecordedEvent],
+    known: Mapping[int, FileOperator],
+    parts: Sequence[Sequence[int]],
 ) -> dict[int, Operands]:
-    """By the place among what was recorded. ``parts`` are the numbers of the operators that XNNPACK
-    took, one list for each time that it begins."""
-    found: dict[int, Operands] = {}
+    """By position in ``recorded``. ``parts`` are the numbers of the operators that XNNPACK took, a
+    list for each part of the model that it runs."""
+    operands: dict[int, Operands] = {}
     runs: list[list[int]] = []
-    is_inside = False
-    for place, one in enumerate(recorded):
-        if one.kind == XNNPACK_OPERATOR:
-            if not is_inside:
+    is_in_xnnpack = False
+    for place, event in enumerate(recorded):
+        if event.kind == XNNPACK_OPERATOR:
+            if not is_in_xnnpack:
                 runs.append([])
             runs[-1].append(place)
-            is_inside = True
-        elif one.kind == OPERATOR and one.name not in DELEGATES:
-            is_inside = False
-            at = known.get(one.number)
-            if at is not None and at.name == one.name and one.graph == 0:
-                found[place] = at.operands
+            is_in_xnnpack = True
+        elif event.kind == OPERATOR and event.name not in DELEGATES:
+            is_in_xnnpack = False
+            operator = known.get(event.number)
+            if operator is not None and operator.name == event.name and event.graph == 0:
+                operands[place] = operator.operands
     if len(runs) == len(parts):
         for run, part in zip(runs, parts, strict=True):
-            found |= _paired(recorded, run, [known.get(number) for number in part])
-    return found
+            operands |= _pair_by_kind(recorded, run, [known.get(number) for number in part])
+    return operands
 
 
-def _paired(
-    recorded: Sequence[Recorded], run: Sequence[int], part: Sequence[Listed | None]
+def _pair_by_kind(
+    recorded: Sequence[RecordedEvent], run: Sequence[int], part: Sequence[FileOperator | None]
 ) -> dict[int, Operands]:
-    if None in part:  # it may be of any kind
+    if None in part:  # an unknown operator may be of any kind
         return {}
-    found: dict[int, Operands] = {}
+    operands: dict[int, Operands] = {}
     for kind in {_XNNPACK_KINDS.get(plain_name(recorded[place].name)) for place in run} - {None}:
         places = [p for p in run if _XNNPACK_KINDS.get(plain_name(recorded[p].name)) == kind]
-        own = [one for one in part if one is not None and _FILE_KINDS.get(one.name) == kind]
-        if len(places) == len(own):
-            found |= {place: one.operands for place, one in zip(places, own, strict=True)}
-    return found
+        of_kind = [op for op in part if op is not None and _FILE_KINDS.get(op.name) == kind]
+        if len(places) == len(of_kind):
+            operands |= {place: op.operands for place, op in zip(places, of_kind, strict=True)}
+    return operands
 
 
 def _operand(tensor: Mapping[str, Any]) -> Operand:
@@ -136,21 +139,21 @@ def _operand(tensor: Mapping[str, Any]) -> Operand:
 
 
 def _arranged(name: str, inputs: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """As core/work.py expects them: what goes in first, filters with what comes out first."""
+    """As core/work.py expects them: data first, then filters with the output channels first."""
     if name in ("MEAN", "SUM"):
-        return inputs[:1]  # the second one says along which sides
+        return inputs[:1]  # the second one lists the axes
     if len(inputs) < 2:
         return inputs
     first, weights, *rest = inputs
     shape = weights.shape
     if name == "FULLY_CONNECTED" and shape and first.shape[-1:] != shape[-1:]:
-        rows = first.size // max(1, shape[-1])  # it is flattened on the way
+        rows = first.size // max(1, shape[-1])  # LiteRT flattens it
         return (Operand(first.dtype, (rows, shape[-1])), weights, *rest)
     if len(shape) < 4:
         return inputs
     if name == "DEPTHWISE_CONV_2D":  # [1, height, width, channels]
         return (first, Operand(weights.dtype, (shape[-1], 1, *shape[1:-1])), *rest)
-    if name in _SIZES_FIRST:  # sizes, filters, and what goes in
+    if name in _SIZES_FIRST:  # output sizes, filters, data
         outs = shape[0] if name == "TRANSPOSE_CONV" else shape[-2]
         sides = shape[1:-1] if name == "TRANSPOSE_CONV" else shape[:-2]
         turned = Operand(weights.dtype, (shape[-1], outs, *sides))

@@ -1,7 +1,7 @@
 """LiteRT's own profiler: each operator of each call, in whole microseconds.
 
-What XNNPACK took it tells by XNNPACK's names, of which one may stand for several operators of the
-file; what LiteRT runs itself, by the file's.
+What XNNPACK runs has XNNPACK's names, and may stand for several operators of the file; what LiteRT
+runs itself has the names of the file.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from modeldyno.engines.litert_library import (
     OPERATOR,
     XNNPACK_OPERATOR,
     CompiledModel,
-    Recorded,
+    RecordedEvent,
 )
-from modeldyno.engines.litert_operands import Listed, operands_of
+from modeldyno.engines.litert_operands import FileOperator, operands_of
 from modeldyno.engines.protocol import Tensors
 from modeldyno.engines.recorded_calls import RecordedCalls
-from modeldyno.engines.tallies import Event, Key, Tally
+from modeldyno.engines.tallies import Key, NodeEvent, Tally
 
 _MOST_EVENT_NS = 5_000
-_CUT_OFF_NS = 500  # of whole microseconds, in the mean
-_MOST_CALLS_KEPT = 100_000
-_BEGINS = "Invoke"  # what LiteRT calls the run of a graph
+_CUT_OFF_NS = 500  # lost on average by rounding down to microseconds
+_MAX_CALLS_KEPT = 100_000
+_GRAPH_RUN = "Invoke"  # LiteRT's name for the run of a graph
 _POOLINGS = {"MAX_POOL_2D": "MaxPool2d", "AVERAGE_POOL_2D": "AveragePool2d"}
 
 
@@ -44,17 +44,17 @@ class LiteRtProfiled:
         target: Target,
         takes_xnnpack: bool,
         session: Any,
-        listed: Callable[[Tensors], dict[int, Listed]],
+        file_operators: Callable[[Tensors], dict[int, FileOperator]],
     ) -> None:
-        """``listed``: the operators of the file, as a call with such inputs has them."""
+        """``file_operators``: those of the file, with the sizes of a call with the given inputs."""
         self._target = target
         self._takes_xnnpack = takes_xnnpack
         self._session = session
-        self._listed = listed
+        self._file_operators = file_operators
         self._inputs: Tensors = {}
         self._model: CompiledModel | None = None
         self._shapes: tuple[tuple[int, ...], ...] = ()
-        self._calls: RecordedCalls[list[Recorded]] = RecordedCalls("LiteRT's profiler")
+        self._calls: RecordedCalls[list[RecordedEvent]] = RecordedCalls("LiteRT's profiler")
 
     @property
     def facts(self) -> SessionFacts:
@@ -63,9 +63,9 @@ class LiteRtProfiled:
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         self._inputs = inputs
-        values = [inputs[port.name] for port in self._session.inputs]
-        model = self._opened(tuple(tuple(value.shape) for value in values))
-        bound = _bound(model, values, contract)
+        arrays = [inputs[port.name] for port in self._session.inputs]
+        model = self._open_model(tuple(tuple(array.shape) for array in arrays))
+        bound = _bind(model, arrays, contract)
 
         def call() -> object:
             if not self._calls.is_on:
@@ -75,7 +75,7 @@ class LiteRtProfiled:
                 return bound()
             finally:
                 model.stop()
-                if len(self._calls) < _MOST_CALLS_KEPT:
+                if len(self._calls) < _MAX_CALLS_KEPT:
                     self._calls.add(model.take())
 
         return call
@@ -85,11 +85,11 @@ class LiteRtProfiled:
 
     def trace(self, keep: Sequence[bool]) -> Trace:
         tally = Tally(_MOST_EVENT_NS, _CUT_OFF_NS)
-        known, parts = self._known(), self._session.parts()
-        name_of = cache(self._name)
-        for recorded in self._calls.kept(keep):
+        known, parts = self._operators_with_windows(), self._session.xnnpack_parts()
+        name_of = cache(self._operator_name)
+        for recorded in self._calls.select(keep):
             operands = operands_of(recorded, known, parts)
-            tally.add_call(events_of(recorded, name_of, operands))
+            tally.add_call(node_events(recorded, name_of, operands))
         return tally.trace()
 
     def bare(self, contract: CallContract) -> Callable[[], object]:
@@ -100,7 +100,7 @@ class LiteRtProfiled:
             self._model.close()
             self._model = None
 
-    def _opened(self, shapes: tuple[tuple[int, ...], ...]) -> CompiledModel:
+    def _open_model(self, shapes: tuple[tuple[int, ...], ...]) -> CompiledModel:
         if self._model is None or shapes != self._shapes:
             self.close()
             target = self._target
@@ -108,29 +108,30 @@ class LiteRtProfiled:
             self._shapes = shapes
         return self._model
 
-    def _known(self) -> dict[int, Listed]:
-        known = self._listed(self._inputs)
-        for number, one in known.items():
-            if self._model is not None and one.name in _POOLINGS:
-                with contextlib.suppress(EngineFailed):  # the library may not tell
-                    window = self._model.window(number, _POOLINGS[one.name])
-                    known[number] = replace(one, operands=replace(one.operands, window=window))
-        return known
+    def _operators_with_windows(self) -> dict[int, FileOperator]:
+        operators = self._file_operators(self._inputs)
+        for number, operator in operators.items():
+            if self._model is not None and operator.name in _POOLINGS:
+                with contextlib.suppress(EngineFailed):  # not every version reports windows
+                    window = self._model.window(number, _POOLINGS[operator.name])
+                    operands = replace(operator.operands, window=window)
+                    operators[number] = replace(operator, operands=operands)
+        return operators
 
-    def _name(self, number: int, graph: int) -> str:
+    def _operator_name(self, number: int, graph: int) -> str:
         return self._model.operator_name(number, graph) if self._model is not None else ""
 
 
-def _bound(
-    model: CompiledModel, values: Sequence[Any], contract: CallContract
+def _bind(
+    model: CompiledModel, arrays: Sequence[Any], contract: CallContract
 ) -> Callable[[], object]:
     import numpy as np
 
     run = model.caller()
 
     def write() -> None:
-        for number, value in enumerate(values):
-            model.write(number, np.array(value) if contract == "e2e" else value)
+        for number, array in enumerate(arrays):
+            model.write(number, np.array(array) if contract == "e2e" else array)
 
     write()
     if contract == "hot":
@@ -146,75 +147,75 @@ def _bound(
 
 @dataclass
 class _Span:
-    """An operator, and those that ran inside of it."""
+    """An operator, and those that ran inside it."""
 
-    one: Recorded
+    event: RecordedEvent
     key: Key
     operands: Operands | None
     inner: list[_Span] = field(default_factory=list)
 
     @cached_property
     def length_ns(self) -> int:
-        """With room for all that is inside: microseconds are cut off."""
-        return max(self.one.took_us * 1000, sum(one.length_ns + 1 for one in self.inner))
+        """At least as long as everything inside: microseconds were rounded down."""
+        return max(self.event.took_us * 1000, sum(span.length_ns + 1 for span in self.inner))
 
-    def events(self, start_ns: int) -> Iterator[Event]:
-        yield Event(start_ns, self.length_ns, self.key, operands=self.operands)
-        for one in self.inner:
-            yield from one.events(start_ns)
-            start_ns += one.length_ns + 1
+    def node_events(self, start_ns: int) -> Iterator[NodeEvent]:
+        yield NodeEvent(start_ns, self.length_ns, self.key, operands=self.operands)
+        for span in self.inner:
+            yield from span.node_events(start_ns)
+            start_ns += span.length_ns + 1
 
 
-def events_of(
-    recorded: Sequence[Recorded],
+def node_events(
+    recorded: Sequence[RecordedEvent],
     name_of: Callable[[int, int], str],
     operands: Mapping[int, Operands],
-) -> Iterator[Event]:
-    """One after the other, since XNNPACK tells how long its operators took, not when they began;
-    what a branch or a loop runs, inside of the operator that runs it. ``name_of`` an operator, by
-    its number and its graph. ``operands`` are by the place among those that were recorded."""
-    at_ns = 0
+) -> Iterator[NodeEvent]:
+    """Laid end to end, since XNNPACK reports how long its operators took, not when they began;
+    what a branch or a loop runs is inside the operator that runs it. ``name_of`` gives the name of
+    an operator by its number and graph; ``operands`` are by position in ``recorded``."""
+    start_ns = 0
     for span in _spans(recorded, name_of, operands):
-        yield from span.events(at_ns)
-        at_ns += span.length_ns + 1
+        yield from span.node_events(start_ns)
+        start_ns += span.length_ns + 1
 
 
 def _spans(
-    recorded: Sequence[Recorded],
+    recorded: Sequence[RecordedEvent],
     name_of: Callable[[int, int], str],
     operands: Mapping[int, Operands],
 ) -> list[_Span]:
     outermost: list[_Span] = []
-    own: list[_Span] = []  # LiteRT's, as they began; those that ended long ago may be missing
-    callers: dict[int, _Span | None] = {}  # of the graph that runs now, by its number
-    seen: Counter[tuple[int, str]] = Counter()
-    for place, one in enumerate(recorded):
-        if one.kind != XNNPACK_OPERATOR and one.name == _BEGINS and one.start_us:
-            callers[one.graph] = _around(own, one) if one.graph else None
-            # The next round of a loop has the operators of the one before.
-            seen = Counter({key: n for key, n in seen.items() if key[0] != one.graph})
-        caller = callers.get(one.graph)
-        if one.kind == XNNPACK_OPERATOR:
-            # Its parts of the model count from 0 each.
-            within = f"{caller.key[0]}/" if caller else ""
-            name = f"{within}{one.name} #{one.number}"
-            seen[one.graph, name] += 1
-            times = seen[one.graph, name]
-            key: Key = (f"{name} ({times})" if times > 1 else name, one.name, "XNNPACK")
-        elif one.kind == OPERATOR and one.name not in DELEGATES:
-            name = name_of(one.number, one.graph) or f"{one.name} #{one.number}"
-            key = (name, one.name, "LiteRT")
+    litert_spans: list[_Span] = []  # in order of their start; ended ones may be missing
+    callers: dict[int, _Span | None] = {}  # the operator that runs a graph, by the graph's number
+    counts: Counter[tuple[int, str]] = Counter()
+    for place, event in enumerate(recorded):
+        if event.kind != XNNPACK_OPERATOR and event.name == _GRAPH_RUN and event.start_us:
+            callers[event.graph] = _enclosing(litert_spans, event) if event.graph else None
+            # The next iteration of a loop runs the same operators again.
+            counts = Counter({key: n for key, n in counts.items() if key[0] != event.graph})
+        caller = callers.get(event.graph)
+        if event.kind == XNNPACK_OPERATOR:
+            # Each of its parts of the model counts from 0.
+            prefix = f"{caller.key[0]}/" if caller else ""
+            name = f"{prefix}{event.name} #{event.number}"
+            counts[event.graph, name] += 1
+            count = counts[event.graph, name]
+            key: Key = (f"{name} ({count})" if count > 1 else name, event.name, "XNNPACK")
+        elif event.kind == OPERATOR and event.name not in DELEGATES:
+            name = name_of(event.number, event.graph) or f"{event.name} #{event.number}"
+            key = (name, event.name, "LiteRT")
         else:
             continue
-        span = _Span(one, key, operands.get(place))
+        span = _Span(event, key, operands.get(place))
         (caller.inner if caller else outermost).append(span)
-        if one.kind == OPERATOR:
-            own.append(span)
+        if event.kind == OPERATOR:
+            litert_spans.append(span)
     return outermost
 
 
-def _around(own: list[_Span], graph: Recorded) -> _Span | None:
-    """The last operator that had not ended when a graph began; what had is forgotten."""
-    while own and own[-1].one.start_us + own[-1].one.took_us <= graph.start_us:
-        own.pop()
-    return own[-1] if own else None
+def _enclosing(spans: list[_Span], graph: RecordedEvent) -> _Span | None:
+    """The last operator that had not ended when a graph began; ended ones are dropped."""
+    while spans and spans[-1].event.start_us + spans[-1].event.took_us <= graph.start_us:
+        spans.pop()
+    return spans[-1] if spans else None

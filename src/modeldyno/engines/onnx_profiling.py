@@ -1,8 +1,7 @@
-"""ONNX Runtime's own profiler: a trace of JSON lines, read one by one.
+"""ONNX Runtime's own profiler: a trace of JSON lines, read line by line.
 
-It writes one event a line, and those of a call before its ``model_run``. Durations are whole
-microseconds, cut off. It records from the moment a session is opened, so calls before those that
-count are skipped.
+Each line is an event; those of a call come before its ``model_run``. Durations are rounded down to
+whole microseconds. It records from the moment a session is opened, so earlier calls are skipped.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.recorded_calls import wanted
-from modeldyno.engines.tallies import Event, Tally
+from modeldyno.engines.recorded_calls import counted_calls
+from modeldyno.engines.tallies import NodeEvent, Tally
 
 _KERNEL = "_kernel_time"
 _CALL = "model_run"
 _MOST_EVENT_NS = 12_000
-_CUT_OFF_NS = 500  # of a duration, on average
-_LONGEST_LINE = 1 << 20  # a node with thousands of inputs has them all in its line
+_CUT_OFF_NS = 500  # of each duration, on average
+_MAX_LINE_BYTES = 1 << 20  # a node with thousands of inputs lists them all on its line
 
 
 class OnnxProfiled:
-    """A session under the profiler; ``open_bare`` makes one of a model that computes nothing."""
+    """A session under the profiler; ``open_bare`` opens a session of the given model file."""
 
     def __init__(self, session: Any, open_bare: Callable[[bytes], Any] | None) -> None:
         self._session = session
@@ -45,7 +44,7 @@ class OnnxProfiled:
         return call
 
     def recording(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()  # it records all the time
+        return contextlib.nullcontext()  # it always records
 
     def trace(self, keep: Sequence[bool]) -> Trace:
         self.end()
@@ -62,7 +61,7 @@ class OnnxProfiled:
         self._trace.unlink(missing_ok=True)
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:
-        """The same call of a model with as many inputs and outputs, which only hands them on."""
+        """The same call of a model that passes as many inputs on to as many outputs."""
         if self._open_bare is None:
             return None
         import numpy as np
@@ -81,12 +80,12 @@ class OnnxProfiled:
 
 
 def read_trace(path: Path, keep: Sequence[bool]) -> Trace:
-    """Times of nodes in those of the last calls that are to be kept."""
+    """Node times over the last ``len(keep)`` calls, counting those marked True."""
     calls = sum(1 for event in _events(path) if event.get("name") == _CALL)
-    fix = "Profile it with a larger batch: then fewer calls do"
-    counted = wanted(calls, keep, "ONNX Runtime's profiler", fix=fix)
+    fix = "Profile it with a larger batch: fewer calls are enough then"
+    counted = counted_calls(calls, keep, "ONNX Runtime's profiler", fix=fix)
     tally, number = Tally(_MOST_EVENT_NS, _CUT_OFF_NS), 0
-    kernels: list[Event] = []
+    kernels: list[NodeEvent] = []
     for event in _events(path):
         name = event.get("name", "")
         if name == _CALL:
@@ -98,30 +97,29 @@ def read_trace(path: Path, keep: Sequence[bool]) -> Trace:
     return tally.trace()
 
 
-def _kernel(event: dict[str, Any], name: str) -> Event:
-    said = event.get("args", {})
-    provider = str(said.get("provider", ""))
+def _kernel(event: dict[str, Any], name: str) -> NodeEvent:
+    details = event.get("args", {})
+    provider = str(details.get("provider", ""))
     duration_ns = int(event["dur"]) * 1000
-    return Event(
+    return NodeEvent(
         start_ns=int(event["ts"]) * 1000,
         duration_ns=duration_ns,
-        key=(name.removesuffix(_KERNEL), str(said.get("op_name", "")), provider),
+        key=(name.removesuffix(_KERNEL), str(details.get("op_name", "")), provider),
         device_ns=None if provider in ("", "CPUExecutionProvider") else duration_ns,
-        operands=_operands(said),
+        operands=_operands(details),
     )
 
 
-def _operands(said: dict[str, Any]) -> Operands | None:
-    """It tells them as ``[{"float": [1, 3, 224, 224]}]``; weights that it packed are left out."""
-    told = said.get("input_type_shape"), said.get("output_type_shape")
+def _operands(details: dict[str, Any]) -> Operands | None:
+    """Written as ``[{"float": [1, 3, 224, 224]}]``, without weights that were packed."""
     try:
         inputs, outputs = (
             tuple(
                 Operand(kind, tuple(map(int, shape)))
-                for operand in some or ()
+                for operand in details.get(f"{side}_type_shape") or ()
                 for kind, shape in operand.items()
             )
-            for some in told
+            for side in ("input", "output")
         )
     except (AttributeError, TypeError, ValueError):
         return None
@@ -130,9 +128,9 @@ def _operands(said: dict[str, Any]) -> Operands | None:
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8", errors="replace") as file:
-        while line := file.readline(_LONGEST_LINE):
+        while line := file.readline(_MAX_LINE_BYTES):
             text = line.strip().removesuffix(",")
-            if not text.startswith("{"):  # the brackets around all, or the rest of an endless line
+            if not text.startswith("{"):  # the outermost brackets, or the rest of a too long line
                 continue
             with contextlib.suppress(ValueError):
                 yield json.loads(text)
@@ -142,21 +140,21 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def bare_model(inputs: int, outputs: int) -> bytes:
-    """An ONNX file whose outputs are its inputs; written by hand, for a worker has no ``onnx``."""
+    """An ONNX file whose outputs are its inputs; encoded by hand, as a worker has no ``onnx``."""
     graph = b"".join(
         _message(1, _text(1, f"x{number % inputs}") + _text(2, f"y{number}") + _text(4, "Identity"))
         for number in range(outputs)
     )
     graph += _text(2, "bare")
-    graph += b"".join(_message(11, _value(f"x{number}")) for number in range(inputs))
-    graph += b"".join(_message(12, _value(f"y{number}")) for number in range(outputs))
+    graph += b"".join(_message(11, _value_info(f"x{number}")) for number in range(inputs))
+    graph += b"".join(_message(12, _value_info(f"y{number}")) for number in range(outputs))
     return _number(1, 8) + _message(7, graph) + _message(8, _number(2, 13))
 
 
-def _value(name: str) -> bytes:
-    one = _message(1, _number(1, 1))
+def _value_info(name: str) -> bytes:
+    shape = _message(1, _number(1, 1))  # a single element
     float32 = 1
-    return _text(1, name) + _message(2, _message(1, _number(1, float32) + _message(2, one)))
+    return _text(1, name) + _message(2, _message(1, _number(1, float32) + _message(2, shape)))
 
 
 def _text(field: int, text: str) -> bytes:
@@ -167,14 +165,14 @@ def _message(field: int, content: bytes) -> bytes:
     return _varint(field << 3 | 2) + _varint(len(content)) + content
 
 
-def _number(field: int, value: int) -> bytes:
-    return _varint(field << 3) + _varint(value)
+def _number(field: int, number: int) -> bytes:
+    return _varint(field << 3) + _varint(number)
 
 
-def _varint(value: int) -> bytes:
-    found = bytearray()
-    while value > 0x7F:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)
+def _varint(number: int) -> bytes:
+    encoded = bytearray()
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)

@@ -1,4 +1,4 @@
-"""Which execution providers of ONNX Runtime a device means, and whether this build has them."""
+"""Which execution providers of ONNX Runtime serve a device, and whether this build has them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ DEVICES = tuple(_PROVIDERS)
 
 
 @dataclass(frozen=True)
-class Placement:
-    """A device of ours in ONNX Runtime's words."""
+class OnnxDevice:
+    """One of our devices in ONNX Runtime's terms."""
 
     kind: str  # "cuda"
     index: int
@@ -35,8 +35,8 @@ class Placement:
         return _PROVIDERS[self.kind]
 
     @property
-    def device(self) -> str:
-        """``cpu``, ``cuda:0``; the only one of its kind has no number."""
+    def name(self) -> str:
+        """``cpu``, ``cuda:0``; a device that is the only one of its kind has no number."""
         return f"{self.kind}:{self.index}" if self.has_index else self.kind
 
     @property
@@ -45,11 +45,11 @@ class Placement:
 
     @property
     def memory(self) -> str:
-        """Where bound tensors lie, as OrtValue calls it."""
+        """Where bound tensors are kept, as OrtValue calls it."""
         return "cuda" if self.has_index else "cpu"
 
-    def wanted(self) -> list[Any]:
-        """In order of preference: what a GPU cannot run, the next one does."""
+    def provider_chain(self) -> list[Any]:
+        """In order of preference: nodes that one provider cannot run go to the next."""
         options = {"device_id": self.index}
         chain: list[Any] = [(self.provider, options) if self.has_index else self.provider]
         if self.kind == "tensorrt":
@@ -57,29 +57,30 @@ class Placement:
         return chain if self.kind == "cpu" else [*chain, CPU]
 
 
-def placement(device: str, available: Sequence[str]) -> Placement:
-    """Raises BadValue for a device that we do not know, EngineUnavailable for one not here."""
-    kind, colon, index = device.partition(":")
-    found = Placement(kind, int(index) if index.isdigit() else 0)
-    if kind not in _PROVIDERS or (colon and not (found.has_index and index.isdigit())):
+def find_device(name: str, available: Sequence[str]) -> OnnxDevice:
+    """``available`` are the providers of this build. Raises BadValue for a device that we do not
+    know, EngineUnavailable for one that this build lacks."""
+    kind, colon, index = name.partition(":")
+    device = OnnxDevice(kind, int(index) if index.isdigit() else 0)
+    if kind not in _PROVIDERS or (colon and not (device.has_index and index.isdigit())):
         raise BadValue(
-            f"ONNX Runtime has no device {device!r} that we know",
+            f"ONNX Runtime has no device {name!r} that we know",
             fix="Use cpu, cuda, cuda:1, tensorrt or coreml",
         )
-    if found.provider not in available:
+    if device.provider not in available:
         raise EngineUnavailable(
-            f"ONNX Runtime cannot use device {device!r} here",
-            why=f"this build has {', '.join(sorted(available))}, but no {found.provider}",
+            f"ONNX Runtime cannot use device {name!r} here",
+            why=f"this build has {', '.join(sorted(available))}, but no {device.provider}",
             fix=f"Use --device cpu, or {_HELP.get(kind, 'another build')}",
         )
-    return found
+    return device
 
 
-def check_taken(asked: Placement, taken: Sequence[str]) -> None:
-    """ONNX Runtime goes on with the CPU when a provider does not start; we do not."""
-    if asked.provider not in taken:
+def require_provider(device: OnnxDevice, providers: Sequence[str]) -> None:
+    """ONNX Runtime falls back on the CPU if a provider does not start; we raise instead."""
+    if device.provider not in providers:
         raise EngineUnavailable(
-            f"ONNX Runtime could not start {asked.provider}",
-            why=f"it fell back on {', '.join(taken)}; its libraries or driver may be missing",
-            fix="The run's log has ONNX Runtime's own words; or use --device cpu",
+            f"ONNX Runtime could not start {device.provider}",
+            why=f"it fell back on {', '.join(providers)}; its libraries or driver may be missing",
+            fix="See ONNX Runtime's messages in the run's log, or use --device cpu",
         )

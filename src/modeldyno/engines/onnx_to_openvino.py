@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from modeldyno.engines.conversions import Material
+from modeldyno.engines.conversions import ConversionSource
 
 
-def convert(material: Material, place: Path) -> tuple[str, ...]:
+def convert(source: ConversionSource, place: Path) -> tuple[str, ...]:
     import openvino
 
-    model = openvino.convert_model(material.target.model)
-    # Unless told otherwise it halves the weights (float16), and says nothing.
+    model = openvino.convert_model(source.target.model)
+    # By default it silently halves the weights to float16.
     openvino.save_model(model, place, compress_to_fp16=False)
     return ()

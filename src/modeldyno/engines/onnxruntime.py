@@ -13,11 +13,12 @@ from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines import onnx_providers
 from modeldyno.engines.onnx_profiling import OnnxProfiled
-from modeldyno.engines.onnx_providers import Placement
+from modeldyno.engines.onnx_providers import OnnxDevice
 from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.threads import count_threads
 
 SPINNING = "session.intra_op.allow_spinning"
-# Kernels whose operand types say in which precision a model is computed.
+# Kernels whose operand types tell the precision of a model's arithmetic.
 _COMPUTE = ("Conv", "MatMul", "Gemm", "Attention", "LSTM", "GRU", "RNN", "Einsum")
 _PRECISIONS = {"float": "fp32", "float16": "fp16", "bfloat16": "bf16", "double": "fp64"}
 
@@ -36,7 +37,7 @@ class OnnxRuntime:
         yield self._load(target, _options(target))
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
-        """Run once under ONNX Runtime's own profiler, which names each kernel's operand types."""
+        """Run once under ONNX Runtime's own profiler, which reports each kernel's operand types."""
         options = _options(target)
         options.enable_profiling = True
         options.profile_file_prefix = str(Path.cwd() / "examine")
@@ -51,7 +52,7 @@ class OnnxRuntime:
 
     @contextlib.contextmanager
     def profiled(self, target: Target, session: OnnxSession) -> Iterator[OnnxProfiled]:
-        """Another session: this profiler begins with one, and never pauses."""
+        """Another session: this profiler starts with a session and cannot be paused."""
         options = _options(target)
         options.enable_profiling = True
         options.profile_file_prefix = str(Path.cwd() / "profile")
@@ -68,21 +69,21 @@ class OnnxRuntime:
     def _load(self, target: Target, options: Any, model: bytes | None = None) -> OnnxSession:
         import onnxruntime
 
-        placed = onnx_providers.placement(target.device, onnxruntime.get_available_providers())
-        threads_before = _threads()
+        device = onnx_providers.find_device(target.device, onnxruntime.get_available_providers())
+        threads_before = count_threads()
         try:
             raw = onnxruntime.InferenceSession(
-                model or target.model, options, providers=placed.wanted()
+                model or target.model, options, providers=device.provider_chain()
             )
         except Exception as error:
-            # Not a matter of inputs: nobody need try other shapes.
+            # EngineFailed, because other input shapes would not help.
             raise EngineFailed(
                 "ONNX Runtime could not load the model",
                 why=str(error).strip()[:600],
                 fix="Check its operators and versions with `modeldyno inspect`",
             ) from error
-        onnx_providers.check_taken(placed, raw.get_providers())
-        return OnnxSession(raw, placed, 1 + _threads() - threads_before)
+        onnx_providers.require_provider(device, raw.get_providers())
+        return OnnxSession(raw, device, 1 + count_threads() - threads_before)
 
 
 def _options(target: Target) -> Any:
@@ -105,9 +106,9 @@ def _options(target: Target) -> Any:
 
 
 class OnnxSession:
-    def __init__(self, raw: Any, placed: Placement, threads: int) -> None:
+    def __init__(self, raw: Any, device: OnnxDevice, threads: int) -> None:
         self.raw = raw
-        self._placed = placed
+        self._device = device
         self._threads = threads
 
     @property
@@ -118,7 +119,7 @@ class OnnxSession:
         return SessionFacts(
             engine="onnxruntime",
             engine_version=str(onnxruntime.__version__),
-            device=self._placed.device,
+            device=self._device.name,
             providers=tuple(self.raw.get_providers()),
             threads=self._threads,
             spinning=_spins(options) if self._threads > 1 else None,
@@ -134,14 +135,14 @@ class OnnxSession:
         return self._hot(inputs)
 
     def _end_to_end(self, inputs: Tensors) -> Callable[[], object]:
-        """Fresh inputs in, outputs copied out: what a caller pays who converts on every call."""
+        """Inputs and outputs copied: the cost for a caller who converts on every call."""
         import numpy as np
 
         run = self.raw.run
-        items = list(inputs.items())
+        named_arrays = list(inputs.items())
 
         def call() -> object:
-            outputs = run(None, {name: np.array(value) for name, value in items})
+            outputs = run(None, {name: np.array(array) for name, array in named_arrays})
             return [np.array(output) for output in outputs]
 
         return call
@@ -149,12 +150,12 @@ class OnnxSession:
     def _hot(self, inputs: Tensors) -> Callable[[], object]:
         """Inputs bound and outputs preallocated once, on the device: the engine's floor."""
         binding = self.raw.io_binding()
-        for name, value in inputs.items():
-            binding.bind_ortvalue_input(name, self._on_device(value))
-        for output, value in zip(self.raw.get_outputs(), self.raw.run(None, inputs), strict=True):
-            binding.bind_ortvalue_output(output.name, self._on_device(value))
+        for name, array in inputs.items():
+            binding.bind_ortvalue_input(name, self._on_device(array))
+        for output, array in zip(self.raw.get_outputs(), self.raw.run(None, inputs), strict=True):
+            binding.bind_ortvalue_output(output.name, self._on_device(array))
         run, wait = self.raw.run_with_iobinding, binding.synchronize_outputs
-        if self._placed.memory == "cpu":
+        if self._device.memory == "cpu":
             return lambda: run(binding)
 
         def call() -> None:
@@ -163,11 +164,11 @@ class OnnxSession:
 
         return call
 
-    def _on_device(self, value: Any) -> Any:
+    def _on_device(self, array: Any) -> Any:
         import onnxruntime
 
         return onnxruntime.OrtValue.ortvalue_from_numpy(
-            value, self._placed.memory, self._placed.index
+            array, self._device.memory, self._device.index
         )
 
     def run(self, inputs: Tensors) -> Tensors:
@@ -175,7 +176,7 @@ class OnnxSession:
         return dict(zip(names, self.raw.run(names, inputs), strict=True))
 
     def examined(self, events: list[dict[str, Any]]) -> SessionFacts:
-        """The facts with precision and placement, as the profiler's kernel events tell them."""
+        """The facts plus precision and placement, from the profiler's kernel events."""
         from dataclasses import replace
 
         kernels = [e["args"] for e in events if e.get("name", "").endswith("_kernel_time")]
@@ -195,32 +196,21 @@ def _spins(options: Any) -> bool:
         return True
 
 
-def _threads() -> int:
-    """Threads of this process, counted by the system where it tells."""
-    try:
-        return sum(1 for _ in Path("/proc/self/task").iterdir())
-    except OSError:
-        return 0
-
-
 def _dtype(onnx_type: str) -> str:
-    """``tensor(float)`` → ``float32``: one name for a type in all engines."""
+    """``tensor(float)`` → ``float32``: types have the same names in all engines."""
     name = onnx_type.removeprefix("tensor(").removesuffix(")")
     return {"float": "float32", "double": "float64"}.get(name, name)
 
 
 def _precision(kernels: list[dict[str, Any]]) -> str | None:
-    """The types that the computing kernels really got: "fp32", "int8", or several joined by +."""
-    seen = Counter(_kernel_precision(kernel) for kernel in kernels)
-    computing = {name: count for name, count in seen.items() if name is not None}
-    if not computing:
-        return None
-    return "+".join(sorted(computing, key=lambda name: -computing[name]))
+    """The operand types of the computing kernels: "fp32", "int8", or several joined by +."""
+    precisions = Counter(filter(None, map(_kernel_precision, kernels)))
+    return "+".join(name for name, _ in precisions.most_common()) or None
 
 
 def _layout(kernels: set[str]) -> str | None:
-    """Its optimiser arranges channels in blocks where the CPU has wide vectors, or last for int8;
-    kernels that rearrange, or their names, show it."""
+    """The optimiser moves channels into blocks on CPUs with wide vectors, or last for int8; the
+    kernels' names show it."""
     if any(name.startswith("Nhwc") for name in kernels):
         return "NHWC"
     if not any("Conv" in name or "Pool" in name for name in kernels):

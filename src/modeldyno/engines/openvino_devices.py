@@ -1,4 +1,4 @@
-"""Which device of OpenVINO a device means, and what to set on it so that nothing is silent."""
+"""OpenVINO's name for a device, and settings that leave nothing to its silent defaults."""
 
 from __future__ import annotations
 
@@ -11,94 +11,95 @@ from modeldyno.core.errors import BadValue, EngineUnavailable
 _DEVICES = {"cpu": "CPU", "gpu": "GPU", "npu": "NPU"}
 DEVICES = tuple(_DEVICES)
 _HINTS = {None: "f32", "fp32": "f32", "bf16": "bf16", "fp16": "f16"}
-_SAID = {"f32": "fp32", "bf16": "bf16", "f16": "fp16"}
+_PRECISIONS = {"f32": "fp32", "bf16": "bf16", "f16": "fp16"}
 
 
 @dataclass(frozen=True)
-class Placement:
-    """A device of ours in OpenVINO's words."""
+class OpenVinoDevice:
+    """One of our devices in OpenVINO's terms."""
 
     kind: str  # "gpu"
-    index: str  # empty: the first, or only one
+    index: str  # empty: the first or only one
 
     @property
-    def name(self) -> str:
+    def openvino_name(self) -> str:
         """``CPU``, ``GPU.1``."""
         return f"{_DEVICES[self.kind]}.{self.index}" if self.index else _DEVICES[self.kind]
 
     @property
-    def device(self) -> str:
+    def name(self) -> str:
         return f"{self.kind}:{self.index}" if self.index else self.kind
 
 
-def placement(device: str, available: Callable[[], Sequence[str]]) -> Placement:
+def find_device(name: str, available: Callable[[], Sequence[str]]) -> OpenVinoDevice:
     """Raises BadValue for a device that we do not know, EngineUnavailable for one not here.
 
-    ``available`` is asked for other devices than the CPU alone: it loads the drivers of all.
+    ``available`` is called only for devices other than the CPU: it loads all drivers.
     """
-    kind, colon, index = device.partition(":")
-    found = Placement(kind, index)
+    kind, colon, index = name.partition(":")
+    device = OpenVinoDevice(kind, index)
     if kind not in _DEVICES or (colon and (kind == "cpu" or not index.isdigit())):
         raise BadValue(
-            f"OpenVINO has no device {device!r} that we know", fix="Use cpu, gpu, gpu:1 or npu"
+            f"OpenVINO has no device {name!r} that we know", fix="Use cpu, gpu, gpu:1 or npu"
         )
     if kind == "cpu":
-        return found
+        return device
     names = available()
-    if found.name not in names and f"{found.name}.0" not in names:
+    if device.openvino_name not in names and f"{device.openvino_name}.0" not in names:
         raise EngineUnavailable(
-            f"OpenVINO cannot use device {device!r} here",
-            why=f"it found {', '.join(names) or 'nothing'}; a GPU or NPU of Intel needs its driver",
+            f"OpenVINO cannot use device {name!r} here",
+            why=f"it found {', '.join(names) or 'nothing'}; an Intel GPU or NPU needs its driver",
             fix="Use --device cpu",
         )
-    return found
+    return device
 
 
-def hint(precision: str | None) -> str:
-    """In which OpenVINO shall compute: left alone, it takes bf16 where the CPU has it."""
+def precision_hint(precision: str | None) -> str:
+    """The precision to set: by default OpenVINO would take bf16 if the CPU has it."""
     if precision not in _HINTS:
         raise BadValue(
             f"OpenVINO cannot run in precision {precision!r}",
-            why="it computes floats in fp32, bf16 or fp16; int8 is a matter of the model",
+            why="it computes floats in fp32, bf16 or fp16; int8 needs a quantized model",
             fix="Use --precision fp32, bf16 or fp16, or give a model that was quantized",
         )
     return _HINTS[precision]
 
 
-def check_hint(asked: str, taken: str) -> None:
-    """OpenVINO takes what the device has when it lacks what was asked for; we do not."""
-    if asked != taken:
+def require_hint(requested: str, effective: str) -> None:
+    """OpenVINO picks another precision if the device lacks the requested one; we raise instead."""
+    if requested != effective:
+        instead = _PRECISIONS.get(effective, effective)
         raise BadValue(
-            f"OpenVINO cannot compute in {_SAID[asked]} here",
-            why=f"this device lacks it, and OpenVINO would take {_SAID.get(taken, taken)} instead",
+            f"OpenVINO cannot compute in {_PRECISIONS[requested]} here",
+            why=f"this device lacks it, and OpenVINO would use {instead} instead",
             fix="Use --precision fp32, or a precision that this device has",
         )
 
 
-def check_streams(asked: int, taken: int, threads: int) -> None:
-    """OpenVINO makes fewer where there are not enough threads for them."""
-    if asked != taken:
+def require_streams(requested: int, effective: int, threads: int) -> None:
+    """OpenVINO creates fewer streams if there are not enough threads; we raise instead."""
+    if requested != effective:
         raise BadValue(
-            f"OpenVINO made {taken} streams of the {asked} that were asked for",
+            f"OpenVINO created {effective} of the {requested} requested streams",
             why=f"it has {threads} threads, and each stream needs one",
-            fix=f"Use --cores {asked} or more, or fewer streams",
+            fix=f"Use --cores {requested} or more, or fewer streams",
         )
 
 
-def settings(placed: Placement, threads: int, asked_hint: str, streams: int = 1) -> dict[str, Any]:
-    """Everything that OpenVINO would choose by itself, said."""
-    said: dict[str, Any] = {
-        "INFERENCE_PRECISION_HINT": asked_hint,
+def settings(device: OpenVinoDevice, threads: int, hint: str, streams: int = 1) -> dict[str, Any]:
+    """An explicit setting for everything that OpenVINO would choose by itself."""
+    for_any_device: dict[str, Any] = {
+        "INFERENCE_PRECISION_HINT": hint,
         "NUM_STREAMS": streams,
         "CACHE_DIR": "",
     }
-    if placed.kind != "cpu":
-        return said
-    return said | {
+    if device.kind != "cpu":
+        return for_any_device
+    return for_any_device | {
         "INFERENCE_NUM_THREADS": threads,
-        "ENABLE_CPU_PINNING": False,  # the worker pins itself, and may not know these cores
-        "ENABLE_HYPER_THREADING": True,  # cores are the CPUs that we were given, none left out
-        # Activations would become int8 wherever weights are: as silent as bf16.
+        "ENABLE_CPU_PINNING": False,  # the worker pins itself; OpenVINO may not know these cores
+        "ENABLE_HYPER_THREADING": True,  # use every CPU that we were given
+        # Otherwise activations silently become int8 wherever weights are.
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
-        "KV_CACHE_PRECISION": asked_hint,
+        "KV_CACHE_PRECISION": hint,
     }

@@ -1,7 +1,7 @@
 """OpenVINO's own profiler: each node's mean over all calls so far, in whole microseconds.
 
-It does not tell calls apart. So they are timed here as well, and what the nodes took in all of them
-is shared out to those that count, by their length.
+It does not tell calls apart. So calls are timed here as well, and the nodes' total time is divided
+among the calls in proportion to their length.
 """
 
 from __future__ import annotations
@@ -16,66 +16,66 @@ from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.core.work import Operands
 from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.recorded_calls import lost_calls, wanted
+from modeldyno.engines.recorded_calls import counted_calls, lost_calls
 from modeldyno.engines.tallies import Key
 
 _PROFILER = "OpenVINO's profiler"
 _MOST_EVENT_NS = 2_000
-# A node's time is cut off to whole microseconds in each call, and so is the mean of all calls.
+# Both the time of a node in each call and the mean over calls are rounded down to microseconds.
 _CUT_OFF_NS = 2 * 500
 
 
 @dataclass(frozen=True)
-class Described:
+class CompiledNode:
     """A node of the compiled graph."""
 
-    name: str  # the same each time that the model is compiled
+    name: str  # the same each time the model is compiled
     operands: Operands | None
-    parts: tuple[str, ...]  # names of the model's nodes that it was made of
+    parts: tuple[str, ...]  # names of the model's nodes that were merged into it
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Nanoseconds of each node, in so many calls together."""
+    """Total nanoseconds of each node over a number of calls."""
 
     calls: int = 0
     totals_ns: dict[Key, int] = field(default_factory=dict)
 
-    def since(self, before: Reading) -> Reading:
-        rest = {key: ns - before.totals_ns.get(key, 0) for key, ns in self.totals_ns.items()}
-        return Reading(self.calls - before.calls, rest)
+    def since(self, earlier: Reading) -> Reading:
+        totals = {key: ns - earlier.totals_ns.get(key, 0) for key, ns in self.totals_ns.items()}
+        return Reading(self.calls - earlier.calls, totals)
 
     def plus(self, other: Reading) -> Reading:
         keys = dict.fromkeys((*self.totals_ns, *other.totals_ns))
-        both = {k: self.totals_ns.get(k, 0) + other.totals_ns.get(k, 0) for k in keys}
-        return Reading(self.calls + other.calls, both)
+        totals = {k: self.totals_ns.get(k, 0) + other.totals_ns.get(k, 0) for k in keys}
+        return Reading(self.calls + other.calls, totals)
 
 
-def reading(calls: int, told: Sequence[Any], provider: str, before: Reading) -> Reading:
-    """From OpenVINO's list of nodes, after so many calls.
+def reading(calls: int, nodes: Sequence[Any], provider: str, earlier: Reading) -> Reading:
+    """From OpenVINO's list of nodes, after that many calls.
 
-    Those that it made part of others did not run. It says the same of those that take less than a
-    microsecond in the mean: they ran all the same when they did in a reading ``before``.
+    Nodes merged into others are listed as not executed. So are nodes that take less than a
+    microsecond on average; those count as executed if they were in the ``earlier`` reading.
     """
     totals: dict[Key, int] = {}
-    for node in told:
+    for node in nodes:
         key = (str(node.node_name), str(node.node_type), provider)
-        if node.status == node.Status.EXECUTED or key in before.totals_ns:
+        if node.status == node.Status.EXECUTED or key in earlier.totals_ns:
             mean_ns = round(node.real_time.total_seconds() * 1e9) + _CUT_OFF_NS
             totals[key] = totals.get(key, 0) + calls * mean_ns
     return Reading(calls, totals)
 
 
 class OpenVinoProfiled:
-    """A session that was compiled to time its nodes."""
+    """A session compiled with node timing."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
-        self._calls = 0  # since it was compiled: what the means are taken over
-        self._walls_ns: list[int] = []  # of the recorded ones
+        self._calls = 0  # since it was compiled: the means are over all of them
+        self._walls_ns: list[int] = []  # of the recorded calls
         self._is_recording = False
-        self._recorded = Reading()  # what is closed; since then …
-        self._first = self._begin = self._end = Reading()
+        self._recorded = Reading()  # total of the recordings before the current one
+        self._first = self._begin = self._end = Reading()  # the last two: of the current one
 
     @property
     def facts(self) -> SessionFacts:
@@ -92,55 +92,55 @@ class OpenVinoProfiled:
             if self._is_recording:
                 walls_ns.append(clock() - start)
             self._calls += 1
-            if self._calls == 1:  # the slowest: every node that runs takes its microsecond
-                self._first = self._now()
+            if self._calls == 1:  # the slowest call: every node takes at least a microsecond
+                self._first = self._read()
             return outputs
 
         return counted
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
-        if self._calls != self._end.calls:  # some were not recorded in between
+        if self._calls != self._end.calls:  # there were unrecorded calls in between
             self._recorded = self._recorded.plus(self._end.since(self._begin))
-            self._begin = self._now()
+            self._begin = self._read()
         self._is_recording = True
         try:
             yield
         finally:
             self._is_recording = False
-            self._end = self._now()
+            self._end = self._read()
 
     def trace(self, keep: Sequence[bool]) -> Trace:
         recorded = self._recorded.plus(self._end.since(self._begin))
-        trace = shared_out(recorded, self._walls_ns, keep)
-        described: dict[str, Described] = self._session.described()
-        return replace(trace, nodes=tuple(_with(node, described) for node in trace.nodes))
+        trace = divide_among_calls(recorded, self._walls_ns, keep)
+        compiled: dict[str, CompiledNode] = self._session.compiled_nodes()
+        return replace(trace, nodes=tuple(_with_details(node, compiled) for node in trace.nodes))
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:
-        return None  # its timing costs next to nothing: what is in no node can be seen directly
+        return None  # its timing costs next to nothing: time outside nodes shows directly
 
-    def _now(self) -> Reading:
+    def _read(self) -> Reading:
         provider = "+".join(self.facts.providers)
         return reading(self._calls, self._session.profiling(), provider, self._first)
 
 
-def _with(node: NodeTime, described: dict[str, Described]) -> NodeTime:
-    found = described.get(node.node)
-    if found is None:
+def _with_details(node: NodeTime, compiled: dict[str, CompiledNode]) -> NodeTime:
+    details = compiled.get(node.node)
+    if details is None:
         return node
-    return replace(node, node=found.name, operands=found.operands, parts=found.parts)
+    return replace(node, node=details.name, operands=details.operands, parts=details.parts)
 
 
-def shared_out(recorded: Reading, walls_ns: Sequence[int], keep: Sequence[bool]) -> Trace:
-    """The calls to be kept have that part of all nodes' time that they have of all calls' time."""
+def divide_among_calls(recorded: Reading, walls_ns: Sequence[int], keep: Sequence[bool]) -> Trace:
+    """The calls that count get the share of node time that they have of all calls' wall time."""
     if recorded.calls != len(walls_ns):
-        raise lost_calls(_PROFILER, made=len(walls_ns), seen=recorded.calls)
-    counted = wanted(recorded.calls, keep, _PROFILER)
+        raise lost_calls(_PROFILER, calls=len(walls_ns), recorded=recorded.calls)
+    counted = counted_calls(recorded.calls, keep, _PROFILER)
     share = sum(walls_ns[number] for number in counted) / max(1, sum(walls_ns))
     sums: dict[Key, tuple[int, int]] = {}
     for key, total_ns in recorded.totals_ns.items():
-        at = key if len(sums) < MOST_NODES - 1 else (OTHERS, OTHERS, "")
-        ns, events = sums.get(at, (0, 0))
-        sums[at] = (ns + max(0, round(total_ns * share)), events + len(counted))
+        row = key if len(sums) < MOST_NODES - 1 else (OTHERS, OTHERS, "")
+        ns, events = sums.get(row, (0, 0))
+        sums[row] = (ns + max(0, round(total_ns * share)), events + len(counted))
     nodes = tuple(NodeTime(*key, ns, events) for key, (ns, events) in sums.items())
     return Trace(nodes, len(counted), sum(node.events for node in nodes), _MOST_EVENT_NS)

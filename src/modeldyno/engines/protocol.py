@@ -18,7 +18,7 @@ class Capabilities:
     formats: tuple[str, ...]
     devices: tuple[str, ...] = ("cpu",)
     contracts: tuple[CallContract, ...] = ("hot", "api", "e2e")
-    pins_threads: bool = True  # else a number of cores cannot be asked of it
+    pins_threads: bool = True  # False: the number of cores cannot be chosen
 
 
 class Session(Protocol):
@@ -43,49 +43,50 @@ class Engine(Protocol):
         """The installed version; imports the engine."""
 
     def open(self, target: Target) -> AbstractContextManager[Session]:
-        """Load the model. Raises what the library raises; the worker turns it into words."""
+        """Load the model. Raises what the library raises; the worker explains it."""
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
-        """Load, run once and tell the effective precision and who ran which node; not timed."""
+        """Load, run once, and report the effective precision and which provider ran each node;
+        not timed."""
 
 
 # ---------------------------------------------------------------- optional powers of an engine
 
 
 class ProfiledSession(Protocol):
-    """A session that the engine's own profiler watches."""
+    """A session under the engine's own profiler."""
 
     @property
     def facts(self) -> SessionFacts: ...
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
-        """As of any session."""
+        """As ``Session.bind``."""
 
     def recording(self) -> AbstractContextManager[None]:
-        """Calls inside it are recorded; those outside may be, too."""
+        """Records the calls made inside it; calls outside may be recorded, too."""
 
     def trace(self, keep: Sequence[bool]) -> Trace:
-        """Times of nodes in the last ``len(keep)`` recorded calls, of those to be kept."""
+        """Node times over the last ``len(keep)`` recorded calls, counting those marked True."""
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:
-        """A call of this engine that computes nothing; None where there is no such thing."""
+        """A call of this engine that computes nothing; None if the engine has no such call."""
 
 
 @runtime_checkable
 class Profiles(Protocol):
-    """An engine that can tell where a model spends its time."""
+    """An engine that can show where a model spends its time."""
 
     def profiled(self, target: Target, session: Any) -> AbstractContextManager[ProfiledSession]:
-        """The model under the profiler: ``session`` itself, which goes on without it in between, or
-        another one. What the profiler wrote is gone afterwards."""
+        """The model under the profiler: ``session`` itself, if its profiler can be switched on and
+        off, or another one. Files that the profiler wrote are removed afterwards."""
 
 
 @runtime_checkable
 class Prepares(Protocol):
-    """An engine that must know what is wanted when it is imported."""
+    """An engine with settings that are fixed when it is imported."""
 
     def prepare(self, target: Target) -> None:
-        """Import it so that this target can be opened. Raises as ``open`` does."""
+        """Import the engine with the settings of this target. Raises as ``open`` does."""
 
 
 # ---------------------------------------------------------------- optional powers of a session
@@ -96,7 +97,7 @@ class Resumes(Protocol):
     """A session whose engine has settings of the whole process, such as its number of threads."""
 
     def resume(self) -> None:
-        """Make this session's settings true again: another session may have changed them."""
+        """Apply this session's settings again: another session may have changed them."""
 
 
 @runtime_checkable
@@ -104,8 +105,8 @@ class TimesDevice(Protocol):
     """A session whose device has a clock of its own."""
 
     def device_times_s(self, inputs: Tensors, calls: int) -> tuple[float, ...]:
-        """Seconds between two marks in the device's queue around each call, the device's cache
-        flushed before; empty where the device has no clock. Not part of the timed loop."""
+        """Seconds between two marks in the device's queue around each call, with the device's cache
+        flushed before each; empty if the device has no clock. Not part of the timed loop."""
 
 
 @runtime_checkable
@@ -113,4 +114,4 @@ class FillsDevice(Protocol):
     """A session whose device has memory of its own."""
 
     def device_peak_bytes(self) -> int | None:
-        """The most that was taken there since the model began to load; None where it has none."""
+        """Peak memory use on the device since the model began to load; None if unknown."""

@@ -1,8 +1,8 @@
 """PyTorch: TorchScript, ``torch.export`` programs, and checkpoints with their architecture.
 
-Eager unless asked otherwise. ``hot`` and ``api`` are the same call here, tensors in and tensors
-out on the device, since PyTorch has no call with preallocated outputs; ``e2e`` also converts from
-and to numpy. See docs/engines.md.
+Eager by default. ``hot`` and ``api`` are the same call here, tensors in and tensors out on the
+device, since PyTorch has no call with preallocated outputs; ``e2e`` also converts from and to
+numpy. See docs/engines.md.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable, ModeldynoError
 from modeldyno.core.sessions import CallContract, OptionValue, SessionFacts, Target
-from modeldyno.engines import spinning, torch_precision
+from modeldyno.engines import torch_precision
 from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.torch_loading import Loaded, load, refuse_old
+from modeldyno.engines.threads import require_default_spinning
+from modeldyno.engines.torch_loading import LoadedModule, load, require_safe_version
 from modeldyno.engines.torch_profiling import TorchProfiled
 
 _AUTOCAST = {"bf16": "bfloat16", "fp16": "float16"}
 _FLUSHED_BYTES = 256 << 20  # larger than any GPU's cache, as in Triton's do_bench
-_HOW = {"torchscript": "TorchScript", "torch-export": "export", "torch-checkpoint": "eager"}
+_PROVIDERS = {"torchscript": "TorchScript", "torch-export": "export", "torch-checkpoint": "eager"}
 
 
 class PyTorch:
@@ -41,14 +42,14 @@ class PyTorch:
     def open(self, target: Target) -> Iterator[TorchSession]:
         import torch
 
-        refuse_old(self.version())
-        asked = Asked.of(target)
-        asked.settle()
-        if asked.device.type == "cuda":
+        require_safe_version(self.version())
+        settings = TorchSettings.of(target)
+        settings.apply()
+        if settings.device.type == "cuda":
             torch.cuda.init()
-            torch.cuda.reset_peak_memory_stats(asked.device)
+            torch.cuda.reset_peak_memory_stats(settings.device)
         with torch.inference_mode():
-            yield TorchSession(target, asked, _loaded(target, asked))
+            yield TorchSession(target, settings, _load(target, settings))
 
     @contextlib.contextmanager
     def profiled(self, target: Target, session: TorchSession) -> Iterator[TorchProfiled]:
@@ -58,22 +59,21 @@ class PyTorch:
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Run once operator by operator, then as it will be measured."""
         with self.open(target) as session:
-            seen = session.observed(inputs)
+            observed = session.observed(inputs)
             outputs = session.run(inputs)
+            precision = torch_precision.joined(observed.precisions) or session.weight_precision()
             facts = replace(
-                session.facts,
-                precision=torch_precision.joined(seen.precisions) or session.weight_precision(),
-                nodes_by_provider=dict(seen.devices),
+                session.facts, precision=precision, nodes_by_provider=dict(observed.devices)
             )
             return facts, outputs
 
 
-# ---------------------------------------------------------------- what was asked
+# ---------------------------------------------------------------- settings
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The target's wishes, checked against this machine and this PyTorch."""
+class TorchSettings:
+    """The target's settings, checked against this machine and this PyTorch."""
 
     device: Any
     threads: int
@@ -83,18 +83,18 @@ class Asked:
     tf32: bool | None = None  # None: PyTorch's own defaults
 
     @classmethod
-    def of(cls, target: Target) -> Asked:
+    def of(cls, target: Target) -> TorchSettings:
         import torch
 
-        spinning.refuse("PyTorch", target)
+        require_default_spinning("PyTorch", target)
         if target.precision not in (None, "fp32", *_AUTOCAST):
             raise BadValue(
                 f"PyTorch cannot run in precision {target.precision!r}",
-                why="it computes as the model is stored, or casts to bf16 or fp16 as it goes",
+                why="it computes in the model's own precision, or casts to bf16 or fp16",
                 fix="Use --precision fp32, bf16 or fp16",
             )
         options = dict(target.options)
-        mode = _mode(options.pop("compile", False))
+        mode = _compile_mode(options.pop("compile", False))
         channels_last = _switch("channels_last", options.pop("channels_last", False))
         tf32 = _switch("tf32", options.pop("tf32")) if "tf32" in options else None
         if options:
@@ -105,7 +105,7 @@ class Asked:
         if mode is not None and target.format == "torchscript":
             raise BadValue(
                 "torch.compile cannot compile TorchScript",
-                why="TorchScript is compiled already, by an older compiler",
+                why="TorchScript has a compiler of its own",
                 fix="Leave out compile, or give the model as a .pt2 or a checkpoint",
             )
         cast = _AUTOCAST.get(target.precision or "")
@@ -118,56 +118,52 @@ class Asked:
             tf32=False if tf32 is None and target.precision == "fp32" else tf32,
         )
 
-    def settle(self) -> None:
-        """Settings of the whole process."""
+    def apply(self) -> None:
+        """To the whole process."""
         import torch
 
         if torch.get_num_threads() != self.threads:
             torch.set_num_threads(self.threads)
         if torch.get_num_interop_threads() != 1:
-            torch.set_num_interop_threads(1)  # may be set once only, and before any work
+            torch.set_num_interop_threads(1)  # can be set only once, and before any work
         if self.device.type == "cuda":
-            usual = _usual_tf32()
-            matmul, cudnn = usual if self.tf32 is None else (self.tf32, self.tf32)
+            matmul, cudnn = _default_tf32() if self.tf32 is None else (self.tf32, self.tf32)
             torch.backends.cuda.matmul.allow_tf32 = matmul
             torch.backends.cudnn.allow_tf32 = cudnn
 
     def notes(self) -> tuple[str, ...]:
-        said = [f"torch.compile, mode {self.compile}"] if self.compile else []
-        said += ["channels_last"] if self.channels_last else []
-        said += (
+        notes = [f"torch.compile, mode {self.compile}"] if self.compile else []
+        notes += ["channels_last"] if self.channels_last else []
+        notes += (
             [f"autocast to {str(self.autocast).removeprefix('torch.')}"] if self.autocast else []
         )
-        said += [f"TF32 {'on' if self.tf32 else 'off'}"] if self._chose_tf32 else []
-        return tuple(said)
-
-    @property
-    def _chose_tf32(self) -> bool:
-        return self.tf32 is not None and self.device.type == "cuda"
+        if self.tf32 is not None and self.device.type == "cuda":
+            notes.append(f"TF32 {'on' if self.tf32 else 'off'}")
+        return tuple(notes)
 
 
 @cache
-def _usual_tf32() -> tuple[bool, bool]:
-    """PyTorch's own choice for matrix products and convolutions, read before any of ours."""
+def _default_tf32() -> tuple[bool, bool]:
+    """PyTorch's defaults for matrix products and convolutions, read before we set them."""
     import torch
 
     return torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
 
 
-def _mode(value: OptionValue) -> str | None:
-    if isinstance(value, str):
-        return value
-    return "default" if value else None
+def _compile_mode(setting: OptionValue) -> str | None:
+    if isinstance(setting, str):
+        return setting
+    return "default" if setting else None
 
 
-def _switch(name: str, value: OptionValue) -> bool:
-    if not isinstance(value, bool):
-        raise BadValue(f"PyTorch's option {name} is on or off, not {value!r}")
-    return value
+def _switch(name: str, setting: OptionValue) -> bool:
+    if not isinstance(setting, bool):
+        raise BadValue(f"PyTorch's option {name} is on or off, not {setting!r}")
+    return setting
 
 
 def device_of(name: str) -> Any:
-    """The torch.device of that name; raises when this machine or this PyTorch lacks it."""
+    """The torch.device of that name; raises if this machine or this PyTorch lacks it."""
     import torch
 
     kind, _, index = name.partition(":")
@@ -178,10 +174,11 @@ def device_of(name: str) -> Any:
     if kind == "cuda":
         return torch.device("cuda", _cuda_index(name, int(index or 0)))
     if kind == "mps" and not torch.backends.mps.is_available():
-        built = torch.backends.mps.is_built()
+        is_built = torch.backends.mps.is_built()
+        why = "this Mac or its macOS is too old" if is_built else "this PyTorch lacks Apple GPUs"
         raise EngineUnavailable(
             "PyTorch cannot use device 'mps' here",
-            why="this Mac or its macOS is too old" if built else "this is no Apple GPU's PyTorch",
+            why=why,
             fix="Use --device cpu",
         )
     return torch.device(kind)
@@ -211,39 +208,39 @@ def _cuda_index(name: str, index: int) -> int:
 # ---------------------------------------------------------------- a session
 
 
-def _loaded(target: Target, asked: Asked) -> Loaded:
-    """Raises EngineFailed where loading fails: other inputs would not help."""
+def _load(target: Target, settings: TorchSettings) -> LoadedModule:
+    """Raises EngineFailed if loading fails: other inputs would not help."""
     try:
-        return _prepared(target, asked)
+        return _load_in_layout(target, settings)
     except ModeldynoError:
         raise
     except Exception as error:
         raise EngineFailed(
             "PyTorch could not load the model",
             why=f"{type(error).__name__}: {error}".strip()[:600],
-            fix="Check it with `modeldyno inspect`; the run's log has the whole story",
+            fix="Check it with `modeldyno inspect`; see the run's log for details",
         ) from error
 
 
-def _prepared(target: Target, asked: Asked) -> Loaded:
+def _load_in_layout(target: Target, settings: TorchSettings) -> LoadedModule:
     import torch
 
-    loaded = load(target, asked.device)
-    if asked.channels_last:
+    loaded = load(target, settings.device)
+    if settings.channels_last:
         loaded.module.to(memory_format=torch.channels_last)
     return loaded
 
 
 class TorchSession:
-    def __init__(self, target: Target, asked: Asked, loaded: Loaded) -> None:
+    def __init__(self, target: Target, settings: TorchSettings, loaded: LoadedModule) -> None:
         import torch
 
         self._target = target
-        self._asked = asked
+        self._settings = settings
         self._loaded = loaded
         self._threads = torch.get_num_threads()
-        self._call = _compiled(loaded.module, asked)
-        self._wait = _waiting(asked.device)
+        self._call = _compile(loaded.module, settings)
+        self._wait = _synchronizer(settings.device)
         self._input_dtypes: dict[str, str] = {}
         self._contract: CallContract | None = None
 
@@ -256,25 +253,25 @@ class TorchSession:
             engine="pytorch",
             engine_version=str(torch.__version__),
             device=self._device(),
-            providers=(_HOW[self._target.format], *(("compile",) if self._asked.compile else ())),
+            providers=self._providers(),
             threads=self._threads,
             spinning=None,
             input_dtypes=self._input_dtypes,
-            notes=(*self._asked.notes(), *notes),
+            notes=(*self._settings.notes(), *notes),
             parameters=sum(p.numel() for p in self._parameters()),
             contract=self._contract,
             layout=self._layout(),
         )
 
     def resume(self) -> None:
-        self._asked.settle()
+        self._settings.apply()
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         if contract == "e2e":
             return lambda: self._outputs(inputs)
-        self._contract = "api"  # also where a hot call was asked for
+        self._contract = "api"  # also for ``hot``
         call, wait = self.enqueued(inputs), self._wait
-        if self._asked.device.type == "cpu":
+        if self._settings.device.type == "cpu":
             return call
 
         def finished() -> object:
@@ -285,23 +282,24 @@ class TorchSession:
         return finished
 
     def run(self, inputs: Tensors) -> Tensors:
-        """A model that keeps state is loaded anew: the same inputs give the same outputs."""
+        """A model that keeps state is loaded again: the same inputs give the same outputs."""
         session = self
         if self._loaded.keeps_state:
-            session = TorchSession(self._target, self._asked, _prepared(self._target, self._asked))
+            loaded = _load_in_layout(self._target, self._settings)
+            session = TorchSession(self._target, self._settings, loaded)
         return session._outputs(inputs)
 
     def device_times_s(self, inputs: Tensors, calls: int) -> tuple[float, ...]:
         import torch
 
-        if self._asked.device.type != "cuda":
+        if self._settings.device.type != "cuda":
             return ()
         call = self.enqueued(inputs)
-        with torch.cuda.device(self._asked.device):
-            cache = torch.empty(_FLUSHED_BYTES, dtype=torch.int8, device=self._asked.device)
+        with torch.cuda.device(self._settings.device):
+            cache = torch.empty(_FLUSHED_BYTES, dtype=torch.int8, device=self._settings.device)
             marks = []
             for _ in range(calls):
-                cache.zero_()  # also keeps the device busy while the call is put into its queue
+                cache.zero_()  # also keeps the device busy while the call is queued
                 begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 begin.record()
                 call()
@@ -313,32 +311,32 @@ class TorchSession:
     def device_peak_bytes(self) -> int | None:
         import torch
 
-        if self._asked.device.type != "cuda":
+        if self._settings.device.type != "cuda":
             return None
-        return int(torch.cuda.max_memory_allocated(self._asked.device))
+        return int(torch.cuda.max_memory_allocated(self._settings.device))
 
     def observed(self, inputs: Tensors) -> torch_precision.Observation:
-        """One call of the model as it is before compiling, watched."""
+        """The operators of one call of the model, not compiled."""
         eager = self.enqueued(inputs, self._loaded.module)
-        _, seen = torch_precision.observe(eager, self._rounds_to_tf32())
+        observation = torch_precision.observe(eager, self._rounds_to_tf32())
         self._wait()
-        return seen
+        return observation
 
     def weight_precision(self) -> str | None:
         return torch_precision.of_parameters(self._parameters())
 
     def enqueued(self, inputs: Tensors, module: Any = None) -> Callable[[], Any]:
-        """The call on the device, inputs copied there; it may return before the device is done."""
+        """A call with inputs copied to the device; it may return before the device is done."""
         import torch
 
         arguments, keywords = self._loaded.arrange(self._on_device(inputs))
         call = partial(self._call if module is None else module, *arguments, **keywords)
-        if self._asked.autocast is None:
+        if self._settings.autocast is None:
             return call
-        casting = torch.autocast(self._asked.device.type, dtype=self._asked.autocast)
+        casting = torch.autocast(self._settings.device.type, dtype=self._settings.autocast)
 
         def cast() -> Any:
-            # Entered for each call, as callers do: its cache of cast weights ends with the call.
+            # Entered in each call, as callers do: its cache of cast weights ends with the call.
             with casting:
                 return call()
 
@@ -357,8 +355,8 @@ class TorchSession:
 
         tensors = {}
         for name, array in inputs.items():
-            tensor = torch.tensor(array, device=self._asked.device)
-            if self._asked.channels_last and tensor.dim() == 4:
+            tensor = torch.tensor(array, device=self._settings.device)
+            if self._settings.channels_last and tensor.dim() == 4:
                 tensor = tensor.contiguous(memory_format=torch.channels_last)
             tensors[name] = tensor
         self._input_dtypes = {n: str(t.dtype).removeprefix("torch.") for n, t in tensors.items()}
@@ -368,20 +366,24 @@ class TorchSession:
         return list(self._loaded.module.parameters())
 
     def _device(self) -> str:
-        """Where the weights lie; what was asked for when there are none."""
+        """Where the weights are; for a model without weights, the requested device."""
         import torch
 
         module = self._loaded.module
-        found = Counter(str(t.device) for t in (*module.parameters(), *module.buffers()))
-        if not found:
-            found[str(torch.empty(0, device=self._asked.device).device)] += 1
-        return "+".join(name for name, _ in found.most_common())
+        devices = Counter(str(t.device) for t in (*module.parameters(), *module.buffers()))
+        if not devices:
+            devices[str(torch.empty(0, device=self._settings.device).device)] += 1
+        return "+".join(name for name, _ in devices.most_common())
+
+    def _providers(self) -> tuple[str, ...]:
+        provider = _PROVIDERS[self._target.format]
+        return (provider, "compile") if self._settings.compile else (provider,)
 
     def _layout(self) -> str | None:
-        """That of the filters of its convolutions, which a convolution follows; None without."""
+        """The layout of most convolution filters, which decides that of the convolution."""
         import torch
 
-        # One channel, or one pixel, lies in memory the same way in both.
+        # With a single channel or a single pixel, both layouts are the same in memory.
         filters = [
             p for p in self._parameters() if p.dim() == 4 and p.shape[1] > 1 < max(p.shape[2:])
         ]
@@ -393,7 +395,7 @@ class TorchSession:
     def _rounds_to_tf32(self) -> tuple[bool, bool]:
         import torch
 
-        if self._asked.device.type != "cuda" or torch.cuda.get_device_capability()[0] < 8:
+        if self._settings.device.type != "cuda" or torch.cuda.get_device_capability()[0] < 8:
             return False, False
         return (
             bool(torch.backends.cuda.matmul.allow_tf32),
@@ -401,8 +403,8 @@ class TorchSession:
         )
 
 
-def _waiting(device: Any) -> Callable[[], None]:
-    """What returns when the device has done all it was given."""
+def _synchronizer(device: Any) -> Callable[[], None]:
+    """A function that returns when the device has finished all its work."""
     import torch
 
     match device.type:
@@ -414,36 +416,36 @@ def _waiting(device: Any) -> Callable[[], None]:
             return lambda: None
 
 
-def _compiled(module: Any, asked: Asked) -> Any:
-    if asked.compile is None:
+def _compile(module: Any, settings: TorchSettings) -> Any:
+    if settings.compile is None:
         return module
     import torch
     import torch._inductor.config as inductor
 
     inductor.compile_threads = 1  # a pool of compilers would linger while we measure
     try:
-        return torch.compile(module, mode=asked.compile)
+        return torch.compile(module, mode=settings.compile)
     except RuntimeError as error:
         raise BadValue(
-            f"torch.compile does not know the mode {asked.compile!r}",
+            f"torch.compile does not know the mode {settings.compile!r}",
             why=str(error)[:200],
             fix="Use compile=on, reduce-overhead, max-autotune or max-autotune-no-cudagraphs",
         ) from error
 
 
 def _named(outputs: Any, name: str = "") -> Tensors:
-    """Numpy copies by their place in what the model returned: ``logits``, ``output.1``."""
+    """Numpy copies, named by their position in the returned structure: ``logits``, ``output.1``."""
     import torch
 
     if isinstance(outputs, torch.Tensor):
         tensor = outputs.detach().to("cpu", copy=True)
         tensor = tensor.float() if tensor.dtype == torch.bfloat16 else tensor
         return {name or "output": tensor.numpy()}
-    found: Tensors = {}
+    arrays: Tensors = {}
     if isinstance(outputs, dict):
-        for key, value in outputs.items():
-            found |= _named(value, f"{name}.{key}" if name else str(key))
+        for key, output in outputs.items():
+            arrays |= _named(output, f"{name}.{key}" if name else str(key))
     elif isinstance(outputs, (list, tuple)):
-        for number, value in enumerate(outputs):
-            found |= _named(value, f"{name or 'output'}.{number}")
-    return found
+        for number, output in enumerate(outputs):
+            arrays |= _named(output, f"{name or 'output'}.{number}")
+    return arrays

@@ -1,4 +1,4 @@
-"""Which calls a profiler saw, and which of them count."""
+"""What a profiler recorded of each call, and which calls count."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Generic, TypeVar
 from modeldyno.core.errors import EngineFailed
 
 PROFILE_AGAIN = "Profile it again"
-Told = TypeVar("Told")
+Record = TypeVar("Record")
 
 
-class RecordedCalls(Generic[Told]):
-    """What a profiler told of each call, for those that can be asked with every one of them."""
+class RecordedCalls(Generic[Record]):
+    """A record per call, for profilers that can be read after every call."""
 
     def __init__(self, profiler: str) -> None:
         self.is_on = False
         self._profiler = profiler
-        self._told: list[Told] = []
+        self._records: list[Record] = []
 
     def __len__(self) -> int:
-        return len(self._told)
+        return len(self._records)
 
-    def add(self, told: Told) -> None:
-        self._told.append(told)
+    def add(self, record: Record) -> None:
+        self._records.append(record)
 
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
@@ -34,23 +34,26 @@ class RecordedCalls(Generic[Told]):
         finally:
             self.is_on = False
 
-    def kept(self, keep: Sequence[bool]) -> list[Told]:
-        """Of the calls to look at; raises EngineFailed where some were lost."""
-        return [self._told[number] for number in sorted(wanted(len(self), keep, self._profiler))]
+    def select(self, keep: Sequence[bool]) -> list[Record]:
+        """The records of the calls that count; raises EngineFailed if some were lost."""
+        numbers = counted_calls(len(self), keep, self._profiler)
+        return [self._records[number] for number in sorted(numbers)]
 
 
-def wanted(
+def counted_calls(
     calls: int, keep: Sequence[bool], profiler: str, *, fix: str = PROFILE_AGAIN
 ) -> set[int]:
-    """Numbers of the calls to look at, of so many that the profiler saw: ``keep`` speaks of the
-    last ones. Raises EngineFailed where it saw fewer."""
+    """Numbers of the calls that count, out of ``calls`` recorded ones: ``keep`` describes the last
+    of them. Raises EngineFailed if fewer were recorded than that."""
     first = calls - len(keep)
     if first < 0:
-        raise lost_calls(profiler, made=len(keep), seen=calls, fix=fix)
+        raise lost_calls(profiler, calls=len(keep), recorded=calls, fix=fix)
     return {first + number for number, is_kept in enumerate(keep) if is_kept}
 
 
-def lost_calls(profiler: str, *, made: int, seen: int, fix: str = PROFILE_AGAIN) -> EngineFailed:
+def lost_calls(
+    profiler: str, *, calls: int, recorded: int, fix: str = PROFILE_AGAIN
+) -> EngineFailed:
     return EngineFailed(
-        f"{profiler} lost calls", why=f"{made} were made, {seen} are in what it tells", fix=fix
+        f"{profiler} lost calls", why=f"{calls} were made, it recorded {recorded}", fix=fix
     )

@@ -1,4 +1,4 @@
-"""Names of what is measured, from what tells it apart from its like."""
+"""Default names of runs, from their models and the settings that set them apart."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from modeldyno.core.specs import (
 )
 from modeldyno.engines.catalog import title_of
 
-_LONGEST = 90  # of a model's name, so that the rest has room
+_MAX_MODEL_NAME = 90  # characters, to leave room for the rest
 
 
 def run_name(spec: RunSpec, models: Sequence[str]) -> str:
-    """As what lists show it; ``models`` is what people call those of the spec."""
+    """The name shown in lists; ``models`` are the names of the spec's models."""
     name = NAMES.get(spec.kind)
     return name(*models, spec) if name else " and ".join(models)
 
 
 def benchmark_name(model: str, spec: BenchmarkSpec) -> str:
-    """``net.onnx · OpenVINO``; the model's name alone where no engine was asked for."""
+    """``net.onnx · OpenVINO``; the model's name alone if no engine was chosen."""
     engines = dict.fromkeys(title_of(cell.engine) for cell in spec.cells if cell.engine)
-    return " · ".join(filter(None, (model[:_LONGEST], ", ".join(engines)[:_LONGEST])))
+    return " · ".join(filter(None, (model[:_MAX_MODEL_NAME], ", ".join(engines)[:_MAX_MODEL_NAME])))
 
 
 def comparison_name(a_model: str, b_model: str, spec: ComparisonSpec) -> str:
     """``net.onnx: ONNX Runtime against OpenVINO, 2 cores``, or ``old.onnx against new.onnx``."""
-    a, b = _apart(spec.a.cell, spec.b.cell)
-    at = _shared(spec.a.cell, spec.b.cell)
-    beyond = f", {at}" if at else ""
-    one, other = a_model[:_LONGEST], b_model[:_LONGEST]
-    if one == other:
-        return f"{one}: {a} against {b}{beyond}" if a else f"{one} against {other}{beyond}"
-    return f"{_with(one, a)} against {_with(other, b)}{beyond}"
+    a_settings, b_settings = _differing_settings(spec.a.cell, spec.b.cell)
+    shared = _shared_settings(spec.a.cell, spec.b.cell)
+    suffix = f", {shared}" if shared else ""
+    a, b = a_model[:_MAX_MODEL_NAME], b_model[:_MAX_MODEL_NAME]
+    if a == b and a_settings:
+        return f"{a}: {a_settings} against {b_settings}{suffix}"
+    return f"{_with_settings(a, a_settings)} against {_with_settings(b, b_settings)}{suffix}"
 
 
-# By the kind of the spec; all others go by the names of their models.
+# By kind of spec; other kinds are named after their models.
 NAMES: dict[str, Callable[..., str]] = {
     "benchmark": benchmark_name,
     "comparison": comparison_name,
@@ -49,33 +49,32 @@ NAMES: dict[str, Callable[..., str]] = {
 
 
 def side_names(spec: ComparisonSpec) -> tuple[str, str]:
-    """Both sides by what tells them apart: settings, or else their labels, without any folder."""
-    a, b = _apart(spec.a.cell, spec.b.cell)
+    """Both sides by the settings that differ, or by their labels, without any folder."""
+    a, b = _differing_settings(spec.a.cell, spec.b.cell)
     if a and spec.a.model.path == spec.b.model.path:
         return a, b
     return name_of_file(spec.a.label), name_of_file(spec.b.label)
 
 
-def _with(model: str, settings: str) -> str:
+def _with_settings(model: str, settings: str) -> str:
     return f"{model} ({settings})" if settings else model
 
 
-def _apart(a: CellSpec, b: CellSpec) -> tuple[str, str]:
-    """What differs, each side's own; empty where nothing does."""
-    pairs = [(one, other) for one, other in zip(_words(a), _words(b), strict=True) if one != other]
-    return " · ".join(one for one, _ in pairs), " · ".join(other for _, other in pairs)
+def _differing_settings(a: CellSpec, b: CellSpec) -> tuple[str, str]:
+    """The settings that differ, of each side; both empty if none does."""
+    pairs = [(x, y) for x, y in zip(_setting_texts(a), _setting_texts(b), strict=True) if x != y]
+    return " · ".join(x for x, _ in pairs), " · ".join(y for _, y in pairs)
 
 
-def _shared(a: CellSpec, b: CellSpec) -> str:
-    """Of what both have, that which is not as usual."""
-    usual = _words(CellSpec())
-    both = zip(_words(a), _words(b), usual, strict=True)
-    found = [one for one, other, plain in both if one == other != plain]
-    return " · ".join(found)
+def _shared_settings(a: CellSpec, b: CellSpec) -> str:
+    """The settings that both sides share and that are not the defaults."""
+    defaults = _setting_texts(CellSpec())
+    settings = zip(_setting_texts(a), _setting_texts(b), defaults, strict=True)
+    return " · ".join(x for x, y, default in settings if x == y != default)
 
 
-def _words(cell: CellSpec) -> tuple[str, ...]:
-    """One for each axis; none is empty, or a difference would be told on one side only."""
+def _setting_texts(cell: CellSpec) -> tuple[str, ...]:
+    """One text per axis; none is empty, or a difference would show on one side only."""
     return (
         title_of(cell.engine) if cell.engine else "first engine that reads it",
         cell.device,

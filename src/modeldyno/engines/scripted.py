@@ -5,17 +5,16 @@
 ``latency_us`` is a number or a list that repeats. ``first_us`` replaces the first calls.
 ``work`` spins that many rounds of arithmetic instead of until a deadline. ``load_ms`` delays
 loading. ``output`` is the value every output element has. ``faults`` make call number ``call``
-(0 is the first inference; -1 is loading) do something terrible: see ``_FAULTS``. A fault may wait
-for the ``session`` of that number (0 is the first that a process opens), or be met by one ``batch``
-size only.
+(0 is the first inference; -1 is loading) do something terrible: see ``_FAULTS``. A fault may be
+limited to the ``session`` of that number (0 is the first that a process opens), or to a ``batch``
+size.
 
 ``device``, ``precision``, ``threads``, ``input_dtypes``, ``layout`` and ``nodes_by_provider`` are
-what it says of itself, whatever was asked of it.
+reported as the facts of the session, whatever was requested.
 
-``nodes`` are what its profiler tells of each call, ``{"node": "a", "op": "Conv", "us": 90}`` each,
-with ``device_us`` where an accelerator did it, and the shapes of its operands as ``in`` and
-``out``. ``profiler_us`` is what each of them costs more
-while it is watched.
+``nodes`` are what its profiler reports of each call, ``{"node": "a", "op": "Conv", "us": 90}``
+each, with ``device_us`` if an accelerator ran it, and the shapes of its operands as ``in`` and
+``out``. ``profiler_us`` is how much longer each takes under the profiler.
 """
 
 from __future__ import annotations
@@ -37,9 +36,9 @@ from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
-from modeldyno.engines import spinning
 from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.tallies import Event, Tally
+from modeldyno.engines.tallies import NodeEvent, Tally
+from modeldyno.engines.threads import require_default_spinning
 
 
 class Scripted:
@@ -65,17 +64,17 @@ class Scripted:
             return session.facts, outputs
 
 
-_sessions = itertools.count()  # that this process has opened
+_session_numbers = itertools.count()
 
 
 class ScriptedSession:
     def __init__(self, script: dict[str, Any], target: Target) -> None:
-        spinning.refuse("a script", target)
+        require_default_spinning("a script", target)
         self._script = script
         self._target = target
-        number = next(_sessions)
+        number = next(_session_numbers)
         self._faults = [f for f in script.get("faults", []) if f.get("session", number) == number]
-        self._suffer(-1)
+        self._trigger_faults(-1)
 
     @property
     def facts(self) -> SessionFacts:
@@ -99,32 +98,32 @@ class ScriptedSession:
         counter, batch = itertools.count(), _batch(inputs)
 
         def call() -> None:
-            self._suffer(next(counter), batch)
+            self._trigger_faults(next(counter), batch)
             spin()
 
         return call
 
     def run(self, inputs: Tensors) -> Tensors:
-        values = self._script.get("output", 1.0)
-        value = values[os.getpid() % len(values)] if isinstance(values, list) else values
+        output = self._script.get("output", 1.0)
+        fill = output[os.getpid() % len(output)] if isinstance(output, list) else output
         import numpy as np
 
-        return {"y": np.full((_batch(inputs), 1), value, dtype=np.float32)}
+        return {"y": np.full((_batch(inputs), 1), fill, dtype=np.float32)}
 
     def _spin(self) -> Callable[[], object]:
         if "work" in self._script:
             rounds = int(self._script["work"])
             return lambda: _work(rounds)
         latency = self._script.get("latency_us", 100)
-        usual = latency if isinstance(latency, list) else [latency]
-        times_ns = [int(us * 1e3) for us in usual]
+        latencies_us = latency if isinstance(latency, list) else [latency]
+        times_ns = [int(us * 1e3) for us in latencies_us]
         first_ns = [int(us * 1e3) for us in self._script.get("first_us", [])]
         if len(times_ns) == 1 and not first_ns:
             return lambda wait=times_ns[0]: _spin_for(wait)  # type: ignore[misc]  # a bound default
         schedule = itertools.chain(first_ns, itertools.cycle(times_ns))
         return lambda: _spin_for(next(schedule))
 
-    def _suffer(self, call: int, batch: int = 1) -> None:
+    def _trigger_faults(self, call: int, batch: int = 1) -> None:
         for fault in self._faults:
             if fault["call"] == call and fault.get("batch", batch) == batch:
                 _FAULTS[fault["do"]](self._target)
@@ -132,13 +131,13 @@ class ScriptedSession:
 
 class ScriptedProfiled:
     def __init__(self, script: dict[str, Any], session: ScriptedSession) -> None:
-        usual = script.get("latency_us", 100)
-        whole = {
+        latency = script.get("latency_us", 100)
+        only_node = {
             "node": "all",
             "op": "Script",
-            "us": usual[0] if isinstance(usual, list) else usual,
+            "us": latency[0] if isinstance(latency, list) else latency,
         }
-        self._nodes = script.get("nodes", [whole])
+        self._nodes = script.get("nodes", [only_node])
         self._cost_ns = int(script.get("profiler_us", 0) * 1e3)
         self._session = session
 
@@ -147,13 +146,13 @@ class ScriptedProfiled:
         return self._session.facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
-        call, more_ns = self._session.bind(inputs, contract), self._cost_ns * len(self._nodes)
+        call, overhead_ns = self._session.bind(inputs, contract), self._cost_ns * len(self._nodes)
 
-        def watched() -> None:
+        def profiled() -> None:
             call()
-            _spin_for(more_ns)
+            _spin_for(overhead_ns)
 
-        return watched
+        return profiled
 
     def recording(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
@@ -164,24 +163,24 @@ class ScriptedProfiled:
             tally.add_call(self._events())
         return tally.trace()
 
-    def _events(self) -> Iterator[Event]:
+    def _events(self) -> Iterator[NodeEvent]:
         start_ns = 0
-        for told in self._nodes:
-            took_ns = int(told["us"] * 1e3) + self._cost_ns
-            device_ns = int(told["device_us"] * 1e3) if "device_us" in told else None
-            key = (told["node"], told["op"], "script")
-            yield Event(start_ns, took_ns, key, device_ns, _operands(told))
-            start_ns += took_ns
+        for node in self._nodes:
+            duration_ns = int(node["us"] * 1e3) + self._cost_ns
+            device_ns = int(node["device_us"] * 1e3) if "device_us" in node else None
+            key = (node["node"], node["op"], "script")
+            yield NodeEvent(start_ns, duration_ns, key, device_ns, _operands(node))
+            start_ns += duration_ns
 
     def bare(self, contract: CallContract) -> None:
         return None
 
 
-def _operands(told: dict[str, Any]) -> Operands | None:
-    if "out" not in told:
+def _operands(node: dict[str, Any]) -> Operands | None:
+    if "out" not in node:
         return None
     inputs, outputs = (
-        tuple(Operand("float32", tuple(shape)) for shape in told.get(side, ()))
+        tuple(Operand("float32", tuple(shape)) for shape in node.get(side, ()))
         for side in ("in", "out")
     )
     return Operands(inputs, outputs)
@@ -199,7 +198,9 @@ def _spin_for(wait_ns: int, clock: Callable[[], int] = time.perf_counter_ns) -> 
 
 def _work(rounds: int) -> int:
     total = 0
-    for _ in itertools.repeat(None, rounds):  # no counting: small integers cost less than others
+    for _ in itertools.repeat(
+        None, rounds
+    ):  # no counter: small integers are faster than large ones
         total ^= 1
     return total
 
@@ -230,47 +231,47 @@ def _raise(_: Target) -> None:
 
 
 def _chatter(_: Target) -> None:
-    """Native code prints whatever it likes; results must not care."""
+    """Native code prints whatever it likes; that must not disturb results."""
     os.write(1, b"\x00\x00\x00\x05hello engine says hello on stdout\n")
     sys.stderr.write("and on stderr\n")
 
 
-_MOST_DESCRIPTORS = 4096  # the pipe's have whatever numbers were free in the parent
+_MAX_DESCRIPTORS = 4096  # the pipe has whatever numbers were free in the parent
 
 
 def _garble_pipe(_: Target) -> None:
-    """Write rubbish on every descriptor but the standard three."""
-    for descriptor in range(3, _MOST_DESCRIPTORS):
+    """Write rubbish to every descriptor but the standard three."""
+    for descriptor in range(3, _MAX_DESCRIPTORS):
         with contextlib.suppress(OSError):
             os.write(descriptor, b"\xff\xff\xff\xffthis is not a message")
 
 
 def _hang_up(_: Target) -> None:
-    """Close every descriptor but the standard three, and live on."""
-    os.closerange(3, _MOST_DESCRIPTORS)
+    """Close every descriptor but the standard three, and keep running."""
+    os.closerange(3, _MAX_DESCRIPTORS)
     _loop_forever(_)
 
 
 def _rewrite_model(target: Target) -> None:
-    """Some engines save what they optimised over what they read."""
+    """Some engines overwrite the model file with an optimised one."""
     model = Path(target.model)
     model.chmod(0o644)
     model.write_text(model.read_text() + "\n")
 
 
 def _start_helper(_: Target) -> None:
-    """A process of the engine's own, which nobody will end but us."""
+    """A process of the engine, which only we will end."""
     subprocess.Popen(["/bin/sleep", "3600"])
 
 
-_DEEPER_THAN_PYTHON = 1500
+_NESTED_FOLDERS = 1500
 
 
 def _nest_folders(_: Target) -> None:
-    """Folders inside one another: deeper than Python recurses, and than a path can say."""
+    """Nested folders: deeper than Python's recursion limit and the longest path."""
     at = os.open(".", os.O_RDONLY)
-    for _level in range(_DEEPER_THAN_PYTHON):
-        with contextlib.suppress(FileExistsError):  # of an earlier session
+    for _level in range(_NESTED_FOLDERS):
+        with contextlib.suppress(FileExistsError):  # created by an earlier session
             os.mkdir("d", dir_fd=at)
         inner = os.open("d", os.O_RDONLY, dir_fd=at)
         os.close(at)

@@ -1,5 +1,4 @@
-"""From the events of a profiler to times of nodes: nothing counts twice, and nothing grows without
-bounds."""
+"""Sum up a profiler's events per node: no time counts twice, and memory stays bounded."""
 
 from __future__ import annotations
 
@@ -13,7 +12,9 @@ Key = tuple[str, str, str]  # node, operator, provider
 
 
 @dataclass(frozen=True)
-class Event:
+class NodeEvent:
+    """A node's execution, as a profiler recorded it."""
+
     start_ns: int
     duration_ns: int
     key: Key
@@ -22,54 +23,54 @@ class Event:
 
 
 class Tally:
-    """Sums of the calls that it is given, one after the other."""
+    """Node times, summed over the calls added to it."""
 
     def __init__(
-        self, most_event_ns: int, truncated_ns: int = 0, *, with_way: bool = False
+        self, most_event_ns: int, truncated_ns: int = 0, *, counts_gaps: bool = False
     ) -> None:
         """``most_event_ns`` is the most that recording an event costs, ``truncated_ns`` what the
-        profiler cuts off each duration on average. ``with_way``: an event has the time since the
-        one before, for that is the way to it."""
-        self._with_way = with_way
+        profiler cuts off each duration on average. ``counts_gaps``: the time since the previous
+        event counts as the node's own, for it is the cost of getting to it."""
+        self._counts_gaps = counts_gaps
         self._most_event_ns = most_event_ns
         self._truncated_ns = truncated_ns
-        self._sums: dict[Key, _Sum] = {}
+        self._sums: dict[Key, _NodeSum] = {}
         self._calls = 0
         self._outer = 0
 
-    def add_call(self, events: Iterable[Event]) -> None:
-        """An event inside another is taken out of that one's time."""
+    def add_call(self, events: Iterable[NodeEvent]) -> None:
+        """The time of an event inside another is subtracted from the outer one."""
         self._calls += 1
-        before_ns: int | None = None  # when the last event ended that lay in no other
-        around: list[tuple[int, _Sum]] = []  # what is still open: where it ends, and its sum
+        previous_end_ns: int | None = None  # of the last outermost event
+        enclosing: list[tuple[int, _NodeSum]] = []  # events still open: their end and their sum
         for event in sorted(events, key=lambda event: (event.start_ns, -event.duration_ns)):
-            found = self._sum(event.key)
+            node = self._sum_of(event.key)
             end_ns = event.start_ns + event.duration_ns
-            while around and around[-1][0] <= event.start_ns:
-                around.pop()
-            if around:
-                around[-1][1].self_ns -= event.duration_ns + self._truncated_ns
-                around[-1][1].inner += 1
+            while enclosing and enclosing[-1][0] <= event.start_ns:
+                enclosing.pop()
+            if enclosing:
+                enclosing[-1][1].self_ns -= event.duration_ns + self._truncated_ns
+                enclosing[-1][1].inner += 1
             else:
                 self._outer += 1
-                if self._with_way and before_ns is not None:
-                    found.self_ns += max(0, event.start_ns - before_ns)
-                    found.inner += 1  # the event before was recorded in this time
-                before_ns = end_ns
-            found.self_ns += event.duration_ns + self._truncated_ns
-            found.note(event.operands)
-            found.events += 1
+                if self._counts_gaps and previous_end_ns is not None:
+                    node.self_ns += max(0, event.start_ns - previous_end_ns)
+                    node.inner += 1  # the profiler recorded the previous event in this time
+                previous_end_ns = end_ns
+            node.self_ns += event.duration_ns + self._truncated_ns
+            node.add_operands(event.operands)
+            node.events += 1
             if event.device_ns is not None:
-                found.device_ns = (found.device_ns or 0) + event.device_ns
-            around.append((end_ns, found))
+                node.device_ns = (node.device_ns or 0) + event.device_ns
+            enclosing.append((end_ns, node))
 
-    def _sum(self, key: Key) -> _Sum:
+    def _sum_of(self, key: Key) -> _NodeSum:
         if key not in self._sums and len(self._sums) >= MOST_NODES - 1:
             key = (OTHERS, OTHERS, "")
-        return self._sums.setdefault(key, _Sum())
+        return self._sums.setdefault(key, _NodeSum())
 
     def trace(self) -> Trace:
-        """In the order in which nodes were first seen."""
+        """Nodes in the order of their first events."""
         nodes = tuple(
             NodeTime(*key, max(0, s.self_ns), s.events, s.inner, s.device_ns, s.operands)
             for key, s in self._sums.items()
@@ -78,15 +79,15 @@ class Tally:
 
 
 @dataclass
-class _Sum:
+class _NodeSum:
     self_ns: int = 0
     events: int = 0
     inner: int = 0
     device_ns: int | None = None
     operands: Operands | None = None
 
-    def note(self, operands: Operands | None) -> None:
-        """Kept as long as it is the same each time."""
+    def add_operands(self, operands: Operands | None) -> None:
+        """Operands are reported only if they are the same in every event."""
         if self.events == 0:
             self.operands = operands
         elif operands != self.operands:

@@ -1,4 +1,4 @@
-"""TensorFlow's three formats as one thing: a graph without variables, with plain names."""
+"""Convert all three of TensorFlow's formats to a frozen graph: no variables, plain names."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 from modeldyno.core.sessions import Target
 from modeldyno.engines import tf_loading, tf_process
 
-_INSIDE = "model"  # where the model's own nodes are, so that none has the name of an end
+_SCOPE = "model"  # of the model's own nodes, so that none clashes with an input or output
 
 
 @dataclass(frozen=True)
-class Frozen:
+class FrozenGraph:
     graph: Any  # a GraphDef
-    inputs: tuple[str, ...]  # placeholders, called as the model calls its inputs
+    inputs: tuple[str, ...]  # placeholders, named like the model's inputs
     outputs: tuple[str, ...]
 
 
-def frozen(target: Target) -> Frozen:
-    """As the engine loads it; raises EngineFailed where it cannot."""
-    tf_process.settle(target)
-    tf = tf_process.imported()
+def freeze(target: Target) -> FrozenGraph:
+    """Loads the model as the engine does; raises EngineFailed if it cannot."""
+    tf_process.apply_settings(target)
+    tf = tf_process.import_tensorflow()
     loaded = tf_loading.load(tf, target, tf_process.config(tf, target.threads))
     try:
         graph = loaded.session.graph
@@ -35,47 +35,47 @@ def frozen(target: Target) -> Frozen:
         }
     finally:
         loaded.session.close()
-    _forget_shapes(constant)
+    _remove_stale_shapes(constant)
     with tf.Graph().as_default() as renamed:
         placeholders = {
-            name: tf.compat.v1.placeholder(kind, shape, name=_node(name))
+            name: tf.compat.v1.placeholder(kind, shape, name=_node_name(name))
             for name, (kind, shape) in kinds.items()
         }
-        found = tf.graph_util.import_graph_def(
+        tensors = tf.graph_util.import_graph_def(
             constant,
             input_map={loaded.inputs[name]: placeholders[name] for name in kinds},
             return_elements=list(loaded.outputs.values()),
-            name=_INSIDE,
+            name=_SCOPE,
         )
-        for name, tensor in zip(loaded.outputs, found, strict=True):
-            tf.identity(tensor, name=_node(name))
-    inputs, outputs = (tuple(map(_node, names)) for names in (loaded.inputs, loaded.outputs))
-    return Frozen(_inlined(tf, renamed, outputs), inputs, outputs)
+        for name, tensor in zip(loaded.outputs, tensors, strict=True):
+            tf.identity(tensor, name=_node_name(name))
+    inputs, outputs = (tuple(map(_node_name, names)) for names in (loaded.inputs, loaded.outputs))
+    return FrozenGraph(_inline_functions(tf, renamed, outputs), inputs, outputs)
 
 
-def _inlined(tf: Any, graph: Any, outputs: tuple[str, ...]) -> Any:
-    """With the bodies of functions in place of calls: converters get lost among those."""
+def _inline_functions(tf: Any, graph: Any, outputs: tuple[str, ...]) -> Any:
+    """Replaces calls by the bodies of functions, since converters fail on calls."""
     from tensorflow.python.grappler import tf_optimizer  # there is no public way
 
-    with graph.as_default():  # it works in graphs alone
+    with graph.as_default():  # it does not work in eager mode
         meta = tf.compat.v1.train.export_meta_graph(graph=graph)
     meta.collection_def["train_op"].node_list.value.extend(outputs)
-    asked = tf.compat.v1.ConfigProto()
-    rewriting = asked.graph_options.rewrite_options
-    rewriting.min_graph_nodes = -1  # small ones, too
+    config = tf.compat.v1.ConfigProto()
+    rewriting = config.graph_options.rewrite_options
+    rewriting.min_graph_nodes = -1  # small graphs, too
     rewriting.optimizers.append("function")
-    return tf_optimizer.OptimizeGraph(asked, meta)
+    return tf_optimizer.OptimizeGraph(config, meta)
 
 
-def _forget_shapes(definition: Any) -> None:
-    """Functions say how many arguments they had before their variables became constants."""
+def _remove_stale_shapes(definition: Any) -> None:
+    """These attributes of functions still count variables that have become constants."""
     for function in definition.library.function:
         for name in ("_input_shapes", "api_implements"):
             if name in function.attr:
                 del function.attr[name]
 
 
-def _node(name: str) -> str:
-    """As a node may be called."""
+def _node_name(name: str) -> str:
+    """A valid name for a node."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "_.-/") else "_" for c in name)
-    return plain if plain[:1].isalnum() and plain != _INSIDE else f"x{plain}"
+    return plain if plain[:1].isalnum() and plain != _SCOPE else f"x{plain}"

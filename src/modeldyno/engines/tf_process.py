@@ -1,8 +1,8 @@
-"""What holds for TensorFlow in a whole process: its threads, and whether oneDNN computes.
+"""TensorFlow's settings of a whole process: its threads, and whether it uses oneDNN.
 
-Its pool of threads is made with the first session, and every later one gets the same, whatever it
-asks for; whether oneDNN is used is settled when it is imported. So a process has one such setting,
-and who wants another one needs another process.
+Its thread pool is created with the first session, and every later session gets the same, whatever
+its own settings; oneDNN is switched on or off when TensorFlow is imported. So other settings need
+another process.
 """
 
 from __future__ import annotations
@@ -20,63 +20,63 @@ from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import Target
 
 _TASKS = Path("/proc/self/task")
-_HELPERS = 1  # threads that stay beside the pool, once there was a session: "tf_graph_runner"
-_settled: list[Settled] = []  # one, or none yet
-_settling = threading.Lock()
+_HELPER_THREADS = 1  # stays beside the pool after the first session: "tf_graph_runner"
+_applied: list[AppliedSettings] = []  # at most one
+_applying = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Setting:
+class ProcessSettings:
     threads: int
     onednn: bool
 
 
 @dataclass(frozen=True)
-class Settled:
-    setting: Setting
-    threads: int | None  # that TensorFlow has started to compute; None: cannot be told
+class AppliedSettings:
+    settings: ProcessSettings
+    threads: int | None  # in the pool that TensorFlow has started; None: unknown
 
 
-def wanted(target: Target) -> Setting:
-    """Raises BadValue for options that there are not."""
+def settings_for(target: Target) -> ProcessSettings:
+    """Raises BadValue for unknown options."""
     for name in target.options:
         if name not in ("onednn", "outputs"):
             raise BadValue(f"TensorFlow has no option {name!r}")
-    said = target.options.get("onednn", True)
-    if said not in (True, False, "on", "off"):
-        raise BadValue(f"onednn is on or off, not {said!r}")
-    return Setting(target.threads, said in (True, "on"))
+    onednn = target.options.get("onednn", True)
+    if onednn not in (True, False, "on", "off"):
+        raise BadValue(f"onednn is on or off, not {onednn!r}")
+    return ProcessSettings(target.threads, onednn in (True, "on"))
 
 
-def imported(setting: Setting | None = None) -> Any:
-    """TensorFlow; its first import settles what it computes with."""
-    use = setting or Setting(1, True)
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1" if use.onednn else "0")
-    # Less than its usual words on stderr, which goes into the log; errors stay.
+def import_tensorflow(settings: ProcessSettings | None = None) -> Any:
+    """The first import decides whether it uses oneDNN."""
+    uses_onednn = settings is None or settings.onednn
+    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1" if uses_onednn else "0")
+    # Errors only: what it writes to stderr goes into the log.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # the CPU alone, whatever build it is
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # the CPU alone, whatever the build
     os.environ.update(KERAS_BACKEND="tensorflow")
-    # Both are a third of the time that its import takes, and only Keras files need the one.
-    with _absent("keras", "sklearn"):
+    # These take a third of the import's time, and only Keras files need Keras.
+    with _hidden("keras", "sklearn"):
         import tensorflow
 
     return tensorflow
 
 
-def keras() -> Any:
-    """Keras, on top of TensorFlow; what it has for scikit-learn is not for us."""
-    imported()
-    with _absent("sklearn"):
+def import_keras() -> Any:
+    """Keras, on top of TensorFlow, without its support of scikit-learn."""
+    import_tensorflow()
+    with _hidden("sklearn"):
         import keras
 
     return keras
 
 
 @contextlib.contextmanager
-def _absent(*packages: str) -> Iterator[None]:
-    """As if they were not installed, for who can do without; those that are loaded stay."""
+def _hidden(*packages: str) -> Iterator[None]:
+    """As if these optional packages were not installed, unless they are already imported."""
     hidden = [name for name in packages if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: not to be found
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: import fails
     try:
         yield
     finally:
@@ -84,52 +84,52 @@ def _absent(*packages: str) -> Iterator[None]:
             del sys.modules[name]
 
 
-def settle(target: Target) -> Settled:
-    """Make the target's settings those of this process, or raise EngineFailed."""
-    setting = wanted(target)
-    with _settling:
-        if not _settled:
-            _settled.append(_made(setting))
-        found = _settled[0]
-    if found.setting != setting:
+def apply_settings(target: Target) -> AppliedSettings:
+    """Make the target's settings those of this process; raises EngineFailed if others are."""
+    settings = settings_for(target)
+    with _applying:
+        if not _applied:
+            _applied.append(_apply(settings))
+        applied = _applied[0]
+    if applied.settings != settings:
         raise EngineFailed(
             "TensorFlow keeps its first settings as long as a process runs",
-            why=f"this one began with {_told(found.setting)}, and was asked for {_told(setting)}",
-            fix="Ask for it in a process of its own",
+            why=f"this one started with {_text(applied.settings)}, {_text(settings)} was requested",
+            fix="Use a separate process for these settings",
         )
-    return found
+    return applied
 
 
 def uses_onednn() -> bool:
-    """As TensorFlow itself sees it, after its import."""
+    """What TensorFlow itself reports after its import."""
     from tensorflow.python.util import _pywrap_util_port
 
     return bool(_pywrap_util_port.IsMklEnabled())
 
 
-def _made(setting: Setting) -> Settled:
-    tf = imported(setting)
-    if uses_onednn() != setting.onednn:
+def _apply(settings: ProcessSettings) -> AppliedSettings:
+    tf = import_tensorflow(settings)
+    if uses_onednn() != settings.onednn:
         raise EngineFailed(
-            f"TensorFlow cannot {'use' if setting.onednn else 'do without'} oneDNN here",
+            f"TensorFlow cannot {'use' if settings.onednn else 'do without'} oneDNN here",
             why="it was imported with the other setting, or this processor lacks what it needs",
-            fix=f"Leave out --option onednn={'on' if setting.onednn else 'off'}, or ask for it in "
+            fix=f"Leave out --option onednn={'on' if settings.onednn else 'off'}, or use it in "
             "a process of its own",
         )
-    tf.config.threading.set_intra_op_parallelism_threads(setting.threads)
+    tf.config.threading.set_intra_op_parallelism_threads(settings.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    before = _tasks()
-    probe = config(tf, setting.threads)
-    probe.use_per_session_threads = True  # those end with the session, the pool does not
+    threads_before = _thread_ids()
+    probe = config(tf, settings.threads)
+    probe.use_per_session_threads = True  # these end with the session, the pool does not
     with tf.compat.v1.Session(graph=tf.Graph(), config=probe):
         pass
-    started = len(_tasks() - before) - _HELPERS
-    return Settled(setting, started if started > 0 else None)
+    started = len(_thread_ids() - threads_before) - _HELPER_THREADS
+    return AppliedSettings(settings, started if started > 0 else None)
 
 
 def config(tf: Any, threads: int) -> Any:
-    """Operators one after the other, in the caller's own thread: so the time of that thread is the
-    time of the call. Inside an operator, so many threads."""
+    """Operators run one after the other in the caller's thread, so that its time is the time of the
+    call; ``threads`` work inside an operator."""
     return tf.compat.v1.ConfigProto(
         intra_op_parallelism_threads=threads,
         inter_op_parallelism_threads=-1,
@@ -137,13 +137,12 @@ def config(tf: Any, threads: int) -> Any:
     )
 
 
-def _tasks() -> frozenset[int]:
-    """The threads of this process."""
+def _thread_ids() -> frozenset[int]:
     with contextlib.suppress(OSError):
         return frozenset(int(task.name) for task in _TASKS.iterdir())
     return frozenset()
 
 
-def _told(setting: Setting) -> str:
-    threads = f"{setting.threads} thread{'s' if setting.threads != 1 else ''}"
-    return f"{threads} {'with' if setting.onednn else 'without'} oneDNN"
+def _text(settings: ProcessSettings) -> str:
+    threads = f"{settings.threads} thread{'s' if settings.threads != 1 else ''}"
+    return f"{threads} {'with' if settings.onednn else 'without'} oneDNN"

@@ -1,8 +1,8 @@
 """TensorFlow's own trace of a run: what each node took, in nanoseconds.
 
-A node's time is all that TensorFlow does for it: fetching its inputs, its kernel, giving back the
-memory that nobody needs any more. The way to it counts as its own: a model with fewer nodes would
-not have it. A Keras model has hundreds that only read a variable.
+A node's time is all that TensorFlow does for it: fetching its inputs, its kernel, freeing memory.
+The gap before a node counts as its own, since a model with fewer nodes would not have it; a Keras
+model has hundreds of nodes that only read a variable.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import Trace
 from modeldyno.engines.protocol import Tensors
 from modeldyno.engines.recorded_calls import RecordedCalls
-from modeldyno.engines.tallies import Event, Tally
+from modeldyno.engines.tallies import NodeEvent, Tally
 from modeldyno.engines.tf_operands import Shape, operands_of, outputs_of, windows_of
 
-# Half of what lies between two small nodes, where sizes and names are written down.
+# Half of the gap between two small nodes, in which the trace is written.
 _MOST_EVENT_NS = 1_000
-# They hand on what is given and asked for: the call itself, no part of the model.
-_ENDS = ("NoOp", "_Arg", "_Retval")
+# They pass on inputs and outputs: part of the call, not of the model.
+_CALL_NODES = ("NoOp", "_Arg", "_Retval")
 
 
 class TensorFlowProfiled:
@@ -46,9 +46,9 @@ class TensorFlowProfiled:
         def call() -> object:
             if not calls.is_on:
                 return plain()
-            told = self._session.metadata()
-            outputs = traced(told)
-            calls.add(told)
+            metadata = self._session.metadata()
+            outputs = traced(metadata)
+            calls.add(metadata)
             return outputs
 
         return call
@@ -57,10 +57,10 @@ class TensorFlowProfiled:
         return self._calls.recording()
 
     def trace(self, keep: Sequence[bool]) -> Trace:
-        tally = Tally(_MOST_EVENT_NS, with_way=True)
+        tally = Tally(_MOST_EVENT_NS, counts_gaps=True)
         windows = self._windows()
-        for told in self._calls.kept(keep):
-            tally.add_call(events(told, windows))
+        for metadata in self._calls.select(keep):
+            tally.add_call(node_events(metadata, windows))
         return tally.trace()
 
     def bare(self, contract: CallContract) -> Callable[[], object]:
@@ -68,34 +68,34 @@ class TensorFlowProfiled:
         return call
 
     def _windows(self) -> dict[str, Shape]:
-        """A node's settings are in the graph, which TensorFlow tells of one more run."""
-        told = self._session.metadata()
-        self._session.traced(self._inputs, "api", with_graph=True)(told)
-        return windows_of(told.partition_graphs)
+        """Nodes' attributes are in the graph, which an additional run returns."""
+        metadata = self._session.metadata()
+        self._session.traced(self._inputs, "api", with_graph=True)(metadata)
+        return windows_of(metadata.partition_graphs)
 
 
-def events(told: Any, windows: Mapping[str, Shape] | None = None) -> Iterator[Event]:
-    """Of one run: every node that a device has executed."""
-    for device in told.step_stats.dev_stats:
+def node_events(metadata: Any, windows: Mapping[str, Shape] | None = None) -> Iterator[NodeEvent]:
+    """Every node that a device executed in a run, from the RunMetadata of that run."""
+    for device in metadata.step_stats.dev_stats:
         if "/device:" not in device.device:
             continue
-        made = outputs_of(device.node_stats)
+        outputs = outputs_of(device.node_stats)
         for node in device.node_stats:
-            op, provider = _kind(node)
-            if op in _ENDS:
+            op, provider = _operator_and_provider(node)
+            if op in _CALL_NODES:
                 continue
-            yield Event(
+            yield NodeEvent(
                 start_ns=node.all_start_nanos or node.all_start_micros * 1000,
-                # Its kernel ends before: to give back its inputs may take longer than a small one.
+                # Beyond the kernel's end: freeing the inputs may take longer than a small kernel.
                 duration_ns=max(node.op_end_rel_nanos, node.all_end_rel_nanos),
                 key=(node.node_name, op, provider),
-                operands=operands_of(node, op, made, (windows or {}).get(node.node_name, ())),
+                operands=operands_of(node, op, outputs, (windows or {}).get(node.node_name, ())),
             )
 
 
-def _kind(node: Any) -> tuple[str, str]:
-    """Operator and who computes it: ``name = _MklNativeConv2D(x, y)``."""
+def _operator_and_provider(node: Any) -> tuple[str, str]:
+    """From a label such as ``name = _MklNativeConv2D(x, y)``."""
     op = node.timeline_label.partition(" = ")[2].partition("(")[0].strip() or node.node_name
-    # Its own prefix for kernels that oneDNN brings.
+    # TensorFlow's prefix for oneDNN's kernels.
     plain = op.removeprefix("_Mkl").removeprefix("Native") if op.startswith("_Mkl") else op
     return plain, "oneDNN" if plain != op else "Eigen"

@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from modeldyno.engines import tf_process
-from modeldyno.engines.conversions import Material
-from modeldyno.engines.tf_frozen import frozen
+from modeldyno.engines.conversions import ConversionSource
+from modeldyno.engines.tf_frozen import freeze
 
 
-def convert(material: Material, place: Path) -> tuple[str, ...]:
-    found = frozen(material.target)
-    tf = tf_process.imported()
+def convert(source: ConversionSource, place: Path) -> tuple[str, ...]:
+    frozen = freeze(source.target)
+    tf = tf_process.import_tensorflow()
     wrapped = tf.compat.v1.wrap_function(
-        lambda: tf.graph_util.import_graph_def(found.graph, name=""), []
+        lambda: tf.graph_util.import_graph_def(frozen.graph, name=""), []
     )
     inputs, outputs = (
         [wrapped.graph.get_tensor_by_name(f"{name}:0") for name in names]
-        for names in (found.inputs, found.outputs)
+        for names in (frozen.inputs, frozen.outputs)
     )
-    # Of a function, and not of a session, whose converter fixes an open batch at one.
+    # From a function rather than a session, whose converter fixes a dynamic batch size to 1.
     function = wrapped.prune(inputs, outputs)
     converter = tf.lite.TFLiteConverter.from_concrete_functions([function], function)
     place.write_bytes(converter.convert())

@@ -1,4 +1,4 @@
-"""Load PyTorch's three kinds of files, each by its own loader and never by another."""
+"""Load PyTorch's three kinds of files, each by its own loader only."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ import pickle
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable, UnsafeFormat
 from modeldyno.core.models import Architecture
 from modeldyno.core.sessions import Target
 from modeldyno.engines.protocol import Tensors
 
-OLDEST = (2, 10)  # two holes in weights_only loading were closed in 2.6 and 2.10
-_WRAPPERS = ("state_dict", "model_state_dict", "model")  # what training scripts call the weights
+OLDEST = (2, 10)  # 2.6 and 2.10 each closed a hole in weights_only loading
+_WRAPPERS = ("state_dict", "model_state_dict", "model")  # training scripts' names for the weights
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-class Loaded:
-    """A module, ready to be called, and how to hand it named inputs."""
+class LoadedModule:
+    """A module, ready to be called, and how to pass named inputs to it."""
 
     def __init__(
         self, module: Any, arrange: Callable[[Tensors], Arguments], keeps_state: bool = False
@@ -32,7 +32,7 @@ class Loaded:
         self.keeps_state = keeps_state
 
 
-def refuse_old(version: str) -> None:
+def require_safe_version(version: str) -> None:
     numbers = version.split("+")[0].split(".")
     if tuple(int(n) for n in numbers[:2]) < OLDEST:
         raise EngineUnavailable(
@@ -42,14 +42,14 @@ def refuse_old(version: str) -> None:
         )
 
 
-def load(target: Target, device: Any) -> Loaded:
+def load(target: Target, device: Any) -> LoadedModule:
     match target.format:
         case "torchscript":
-            return _script(target, device)
+            return _load_script(target, device)
         case "torch-export":
-            return _export(target, device)
+            return _load_export(target, device)
         case "torch-checkpoint":
-            return _checkpoint(target, device)
+            return _load_checkpoint(target, device)
     raise BadValue(
         f"PyTorch does not read {target.format or 'these'} models",
         fix="Give a TorchScript file, a .pt2 or a checkpoint with --architecture",
@@ -59,7 +59,7 @@ def load(target: Target, device: Any) -> Loaded:
 # ---------------------------------------------------------------- TorchScript
 
 
-def _script(target: Target, device: Any) -> Loaded:
+def _load_script(target: Target, device: Any) -> LoadedModule:
     import torch
 
     module = torch.jit.load(target.model, map_location=device).eval()
@@ -68,75 +68,75 @@ def _script(target: Target, device: Any) -> Loaded:
 
     def arrange(tensors: Tensors) -> Arguments:
         if tensors.keys() <= kinds.keys():
-            return (), {name: _as(kinds[name], value) for name, value in tensors.items()}
+            return (), {name: _as(kinds[name], tensor) for name, tensor in tensors.items()}
         pairs = zip(kinds.values(), tensors.values(), strict=False)
-        return tuple(_as(kind, value) for kind, value in pairs), {}
+        return tuple(_as(kind, tensor) for kind, tensor in pairs), {}
 
-    return Loaded(module, arrange, keeps_state="prim::SetAttr" in str(module.inlined_graph))
+    return LoadedModule(module, arrange, keeps_state="prim::SetAttr" in str(module.inlined_graph))
 
 
-def _as(kind: str, value: Any) -> Any:
-    """TorchScript tells numbers and tensors apart."""
-    return value.item() if kind in ("int", "float", "bool", "number") else value
+def _as(kind: str, tensor: Any) -> Any:
+    """TorchScript takes no tensors for numbers."""
+    return tensor.item() if kind in ("int", "float", "bool", "number") else tensor
 
 
 # ---------------------------------------------------------------- torch.export
 
 
-def _export(target: Target, device: Any) -> Loaded:
+def _load_export(target: Target, device: Any) -> LoadedModule:
     import torch
     from torch.utils import _pytree as pytree
 
-    refuse_machine_code(target.model)
+    require_no_machine_code(target.model)
     exported = torch.export.load(target.model)
     if device.type != "cpu":
         from torch.export.passes import move_to_device_pass
 
         exported = move_to_device_pass(exported, device)
-    given = [
+    user_inputs = [
         spec.arg for spec in exported.graph_signature.input_specs if spec.kind.name == "USER_INPUT"
     ]
 
     def arrange(tensors: Tensors) -> Arguments:
-        flat = [_flat(argument, tensors) for argument in given]
+        flat = [_argument(declared, tensors) for declared in user_inputs]
         arguments, keywords = pytree.tree_unflatten(flat, exported.call_spec.in_spec)
         return tuple(arguments), dict(keywords)
 
-    return Loaded(exported.module(), arrange)
+    return LoadedModule(exported.module(), arrange)
 
 
-def refuse_machine_code(path: str) -> None:
-    """torch.export.load also loads the libraries of a package, and with that runs them."""
+def require_no_machine_code(path: str) -> None:
+    """torch.export.load would also load, and thereby run, the libraries of a package."""
     with zipfile.ZipFile(path) as archive:
         compiled = [name for name in archive.namelist() if "data/aotinductor/" in name]
     if compiled:
         raise UnsafeFormat(
-            "The .pt2 holds machine code, so it was not loaded",
-            why=f"it brings {len(compiled)} compiled files, and nobody can see what those do",
+            "The .pt2 contains machine code, so it was not loaded",
+            why=f"it has {len(compiled)} compiled files, which cannot be inspected",
             fix="Save the program alone where it was made: torch.export.save(program, FILE)",
         )
 
 
-def _flat(argument: Any, tensors: Tensors) -> Any:
-    if hasattr(argument, "value"):  # fixed when it was exported
-        return argument.value
-    value = tensors[argument.name]
-    return value if type(argument).__name__ == "TensorArgument" else value.item()
+def _argument(declared: Any, tensors: Tensors) -> Any:
+    if hasattr(declared, "value"):  # fixed when it was exported
+        return declared.value
+    tensor = tensors[declared.name]
+    return tensor if type(declared).__name__ == "TensorArgument" else tensor.item()
 
 
 # ---------------------------------------------------------------- checkpoints
 
 
-def _checkpoint(target: Target, device: Any) -> Loaded:
+def _load_checkpoint(target: Target, device: Any) -> LoadedModule:
     if target.architecture is None:
         raise BadValue(
             "A checkpoint needs its architecture",
-            why="it holds weights, not the model that uses them",
-            fix="Say what builds it: --architecture package.module:factory, with --arg NAME=VALUE",
+            why="it contains weights, not the model that uses them",
+            fix="Name what builds it: --architecture package.module:factory, with --arg NAME=VALUE",
         )
-    weights = _weights(target.model)
-    module = _built(target.architecture)
-    _fill(module, weights, target.architecture)
+    weights = _load_weights(target.model)
+    module = _build(target.architecture)
+    _set_weights(module, weights, target.architecture)
     module = module.to(device).eval()
     names = _parameter_names(module)
 
@@ -145,18 +145,18 @@ def _checkpoint(target: Target, device: Any) -> Loaded:
             return (), dict(tensors)
         return tuple(tensors.values()), {}
 
-    return Loaded(module, arrange)
+    return LoadedModule(module, arrange)
 
 
-def _weights(path: str) -> Mapping[str, Any]:
-    """Tensors only. What weights_only refuses is refused: there is no second way to load it."""
+def _load_weights(path: str) -> Mapping[str, Any]:
+    """Tensors only. There is no fallback for what weights_only refuses."""
     import torch
 
     try:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise UnsafeFormat(
-            "The checkpoint holds more than weights, so it was not loaded",
+            "The checkpoint contains more than weights, so it was not loaded",
             why=_first_sentence(str(error)),
             fix="Save the weights alone where it was made: torch.save(model.state_dict(), FILE)",
         ) from error
@@ -166,8 +166,8 @@ def _weights(path: str) -> Mapping[str, Any]:
             weights: Mapping[str, Any] = candidate
             return weights
     raise BadValue(
-        "The checkpoint holds no weights by name",
-        why=f"it holds {_contents(loaded)}",
+        "The checkpoint contains no named weights",
+        why=f"it contains {_contents(loaded)}",
         fix="Save the weights alone where it was made: torch.save(model.state_dict(), FILE)",
     )
 
@@ -176,13 +176,13 @@ def _inner(loaded: Any, name: str) -> Any:
     return loaded.get(name) if isinstance(loaded, Mapping) else None
 
 
-def _is_state_dict(value: Any) -> bool:
+def _is_state_dict(candidate: Any) -> bool:
     import torch
 
     return (
-        isinstance(value, Mapping)
-        and bool(value)
-        and all(isinstance(item, torch.Tensor) for item in value.values())
+        isinstance(candidate, Mapping)
+        and bool(candidate)
+        and all(isinstance(weight, torch.Tensor) for weight in candidate.values())
     )
 
 
@@ -194,12 +194,12 @@ def _contents(loaded: Any) -> str:
 
 def _first_sentence(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if "WeightsUnpickler error" in line]
-    # What follows "Please" tells how to loosen torch's guard: not our advice.
+    # After "Please" torch explains how to switch off its guard, which we do not advise.
     return (lines or text.splitlines() or [""])[0].partition(" Please")[0][:300]
 
 
-def _built(architecture: Architecture) -> Any:
-    """The user's own code makes the model; what it raises is told as it is."""
+def _build(architecture: Architecture) -> Any:
+    """The user's own code builds the model; what it raises is passed on."""
     import torch
 
     factory = _factory(architecture)
@@ -213,7 +213,7 @@ def _built(architecture: Architecture) -> Any:
         ) from error
     if not isinstance(module, torch.nn.Module):
         raise BadValue(
-            f"{architecture.factory} made no model",
+            f"{architecture.factory} did not return a model",
             why=f"it returned a {type(module).__name__}, not a torch.nn.Module",
             fix="Name the class or function that returns the model",
         )
@@ -223,11 +223,11 @@ def _built(architecture: Architecture) -> Any:
 def _factory(architecture: Architecture) -> Callable[..., Any]:
     module_name, _, attributes = architecture.factory.partition(":")
     if architecture.folder and architecture.folder not in sys.path:
-        sys.path.append(architecture.folder)  # last: it must not stand in for what is installed
+        sys.path.append(architecture.folder)  # last: it must not shadow installed packages
     try:
-        found: Any = importlib.import_module(module_name)
+        factory: Any = importlib.import_module(module_name)
         for name in attributes.split("."):
-            found = getattr(found, name)
+            factory = getattr(factory, name)
     except (ImportError, AttributeError) as error:
         raise BadValue(
             f"There is no architecture {architecture.factory!r}",
@@ -235,10 +235,9 @@ def _factory(architecture: Architecture) -> Callable[..., Any]:
             fix="Write --architecture package.module:factory, and install the package or run from "
             "its folder",
         ) from error
-    if not callable(found):
+    if not callable(factory):
         raise BadValue(f"{architecture.factory} cannot be called", fix="Name a class or function")
-    made: Callable[..., Any] = found
-    return made
+    return cast("Callable[..., Any]", factory)
 
 
 def _signature(factory: Callable[..., Any]) -> str:
@@ -248,23 +247,24 @@ def _signature(factory: Callable[..., Any]) -> str:
         return "other arguments"
 
 
-def _fill(module: Any, weights: Mapping[str, Any], architecture: Architecture) -> None:
+def _set_weights(module: Any, weights: Mapping[str, Any], architecture: Architecture) -> None:
     expected = module.state_dict()
     missing = [name for name in expected if name not in weights]
     unknown = [name for name in weights if name not in expected]
-    reasons = [_some("missing from the file", missing), _some("unknown to the model", unknown)]
+    reasons = [_first_of("missing from the file", missing)]
+    reasons += [_first_of("unknown to the model", unknown)]
     reasons += [
-        f"{name} is {list(weights[name].shape)} in the file and {list(value.shape)} in the model"
-        for name, value in expected.items()
-        if name in weights and weights[name].shape != value.shape
+        f"{name} is {list(weights[name].shape)} in the file and {list(weight.shape)} in the model"
+        for name, weight in expected.items()
+        if name in weights and weights[name].shape != weight.shape
     ][:3]
     if any(reasons):
-        prefixed = unknown and all(name.startswith("module.") for name in unknown)
+        is_data_parallel = unknown and all(name.startswith("module.") for name in unknown)
         raise BadValue(
             f"The weights do not fit {architecture.factory}",
             why="; ".join(reason for reason in reasons if reason),
             fix="They were saved from a DataParallel model: save model.module.state_dict() instead"
-            if prefixed
+            if is_data_parallel
             else "Check the architecture and its arguments (--arg NAME=VALUE)",
         )
     try:
@@ -275,11 +275,11 @@ def _fill(module: Any, weights: Mapping[str, Any], architecture: Architecture) -
         ) from error
 
 
-def _some(what: str, names: list[str]) -> str:
+def _first_of(problem: str, names: list[str]) -> str:
     if not names:
         return ""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{what}: {', '.join(names[:3])}{more}"
+    return f"{problem}: {', '.join(names[:3])}{more}"
 
 
 def _parameter_names(module: Any) -> set[str]:

@@ -1,5 +1,5 @@
-"""Shapes of what PyTorch's operators took, as its profiler tells them, and of what they gave, which
-it does not: that follows from the inputs, where the operator is one that we know."""
+"""Operands of PyTorch's operators. The profiler reports the shapes of inputs only; those of outputs
+are derived from them, for the operators listed here."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ _COPIES = ("copy", "clone", "contiguous", "to", "to_copy", "fill", "zero", "triu
 
 
 def operands_of(events: Sequence[Any]) -> list[Operands | None]:
-    """Of operators in the order in which they began. One that leaves its arithmetic to others
-    inside it has none of its own: nothing counts twice."""
-    found = [_operands(event) for event in events]
-    flops = [work_of(str(e.name()), o).flop for e, o in zip(events, found, strict=True)]
-    around: list[int] = []  # places of operators that are still at work
+    """``events`` are operators in the order of their start. An operator that leaves its arithmetic
+    to others inside it gets None, so that nothing counts twice."""
+    operands = [_operands(event) for event in events]
+    flops = [work_of(str(e.name()), o).flop for e, o in zip(events, operands, strict=True)]
+    running: list[int] = []  # places of operators that have not ended
     for place, event in enumerate(events):
-        while around and _end(events[around[-1]]) <= event.start_ns():
-            around.pop()
+        while running and _end(events[running[-1]]) <= event.start_ns():
+            running.pop()
         if flops[place]:
-            for outer in around:
-                found[outer] = None
-        around.append(place)
-    return found
+            for outer in running:
+                operands[outer] = None
+        running.append(place)
+    return operands
 
 
 def _end(event: Any) -> int:
@@ -59,30 +59,31 @@ def _operands(event: Any) -> Operands | None:
     ]
     if not inputs:
         return None
-    said = event.concrete_inputs() if hasattr(event, "concrete_inputs") else []
+    arguments = event.concrete_inputs() if hasattr(event, "concrete_inputs") else []
     if name in _WITH_BIAS_FIRST:
         inputs = [*inputs[1:], inputs[0]]
-    shape, window = _outcome(str(event.name()), [one.shape for one in inputs], said)
+    shapes = [operand.shape for operand in inputs]
+    shape, window = _output_shape(str(event.name()), shapes, arguments)
     if shape is None:
         return None
     return Operands(tuple(inputs), (Operand(inputs[0].dtype, shape),), window)
 
 
-def _outcome(
-    op_type: str, shapes: Sequence[Shape], said: Sequence[Any]
+def _output_shape(
+    op_type: str, shapes: Sequence[Shape], arguments: Sequence[Any]
 ) -> tuple[Shape | None, Shape]:
-    """What comes out, None where the operator is not one of these; and the window of a pooling."""
+    """The output's shape, None for an operator not listed here; and the window of a pooling."""
     name, first = plain_name(op_type), shapes[0]
     if name in _PRODUCTS and len(shapes) > 1:
         return (*first[:-1], shapes[1][-1]), ()
     if name in _LINEAR and len(shapes) > 1:
         return (*first[:-1], shapes[1][0]), ()
     if "conv" in name:
-        return _convolved(name, shapes, said), ()
+        return _convolved(name, shapes, arguments), ()
     if name.startswith(("max_pool2d", "avg_pool2d")):
-        return _pooled(first, said)
+        return _pooled(first, arguments)
     if name in _REDUCTIONS:
-        return first[:2], ()  # what comes out is small, whatever it is
+        return first[:2], ()  # an approximation: the output is small in any case
     if name in ("embedding",) and len(shapes) > 1:
         return (*shapes[1], first[-1]), ()
     if is_attention(op_type) and len(shapes) > 2:
@@ -90,37 +91,37 @@ def _outcome(
     if name in _COPIES or is_view(op_type):  # a view moves nothing, whatever its shape is
         return first, ()
     if name in _BROADCASTS or is_elementwise(op_type):
-        # Weights of a norm have sizes of their own.
+        # The weights of a norm do not broadcast.
         return (first if "norm" in name else _broadcast(shapes)), ()
     return None, ()
 
 
-def _convolved(name: str, shapes: Sequence[Shape], said: Sequence[Any]) -> Shape | None:
-    """Its settings are lists of as many numbers as there are sides, in an order of their own."""
+def _convolved(name: str, shapes: Sequence[Shape], arguments: Sequence[Any]) -> Shape | None:
+    """Stride, padding and so on are lists of a number per spatial axis, in varying order."""
     if len(shapes) < 2 or len(shapes[1]) < 3 or "transpose" in name:
         return None
-    sides = len(shapes[1]) - 2
-    lists = [one for one in said if isinstance(one, list) and len(one) == sides]
-    order = _ORDERS.get(name)
+    axes = len(shapes[1]) - 2
+    lists = [argument for argument in arguments if isinstance(argument, list)]
+    lists = [numbers for numbers in lists if len(numbers) == axes]
+    order = _ARGUMENT_ORDERS.get(name)
     if order is None or len(lists) < len(order):
         return None
-    told = dict(zip(order, lists, strict=False))
-    ones = [1] * sides
+    settings = dict(zip(order, lists, strict=False))
     out = [
         (size + 2 * pad - dilation * (kernel - 1) - 1) // max(1, stride) + 1
         for size, kernel, stride, pad, dilation in zip(
-            shapes[0][-sides:],
-            shapes[1][-sides:],
-            told["stride"],
-            told["padding"],
-            told.get("dilation", ones),
+            shapes[0][-axes:],
+            shapes[1][-axes:],
+            settings["stride"],
+            settings["padding"],
+            settings.get("dilation", [1] * axes),
             strict=True,
         )
     ]
     return (shapes[0][0], shapes[1][0], *out) if min(out) > 0 else None
 
 
-_ORDERS = {
+_ARGUMENT_ORDERS = {
     **dict.fromkeys(
         ("convolution", "conv1d", "conv2d", "conv3d"), ("stride", "padding", "dilation")
     ),
@@ -131,8 +132,8 @@ _ORDERS = {
 }
 
 
-def _pooled(shape: Shape, said: Sequence[Any]) -> tuple[Shape | None, Shape]:
-    lists = [one for one in said if isinstance(one, list)]
+def _pooled(shape: Shape, arguments: Sequence[Any]) -> tuple[Shape | None, Shape]:
+    lists = [argument for argument in arguments if isinstance(argument, list)]
     if not lists or len(shape) != 4 or len(lists[0]) != 2:
         return None, ()
     window = tuple(lists[0])
@@ -144,7 +145,7 @@ def _pooled(shape: Shape, said: Sequence[Any]) -> tuple[Shape | None, Shape]:
 
 
 def _broadcast(shapes: Sequence[Shape]) -> Shape:
-    """Of what is computed element by element; where sizes do not fit, the shape of the first."""
+    """The output's shape of an elementwise operator; the first shape if they do not broadcast."""
     rank = max(len(shape) for shape in shapes)
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
     out = tuple(max(sizes) for sizes in zip(*padded, strict=True))

@@ -1,4 +1,4 @@
-"""In which number format PyTorch really computes: seen on the operators as they run."""
+"""The precision in which PyTorch really computes, observed on the operators as they run."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _OTHERS = ("scaled_dot_product", "lstm", "gru", "rnn", "mkldnn_linear", "mkldnn_
 
 
 class Observation:
-    """What ran: precision of the computing operators, and how many operators on which device."""
+    """Precisions of the computing operators, and the number of operators on each device."""
 
     def __init__(self, tf32: tuple[bool, bool]) -> None:
         self._tf32 = tf32  # of matrix products, of convolutions
         self.precisions: Counter[str] = Counter()
         self.devices: Counter[str] = Counter()
 
-    def note(self, operator: str, operands: Iterable[Any], outputs: Iterable[Any]) -> None:
+    def add(self, operator: str, operands: Iterable[Any], outputs: Iterable[Any]) -> None:
         for output in list(outputs)[:1]:
             self.devices[str(output.device)] += 1
         kind = _kind(operator)
@@ -55,7 +55,7 @@ class Observation:
 
 
 def _kind(operator: str) -> str | None:
-    """``aten::_scaled_dot_product_attention`` → product; None for operators that only move."""
+    """``aten::_scaled_dot_product_attention`` → product; None for operators that only move data."""
     name = operator.partition("::")[2].lstrip("_")
     if any(name.startswith(start) for start in _CONVOLVES):
         return "convolution"
@@ -64,37 +64,37 @@ def _kind(operator: str) -> str | None:
     return None
 
 
-def observe(call: Any, tf32: tuple[bool, bool]) -> tuple[Any, Observation]:
-    """Run a call once and watch every operator it dispatches."""
+def observe(call: Any, tf32: tuple[bool, bool]) -> Observation:
+    """Run a call once and observe every operator it dispatches."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils._pytree import tree_leaves
 
-    seen = Observation(tf32)
+    observation = Observation(tf32)
 
-    def tensors(value: Any) -> list[Any]:
-        return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+    def tensors(tree: Any) -> list[Any]:
+        return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
-    class Watch(TorchDispatchMode):  # type: ignore[misc]  # torch has no types here
+    class OperatorObserver(TorchDispatchMode):  # type: ignore[misc]  # torch has no types here
         def __torch_dispatch__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             outputs = func(*args, **(kwargs or {}))
-            seen.note(func._schema.name, tensors((args, kwargs)), tensors(outputs))
+            observation.add(func._schema.name, tensors((args, kwargs)), tensors(outputs))
             return outputs
 
-    with Watch():
-        outputs = call()
-    return outputs, seen
+    with OperatorObserver():
+        call()
+    return observation
 
 
 def joined(names: Counter[str]) -> str | None:
-    """Most used first: ``bf16+fp32``; None when nothing was seen."""
+    """Most used first: ``bf16+fp32``; None if there are none."""
     return "+".join(name for name, _ in names.most_common()) or None
 
 
 def of_parameters(parameters: Iterable[Any]) -> str | None:
-    """For models that multiply nothing: what their weights are kept in."""
+    """The type of the weights, for models without computing operators."""
     counts: Counter[str] = Counter()
     for parameter in parameters:
         name = _NAMES.get(str(parameter.dtype).removeprefix("torch."))

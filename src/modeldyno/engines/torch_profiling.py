@@ -1,8 +1,8 @@
-"""PyTorch's own profiler: which operator took how long, the operators inside it taken out.
+"""PyTorch's own profiler: what each operator took, without the operators inside it.
 
-An operator has no name in a model; it is called by its kind and its place: ``aten::addmm #3`` is
-the third of a call. The way to it counts as its own: Python needs time between operators, and a
-model with fewer of them would not.
+Operators have no names of their own; they are named by kind and position: ``aten::addmm #3`` is the
+third of a call. The gap before an operator counts as its own: Python needs time between operators,
+which a model with fewer of them would not spend.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operands
 from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.recorded_calls import wanted
-from modeldyno.engines.tallies import Event, Tally
+from modeldyno.engines.recorded_calls import counted_calls
+from modeldyno.engines.tallies import NodeEvent, Tally
 from modeldyno.engines.torch_operands import operands_of
 
 _CALL = "modeldyno call"
 _MOST_EVENT_NS = 3_000
 _OPERATOR = "cpu_op"
-_RUNTIME = ("cuda", "cu", "hip", "[memory]")  # how calls of a device's library begin
+_RUNTIME = ("cuda", "cu", "hip", "[memory]")  # prefixes of calls of a device's library
 
 
 class TorchProfiled:
@@ -41,7 +41,7 @@ class TorchProfiled:
         return facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
-        """Each call has a mark around it, which says in the trace where it began and ended."""
+        """Each call is marked, so that the trace shows where it began and ended."""
         from torch.profiler import record_function
 
         call = self._call = self._session.bind(inputs, contract)
@@ -61,21 +61,21 @@ class TorchProfiled:
             activities.append(ProfilerActivity.CUDA)
         with profile(activities=activities) as profiler:
             yield
-        # Its own tables take several times as long to build as all these calls took: they are
-        # neither asked for nor accumulated.
+        # The raw events: building the profiler's own tables takes several times as long as all
+        # these calls.
         self._events += profiler.profiler.kineto_results.events()
 
     def trace(self, keep: Sequence[bool]) -> Trace:
         trace = read_events(self._events, keep, self._device)
-        known = self._operands()
+        operands = self._operands()
         nodes = (
-            replace(node, operands=known.get((node.node, node.op_type))) for node in trace.nodes
+            replace(node, operands=operands.get((node.node, node.op_type))) for node in trace.nodes
         )
         return replace(trace, nodes=tuple(nodes))
 
     def _operands(self) -> dict[tuple[str, str], Operands | None]:
-        """Of one more call, for whose shapes the profiler is asked: telling them takes time. Its
-        operators have the names that they had in the calls before."""
+        """From an additional call, since recording shapes takes time. Its operators have the same
+        names as in the calls before."""
         from torch.profiler import ProfilerActivity, profile
 
         if self._call is None:
@@ -84,14 +84,14 @@ class TorchProfiled:
             self._call()
         events = profiler.profiler.kineto_results.events()
         operators = sorted((event for event in events if _is_operator(event)), key=_start)
-        named = _named(operators, {}, "cpu")
+        events = _node_events(operators, {}, "cpu")
         return {
             event.key[:2]: operands
-            for event, operands in zip(named, operands_of(operators), strict=True)
+            for event, operands in zip(events, operands_of(operators), strict=True)
         }
 
     def bare(self, contract: CallContract) -> Callable[[], object] | None:
-        """A module that hands its input on, of the same kind as this one."""
+        """A module that returns its input, of the same kind as this one."""
         if self._device != "cpu":
             return None
         import torch
@@ -99,8 +99,8 @@ class TorchProfiled:
         identity: Any = torch.nn.Identity().eval()
         if self._is_script:
             identity = torch.jit.script(identity)
-        nothing = torch.zeros(1)
-        return lambda: identity(nothing)
+        zero = torch.zeros(1)
+        return lambda: identity(zero)
 
 
 def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Trace:
@@ -109,10 +109,10 @@ def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Tra
         for event in events
         if event.name() == _CALL and _is_on_cpu(event)
     )
-    counted = wanted(len(calls), keep, "PyTorch's profiler")
+    counted = counted_calls(len(calls), keep, "PyTorch's profiler")
     operators = sorted((event for event in events if _is_operator(event)), key=_start)
     on_device = _device_times(events, operators) if device != "cpu" else {}
-    tally, place = Tally(_MOST_EVENT_NS, with_way=device == "cpu"), 0
+    tally, place = Tally(_MOST_EVENT_NS, counts_gaps=device == "cpu"), 0
     for number, (begin, end) in enumerate(calls):
         inside = []
         while place < len(operators) and operators[place].start_ns() < end:
@@ -120,7 +120,7 @@ def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Tra
                 inside.append(operators[place])
             place += 1
         if number in counted:
-            tally.add_call(_named(inside, on_device, device))
+            tally.add_call(_node_events(inside, on_device, device))
     return tally.trace()
 
 
@@ -129,7 +129,7 @@ def _is_on_cpu(event: Any) -> bool:
 
 
 def _is_operator(event: Any) -> bool:
-    """PyTorch 2.13 says what an event is; before, its name has to tell."""
+    """PyTorch 2.13 reports the kind of an event; before, it is guessed from the name."""
     if hasattr(event, "activity_type"):
         return bool(event.activity_type() == _OPERATOR)
     name = event.name()
@@ -140,27 +140,29 @@ def _start(event: Any) -> int:
     return int(event.start_ns())
 
 
-def _named(operators: list[Any], on_device: dict[int, int], device: str) -> Iterator[Event]:
-    seen: Counter[str] = Counter()
+def _node_events(
+    operators: list[Any], on_device: dict[int, int], device: str
+) -> Iterator[NodeEvent]:
+    counts: Counter[str] = Counter()
     for operator in operators:
         name = str(operator.name())
-        seen[name] += 1
-        yield Event(
+        counts[name] += 1
+        yield NodeEvent(
             start_ns=operator.start_ns(),
             duration_ns=operator.duration_ns(),
-            key=(f"{name} #{seen[name]}", name, device),
+            key=(f"{name} #{counts[name]}", name, device),
             device_ns=on_device.get(operator.correlation_id(), 0) if device != "cpu" else None,
         )
 
 
 def _device_times(events: Sequence[Any], operators: Sequence[Any]) -> dict[int, int]:
-    """Nanoseconds on the device, by the operator that asked for it."""
+    """Nanoseconds on the device, by the correlation id of the operator that launched the work."""
     known = {operator.correlation_id() for operator in operators}
-    found: dict[int, int] = defaultdict(int)
+    times_ns: dict[int, int] = defaultdict(int)
     for event in events:
-        if _is_on_cpu(event) or event.name() == _CALL:  # the mark, as the device saw it
+        if _is_on_cpu(event) or event.name() == _CALL:  # the call's mark is on the device, too
             continue
-        asked_by = event.linked_correlation_id()
-        if asked_by in known:
-            found[asked_by] += event.duration_ns()
-    return found
+        operator_id = event.linked_correlation_id()
+        if operator_id in known:
+            times_ns[operator_id] += event.duration_ns()
+    return times_ns

@@ -9,67 +9,65 @@ from typing import Any
 from modeldyno.core.errors import EngineFailed, ModeldynoError
 from modeldyno.core.models import InputSpec
 from modeldyno.engines import torch_loading
-from modeldyno.engines.conversions import Material
+from modeldyno.engines.conversions import ConversionSource
 from modeldyno.engines.inputs import synthesise
-from modeldyno.engines.torch_loading import Arguments, Loaded
+from modeldyno.engines.torch_loading import Arguments, LoadedModule
 
-_LEGACY = (
-    "torch has no new way to export TorchScript: its older exporter was used, which torch will drop"
-)
+_LEGACY_NOTE = "exported by torch's old exporter, the only one for TorchScript, to be removed soon"
 
 
-def convert(material: Material, place: Path) -> tuple[str, ...]:
+def convert(source: ConversionSource, place: Path) -> tuple[str, ...]:
     import torch
 
-    torch_loading.refuse_old(torch.__version__)
-    torch.set_num_threads(material.target.threads)
+    torch_loading.require_safe_version(torch.__version__)
+    torch.set_num_threads(source.target.threads)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if material.target.format == "torch-export":
-            _program(material, place)
+        if source.target.format == "torch-export":
+            _export_program(source, place)
             return ()
-        loaded = torch_loading.load(material.target, torch.device("cpu"))
-        if material.target.format == "torchscript":
-            _script(loaded, material, place)
-            return (_LEGACY,)
-        _module(loaded, material, place)
+        loaded = torch_loading.load(source.target, torch.device("cpu"))
+        if source.target.format == "torchscript":
+            _export_script(loaded, source, place)
+            return (_LEGACY_NOTE,)
+        _export_module(loaded, source, place)
         return ()
 
 
-def _program(material: Material, place: Path) -> None:
-    """What is open in the program stays open: it says so itself."""
+def _export_program(source: ConversionSource, place: Path) -> None:
+    """The program itself says which sizes are dynamic; they stay so."""
     import torch
 
-    torch_loading.refuse_machine_code(material.target.model)
-    program = torch.export.load(material.target.model)
+    torch_loading.require_no_machine_code(source.target.model)
+    program = torch.export.load(source.target.model)
     torch.onnx.export(program, (), str(place), dynamo=True, external_data=False, verbose=False)
 
 
-def _module(loaded: Loaded, material: Material, place: Path) -> None:
-    """With the names that were said; where torch finds that two open sizes are not free, it may
-    decide which of them are."""
+def _export_module(loaded: LoadedModule, source: ConversionSource, place: Path) -> None:
+    """First with all dynamic sizes by their names; if torch finds that some of them depend on each
+    other, it may decide which are dynamic."""
     import torch
 
-    arguments, keywords = _example(loaded, material)
-    named, free = {}, {}
+    arguments, keywords = _example(loaded, source)
+    named, automatic = {}, {}
     dims: dict[str, Any] = {}
-    for spec in material.inputs:
+    for spec in source.inputs:
         named[spec.name] = {
             axis: dims.setdefault(name, torch.export.Dim(name))
-            for axis, name in _open(spec).items()
+            for axis, name in _dynamic_axes(spec).items()
         }
-        free[spec.name] = dict.fromkeys(_open(spec), torch.export.Dim.AUTO)
+        automatic[spec.name] = dict.fromkeys(_dynamic_axes(spec), torch.export.Dim.AUTO)
     problem: Exception | None = None
-    for shapes in (named, free):
-        asked: Any = shapes if keywords else tuple(shapes.values())
+    for shapes in (named, automatic):
+        dynamic_shapes: Any = shapes if keywords else tuple(shapes.values())
         try:
             torch.onnx.export(
                 loaded.module,
                 arguments,
                 str(place),
                 kwargs=keywords or None,
-                input_names=[spec.name for spec in material.inputs],
-                dynamic_shapes=asked,
+                input_names=[spec.name for spec in source.inputs],
+                dynamic_shapes=dynamic_shapes,
                 dynamo=True,
                 external_data=False,
                 verbose=False,
@@ -83,38 +81,37 @@ def _module(loaded: Loaded, material: Material, place: Path) -> None:
     raise EngineFailed(
         "PyTorch cannot export this model to ONNX",
         why=_reason(problem),
-        fix="Export it where it was made, with torch.onnx.export, and look at what that says",
+        fix="Export it with torch.onnx.export where it was created, and see what that reports",
     ) from problem
 
 
-def _script(loaded: Loaded, material: Material, place: Path) -> None:
+def _export_script(loaded: LoadedModule, source: ConversionSource, place: Path) -> None:
     import torch
 
-    arguments, keywords = _example(loaded, material)
-    names = [spec.name for spec in material.inputs]
+    arguments, keywords = _example(loaded, source)
+    names = [spec.name for spec in source.inputs]
     torch.onnx.export(
         loaded.module,
         (*arguments, *keywords.values()),
         str(place),
         input_names=names,
-        dynamic_axes={spec.name: _open(spec) for spec in material.inputs if _open(spec)},
+        dynamic_axes={s.name: axes for s in source.inputs if (axes := _dynamic_axes(s))},
         dynamo=False,
     )
 
 
-def _example(loaded: Loaded, material: Material) -> Arguments:
+def _example(loaded: LoadedModule, source: ConversionSource) -> Arguments:
     import torch
 
-    tensors = synthesise(material.example).tensors
+    tensors = synthesise(source.example).tensors
     return loaded.arrange({name: torch.from_numpy(array) for name, array in tensors.items()})
 
 
-def _open(spec: InputSpec) -> dict[int, str]:
-    """Axes that are not fixed, with what they are called."""
-    names = enumerate(spec.shape or ())
+def _dynamic_axes(spec: InputSpec) -> dict[int, str]:
+    """With their names."""
     return {
         axis: _identifier(dim) if isinstance(dim, str) else f"{_identifier(spec.name)}_{axis}"
-        for axis, dim in names
+        for axis, dim in enumerate(spec.shape or ())
         if not isinstance(dim, int)
     }
 
@@ -125,7 +122,7 @@ def _identifier(name: str) -> str:
 
 
 def _reason(error: Exception | None) -> str:
-    """What the model did, which the exporter packs into advice on how to report it."""
+    """The error of the model itself, which the exporter wraps in advice on how to report it."""
     while error is not None and isinstance(error.__cause__, Exception):
         error = error.__cause__
     lines = str(error).strip().splitlines()

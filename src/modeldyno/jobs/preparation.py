@@ -86,7 +86,7 @@ def prepare(
     command = Examine(
         target, ladder, cell.contract, reference, against.reference if against else None
     )
-    life = catalog.life_of(entry, target)
+    life = catalog.process_settings(entry, target)
     examined = trying.worker(python, life).request(command, Examined, deadline_s, context.stop)
     inputs = ladder[examined.rung]
     return Prepared(
@@ -121,7 +121,7 @@ def shapes_of(inputs: InputPlan) -> dict[str, tuple[int, ...]]:
 
 def engine_of(cell: CellSpec, facts: ModelFacts) -> Entry:
     """Raises where it is not here, or does not read such models."""
-    entry = catalog.usable(cell.engine) if cell.engine else catalog.for_format(facts.format)
+    entry = catalog.require_usable(cell.engine) if cell.engine else catalog.for_format(facts.format)
     if facts.format not in entry.formats:
         raise BadValue(
             f"Engine {entry.name!r} does not read {facts.format} models",

@@ -28,8 +28,8 @@ class Trying:
         return self._latest.sandbox if self._latest else None
 
     def worker(self, python: str, life: str = "") -> Worker:
-        """``life``: what the worker will be for good (``catalog.life_of``); one that is something
-        else already makes room for a fresh one."""
+        """``life``: what its process is committed to (``catalog.process_settings``); a worker
+        with others is replaced by a fresh one."""
         if life and self._lives.setdefault(python, life) != life:
             self._workers.pop(python).close()
             self._lives[python] = life

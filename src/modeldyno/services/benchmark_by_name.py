@@ -239,7 +239,7 @@ def _is_exact(path: str, name: str) -> bool:
 
 
 def _expect_known(wished: Sequence[str]) -> None:
-    known = devices.known()
+    known = devices.all_devices()
     for device in wished:
         kind, colon, number = device.partition(":")
         if kind not in known or (colon and not number.isdigit()):
@@ -267,7 +267,7 @@ def _expect_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> None
 
 
 def _engine_for(said: str, model_format: str) -> Entry:
-    entry = catalog.usable(said) if said else catalog.for_format(model_format)
+    entry = catalog.require_usable(said) if said else catalog.for_format(model_format)
     if model_format not in entry.formats:
         raise BadValue(
             f"Engine {entry.name!r} does not read {model_format} models",

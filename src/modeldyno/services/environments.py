@@ -85,12 +85,12 @@ class EnvironmentService:
             found = self._look(name, base, requirements, chosen, accept_licence)
             tell(f"Trying {found.engine} in a worker")
             loaded = _try(found)
-            environments.keep(found)
+            environments.save(found)
         return Added(found, loaded.version, loaded.numpy)
 
     def remove(self, name: str) -> None:
         """Its registration, and the environment where we made it."""
-        names = [one.name for one in environments.added()]
+        names = [one.name for one in environments.added_environments()]
         if name not in names:
             close = difflib.get_close_matches(name, names, n=1)
             raise BadValue(
@@ -99,7 +99,7 @@ class EnvironmentService:
                 fix=f"Did you mean {close[0]!r}?" if close else "See `modeldyno engines`",
             )
         with _alone():
-            environments.forget(name)
+            environments.remove(name)
             discard_tree(environments.folder_of(name))
 
     def _look(
@@ -138,14 +138,14 @@ def _check_request(name: str, python: str | None, requirements: Sequence[str]) -
             why="names are lower-case letters, digits, dots, dashes and underscores, up to 40",
             fix="Choose another name, such as ort120",
         )
-    here = catalog.here(name)
+    here = catalog.find_local(name)
     if here is not None and (here.name != name or catalog.is_usable(here)):
         raise BadValue(
             f"The name {name!r} is taken",
             why=f"it is {here.title or here.name} in Modeldyno's own environment",
             fix="Choose another name, such as " + f"{here.name}-2",
         )
-    if name in [one.name for one in environments.added()]:
+    if name in [one.name for one in environments.added_environments()]:
         raise BadValue(
             f"The name {name!r} is taken",
             why="an engine of that name was added before",
@@ -400,7 +400,7 @@ _FOR_NUMPY_1 = ("compiled using NumPy 1.x cannot be run", "_ARRAY_API not found"
 @contextmanager
 def _alone() -> Iterator[None]:
     """Nobody else adds or removes an engine meanwhile."""
-    folder = environments.shelf()
+    folder = environments.engines_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = (folder / ".lock").open("w")
@@ -408,7 +408,7 @@ def _alone() -> Iterator[None]:
         raise WorkspaceUnusable(
             "Cannot write where engines are kept",
             why=f"{error.strerror}: {folder}",
-            fix=f"Choose another folder with {environments.FOLDER} or MODELDYNO_WORKSPACE",
+            fix=f"Choose another folder with {environments.FOLDER_VARIABLE} or MODELDYNO_WORKSPACE",
         ) from error
     with lock:
         if not is_locked(lock.fileno()):

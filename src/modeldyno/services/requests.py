@@ -213,7 +213,7 @@ def cell_specs(request: CellRequest) -> tuple[CellSpec, ...]:
 def _engines(names: Sequence[str]) -> list[str]:
     """One engine must be there; of several, one that is not fails its own cells."""
     if len(names) < 2:
-        return [catalog.usable(name).name for name in names]
+        return [catalog.require_usable(name).name for name in names]
     return [catalog.find(name).name for name in names]
 
 

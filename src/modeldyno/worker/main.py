@@ -278,7 +278,7 @@ def _examine(command: Examine) -> Examined:
             _, again = engine.examine(command.target, tensors)
             if outputs_file.differ(outputs, again):
                 parity = None  # random by itself
-        came = outputs_file.described(outputs)
+        came = outputs_file.output_specs(outputs)
         told = _told(command.target, facts)
         can = outputs_file.can_compare(outputs)
         return Examined(told, number, batch, said, tuple(refused), parity, came, can)
@@ -345,12 +345,12 @@ def _convert(command: Convert) -> Converted:
 
     settle(command.target)
     route = conversions.find(command.target.format, command.to)  # type: ignore[arg-type]
-    material = conversions.Material(
+    source = conversions.ConversionSource(
         command.target, command.inputs, command.outputs, command.example
     )
     folder = Path(command.folder)
     folder.mkdir()
-    notes = conversions.load(route)(material, folder / route.names[0])
+    notes = conversions.load(route)(source, folder / route.names[0])
     return Converted(route.tool, route.versions(), notes)
 
 

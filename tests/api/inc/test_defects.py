@@ -86,7 +86,7 @@ def test_s_09_no_device_is_listed_that_cannot_be_used_here(served):
     ours = told["onnxruntime"]
     assert ours["devices"][0] == "cpu"
     if sys.platform == "linux":
-        assert ours["unavailable_devices"]["coreml"] == "this is no Mac"
+        assert ours["unavailable_devices"]["coreml"] == "this is not a Mac"
     if not Path("/dev/nvidiactl").exists():
         assert ours["unavailable_devices"].keys() >= {"cuda", "tensorrt"}
 

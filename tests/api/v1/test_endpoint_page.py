@@ -81,4 +81,4 @@ def test_it_tells_of_every_parameter_and_field():
 
 def test_every_device_stands_in_the_page_about_devices():
     page = (ROOT / "docs" / "devices.md").read_text()
-    assert [name for name in devices.known() if f"| `{name}`" not in page] == []
+    assert [name for name in devices.all_devices() if f"| `{name}`" not in page] == []
