@@ -65,5 +65,5 @@ def test_a_container_sees_its_own_group_as_the_top(tmp_path, group):
 
 
 def test_without_control_groups_nothing_is_limited(tmp_path):
-    found = cgroup.cpu_quota(tmp_path), cgroup.memory_limit_bytes(tmp_path)
-    assert (*found, cgroup.throttled_us(tmp_path)) == (None, None, None)
+    limits = cgroup.cpu_quota(tmp_path), cgroup.memory_limit_bytes(tmp_path)
+    assert (*limits, cgroup.throttled_us(tmp_path)) == (None, None, None)

@@ -1,4 +1,4 @@
-"""What a comparison says when neighbours hit one side more often than the other."""
+"""What a comparison says when neighbours hit base side more often than the other."""
 
 from dataclasses import replace
 
@@ -38,24 +38,24 @@ HIT = [102] * 5 + [130] * 15  # of each four rounds, three waited for a neighbou
 
 
 def test_rounds_and_floors_that_disagree_are_both_in_the_interval_of_a_contended_machine():
-    told = judged(HIT, wall_by_cpu=3)
-    assert told.noise == "contended"
-    assert told.ratio.value == pytest.approx(1.30)
-    assert told.ratio.low == pytest.approx(1.02)
-    assert told.verdict == "inconclusive"
-    assert any("takes in both" in note for note in told.notes)
+    judgement = judged(HIT, wall_by_cpu=3)
+    assert judgement.noise == "contended"
+    assert judgement.ratio.value == pytest.approx(1.30)
+    assert judgement.ratio.low == pytest.approx(1.02)
+    assert judgement.verdict == "inconclusive"
+    assert any("includes both" in note for note in judgement.notes)
 
 
 def test_a_quiet_machine_is_taken_at_its_word():
-    told = judged(HIT, wall_by_cpu=1)
-    assert told.ratio.low == pytest.approx(1.30)
-    assert told.verdict == "slower"
+    judgement = judged(HIT, wall_by_cpu=1)
+    assert judgement.ratio.low == pytest.approx(1.30)
+    assert judgement.verdict == "slower"
 
 
 def test_small_disagreements_change_nothing():
-    told = judged([110] * 5 + [113] * 15, wall_by_cpu=3)
-    assert told.noise == "contended"
-    assert told.ratio.low == pytest.approx(1.13)
+    judgement = judged([110] * 5 + [113] * 15, wall_by_cpu=3)
+    assert judgement.noise == "contended"
+    assert judgement.ratio.low == pytest.approx(1.13)
 
 
 @pytest.mark.parametrize(
@@ -63,21 +63,21 @@ def test_small_disagreements_change_nothing():
 )
 def test_threads_that_nobody_counted_are_not_taken_for_one(threads, statistic, contention):
     """The calling thread's CPU time is not that of the work, where others may do a part of it."""
-    one = session([2000] * ROUNDS, wall_by_cpu=2)
-    busy = tuple(wall // 2 for wall in one.samples.wall_ns)
-    facts, samples = replace(FACTS, threads=threads), replace(one.samples, cpu_ns=busy)
-    side = replace(one, facts=facts, samples=samples)
-    told = judge([PairUnit(0, Pair(side, side))] * 6, 0.02, (1, 1), UNKNOWN)
-    assert (told.statistic, told.contention) == (statistic, contention)
+    base = session([2000] * ROUNDS, wall_by_cpu=2)
+    busy = tuple(wall // 2 for wall in base.samples.wall_ns)
+    facts, samples = replace(FACTS, threads=threads), replace(base.samples, cpu_ns=busy)
+    side = replace(base, facts=facts, samples=samples)
+    judgement = judge([PairUnit(0, Pair(side, side))] * 6, 0.02, (1, 1), UNKNOWN)
+    assert (judgement.statistic, judgement.contention) == (statistic, contention)
 
 
 def test_waiting_for_another_device_is_not_contention():
-    one = session([2000] * ROUNDS, wall_by_cpu=20)
-    busy = tuple(wall // 20 for wall in one.samples.wall_ns)
-    samples = replace(one.samples, cpu_ns=busy)
+    base = session([2000] * ROUNDS, wall_by_cpu=20)
+    busy = tuple(wall // 20 for wall in base.samples.wall_ns)
+    samples = replace(base.samples, cpu_ns=busy)
     cpu, gpu = (
-        replace(one, samples=samples, facts=replace(FACTS, device=device))
+        replace(base, samples=samples, facts=replace(FACTS, device=device))
         for device in ("cpu", "cuda:0")
     )
-    found = judge([PairUnit(0, Pair(cpu, gpu))] * 6, 0.02, (1, 1), UNKNOWN)
-    assert (found.statistic, found.contention) == ("wall p10", None)
+    judgement = judge([PairUnit(0, Pair(cpu, gpu))] * 6, 0.02, (1, 1), UNKNOWN)
+    assert (judgement.statistic, judgement.contention) == ("wall p10", None)

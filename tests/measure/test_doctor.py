@@ -1,4 +1,4 @@
-"""What a machine's facts do to numbers."""
+"""How a machine's facts affect the numbers."""
 
 from dataclasses import replace
 
@@ -16,19 +16,19 @@ CPUINFO = "model name : Example CPU\nflags : avx2 hypervisor\n"
 
 
 def findings(root, later=None):
-    """Of a machine, and of what it did until its files said ``later``."""
+    """Judges a machine whose files change to ``later`` during the check."""
     facts = replace(host.facts(root), cpus=2, cpus_allowed=(0, 1), memory_bytes=16_000_000 * 1024)
     before = weather.read(root)
     after = weather.read(machine(root, later or {}))
-    found = doctor.judge_machine(facts, weather.weather(before, after))
-    return {finding.name: finding for finding in found}
+    judged = doctor.judge_machine(facts, weather.weather(before, after))
+    return {finding.name: finding for finding in judged}
 
 
 def test_a_quiet_machine_is_fit(tmp_path):
     later = {"proc/stat": "cpu  101 0 100 10100 0 0 0 0 0 0\n"}
-    found = findings(machine(tmp_path, QUIET), later)
-    assert {finding.state for finding in found.values()} == {"ok"}
-    assert fitness_of(tuple(found.values())) == "fit"
+    by_name = findings(machine(tmp_path, QUIET), later)
+    assert {finding.state for finding in by_name.values()} == {"ok"}
+    assert fitness_of(tuple(by_name.values())) == "fit"
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_a_quota_below_our_cpus_is_told(tmp_path, quota, throttled, state):
 
 
 def test_a_machine_that_says_nothing_is_unknown_and_not_blamed(tmp_path):
-    found = findings(tmp_path)
-    assert found.pop("pressure").state == "warning"
-    assert {finding.state for finding in found.values()} == {"ok", "unknown"}
+    by_name = findings(tmp_path)
+    assert by_name.pop("pressure").state == "warning"
+    assert {finding.state for finding in by_name.values()} == {"ok", "unknown"}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,8 @@ def test_the_clock_is_judged(tmp_path, reading, source, clock, timer):
 
 def test_a_tsc_that_is_slow_is_not_cured_by_choosing_the_tsc(tmp_path):
     facts = replace(host.facts(tmp_path), clocksource="tsc")
-    assert doctor.clock(facts, replace(GOOD_CLOCK, cost_s=300e-9)).fix == "none"
+    finding, _ = doctor.judge_clock(facts, replace(GOOD_CLOCK, cost_s=300e-9))
+    assert finding.fix == "none"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_pinning_is_judged(works, state):
 
 
 class Ticking:
-    """A clock that moves a step with every reading, and by what is slept."""
+    """A clock that advances with every reading and every sleep."""
 
     def __init__(self, step=10):
         self.now, self.step = 0, step
@@ -164,9 +165,9 @@ def test_the_noise_probe_reads_floor_and_contention():
 
 
 def checkup(tmp_path, *states):
-    found = tuple(Finding(f"check {n}", state, "") for n, state in enumerate(states))
+    checks = tuple(Finding(f"check {n}", state, "") for n, state in enumerate(states))
     facts = host.facts(tmp_path)
-    return Checkup("now", "0", found, GOOD_CLOCK, None, None, facts, weather.UNKNOWN)
+    return Checkup("now", "0", checks, GOOD_CLOCK, None, None, facts, weather.UNKNOWN)
 
 
 @pytest.mark.parametrize(

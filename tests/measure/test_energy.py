@@ -11,7 +11,7 @@ from modeldyno.core.sessions import (
     SessionFacts,
     WarmUp,
 )
-from modeldyno.measure.energy import Gauge, Meter, NoMeter, find, per_item
+from modeldyno.measure.energy import EnergyGauge, Meter, NoMeter, find_meter, per_item
 from modeldyno.measure.nvml import NvmlError
 from tests.machine import machine
 
@@ -42,7 +42,7 @@ def session(samples=10, k=2, energy=None):
 
 
 def test_the_cpu_package_is_metered(tmp_path):
-    meter = find("cpu", machine(tmp_path, PACKAGE))
+    meter = find_meter("cpu", machine(tmp_path, PACKAGE))
     before = meter.read()
     machine(tmp_path, {f"{RAPL}/energy_uj": "3500000\n"})
     assert meter.spent_j(before, meter.read()) == pytest.approx(2.5)
@@ -51,17 +51,17 @@ def test_the_cpu_package_is_metered(tmp_path):
 
 def test_all_packages_are_added(tmp_path):
     second = {name.replace(":0", ":1"): text for name, text in PACKAGE.items()}
-    assert find("cpu", machine(tmp_path, PACKAGE | second)).read() == (1_000_000, 1_000_000)
+    assert find_meter("cpu", machine(tmp_path, PACKAGE | second)).read() == (1_000_000, 1_000_000)
 
 
 def test_a_counter_that_starts_again_at_zero_loses_nothing(tmp_path):
-    meter = find("cpu", machine(tmp_path, PACKAGE))
+    meter = find_meter("cpu", machine(tmp_path, PACKAGE))
     assert meter.spent_j((9_000_000,), (500_000,)) == pytest.approx(1.5)
 
 
 def test_a_machine_without_counters_says_so(tmp_path):
     with pytest.raises(NoMeter, match="no RAPL"):
-        find("cpu", tmp_path)
+        find_meter("cpu", tmp_path)
 
 
 def test_counters_only_root_may_read_are_named(tmp_path):
@@ -69,22 +69,25 @@ def test_counters_only_root_may_read_are_named(tmp_path):
     (root / RAPL / "energy_uj").unlink()
     (root / RAPL / "energy_uj").mkdir()  # unreadable for root, too: tests may run as root
     with pytest.raises(NoMeter, match="needs root"):
-        find("cpu", root)
-    assert "needs root" in Gauge("cpu", lambda device: find(device, root)).stop((), 1).source
+        find_meter("cpu", root)
+    assert (
+        "needs root"
+        in EnergyGauge("cpu", lambda device: find_meter(device, root)).stop((), 1).source
+    )
 
 
 class FakeNvml:
     def __init__(self, millijoules=(5000, 7500), broken=""):
-        self.asked = []
+        self.opened = []
         self._left = [0, *millijoules]
         self._broken = broken
 
     def by_index(self, index):
-        self.asked.append(index)
+        self.opened.append(index)
         return index
 
     def by_uuid(self, uuid):
-        self.asked.append(uuid)
+        self.opened.append(uuid)
         return uuid
 
     def energy_mj(self, device):
@@ -95,29 +98,33 @@ class FakeNvml:
 
 def test_a_gpu_is_metered():
     nvml = FakeNvml()
-    gauge = Gauge("cuda:1", lambda device: find(device, load_nvml=lambda: nvml, environment={}))
+    gauge = EnergyGauge(
+        "cuda:1", lambda device: find_meter(device, load_nvml=lambda: nvml, environment={})
+    )
     spent = gauge.stop(gauge.start(), 10)
     assert spent == Energy(2.5, "nvml: all of the GPU, other programs included", 10)
-    assert nvml.asked == [1]
+    assert nvml.opened == [1]
 
 
 @pytest.mark.parametrize(
-    ("visible", "asked"), [("3", 3), ("0, 2", 0), ("GPU-abc,1", "GPU-abc"), ("", 0)]
+    ("visible", "device"), [("3", 3), ("0, 2", 0), ("GPU-abc,1", "GPU-abc"), ("", 0)]
 )
-def test_cuda_may_count_fewer_devices_than_the_driver(visible, asked):
+def test_cuda_may_count_fewer_devices_than_the_driver(visible, device):
     nvml = FakeNvml()
-    find("cuda", load_nvml=lambda: nvml, environment={"CUDA_VISIBLE_DEVICES": visible})
-    assert nvml.asked == [asked]
+    find_meter("cuda", load_nvml=lambda: nvml, environment={"CUDA_VISIBLE_DEVICES": visible})
+    assert nvml.opened == [device]
 
 
 def test_a_gpu_without_a_meter_says_why():
     with pytest.raises(NoMeter, match="Not Supported"):
-        find("cuda", load_nvml=lambda: FakeNvml(broken="Not Supported"), environment={})
+        find_meter("cuda", load_nvml=lambda: FakeNvml(broken="Not Supported"), environment={})
 
 
 def test_a_gpu_that_fails_while_measuring_costs_the_figure_and_not_the_run():
     nvml = FakeNvml()
-    gauge = Gauge("cuda", lambda device: find(device, load_nvml=lambda: nvml, environment={}))
+    gauge = EnergyGauge(
+        "cuda", lambda device: find_meter(device, load_nvml=lambda: nvml, environment={})
+    )
     before = gauge.start()
     nvml._broken = "GPU is lost"
     assert gauge.stop(before, 10) == Energy(None, "NVML: GPU is lost")
@@ -125,7 +132,7 @@ def test_a_gpu_that_fails_while_measuring_costs_the_figure_and_not_the_run():
 
 def test_other_devices_have_no_meter():
     with pytest.raises(NoMeter, match="mps"):
-        find("mps")
+        find_meter("mps")
 
 
 def test_energy_is_shared_by_the_calls_that_were_made_meanwhile():

@@ -5,7 +5,7 @@ from dataclasses import replace
 from modeldyno.core.hosts import HostReading, HostWeather
 from modeldyno.measure import host, weather
 from modeldyno.measure.cpus import core_siblings, format_cpu_ranges, rank_cpus
-from modeldyno.measure.system_files import cpu_list
+from modeldyno.measure.system_files import parse_cpu_list
 from tests.machine import QUIET, SYS_CPU, machine
 
 
@@ -111,8 +111,8 @@ def test_one_cpu_of_every_core_comes_before_a_second_of_any():
 
 
 def test_cpu_lists_are_read_and_written(tmp_path):
-    assert cpu_list("0-2,5") == (0, 1, 2, 5)
-    assert cpu_list("") == cpu_list(None) == ()
+    assert parse_cpu_list("0-2,5") == (0, 1, 2, 5)
+    assert parse_cpu_list("") == parse_cpu_list(None) == ()
     assert format_cpu_ranges((5, 2, 0, 1)) == "0-2,5"
     siblings = {f"{SYS_CPU}/cpu1/topology/thread_siblings_list": "1,3\n"}
     assert core_siblings(1, machine(tmp_path, siblings)) == (1, 3)

@@ -1,4 +1,4 @@
-"""What several instances get done: the window they share, and nothing outside it."""
+"""The throughput of several instances counts only the window they share."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from modeldyno.core.sessions import (
 )
 from modeldyno.measure.benchmark import MeasuredSession, cores_used, seconds_per_call, summarise
 from modeldyno.measure.instances import calls_within, common_window
-from modeldyno.measure.instances import join_instances as _joined
+from modeldyno.measure.instances import join_instances as _join_instances
 from modeldyno.measure.instances import side_by_side as _side_by_side
 from modeldyno.measure.trend import trend
 
@@ -29,7 +29,7 @@ MS = 1_000_000
 
 
 def join_instances(*args: Any, **said: Any) -> Any:
-    return _joined(*args, **said)
+    return _join_instances(*args, **said)
 
 
 def side_by_side(*args: Any, **said: Any) -> Any:
@@ -90,7 +90,7 @@ def test_samples_outside_the_window_do_not_count_for_the_latency_either():
 
 
 def test_instances_are_added_up():
-    found = join_instances(
+    merged = join_instances(
         [
             session(parity=Parity(0.0, 0.0, agrees=True)),
             session(steady=False, parity=Parity(1.0, 0.5, agrees=False)),
@@ -99,12 +99,12 @@ def test_instances_are_added_up():
         steady(0, 500, every_ms=5),
         cpus=2,
     )
-    assert found.memory == Memory(20, 40, 60)
-    assert (found.warmup.calls, found.warmup.steady) == (50, False)
-    assert not found.parity.agrees
-    assert found.together.cpu_s_per_call == pytest.approx(0.005)
-    assert found.together.solo_calls_per_s == pytest.approx(200)
-    assert cores_used([found]) == pytest.approx(0.5)
+    assert merged.memory == Memory(20, 40, 60)
+    assert (merged.warmup.calls, merged.warmup.steady) == (50, False)
+    assert not merged.parity.agrees
+    assert merged.together.cpu_s_per_call == pytest.approx(0.005)
+    assert merged.together.solo_calls_per_s == pytest.approx(200)
+    assert cores_used([merged]) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -122,19 +122,19 @@ def together(calls, solo=100.0, window_s=1.0, cpus=2):
 
 def test_the_figures_are_over_repetitions():
     sessions = [together((90.0, 100.0)), together((95.0, 100.0)), together((100.0, 100.0))]
-    found = side_by_side(sessions, batch_size=2, cores=1, reason="budget")
-    assert found.total_per_s.low < found.total_per_s.value < found.total_per_s.high
-    assert found.total_per_s.value == pytest.approx(390, abs=1)
-    assert found.scaling.value == pytest.approx(1.95, abs=0.01)
-    assert found.total_per_s.n == 3
-    assert found.fairness == pytest.approx(0.95)
-    assert found.items_per_cpu_s == pytest.approx(200)
-    assert (found.oversubscribed, found.expected_contention) == (False, 1.0)
+    figures = side_by_side(sessions, batch_size=2, cores=1, reason="budget")
+    assert figures.total_per_s.low < figures.total_per_s.value < figures.total_per_s.high
+    assert figures.total_per_s.value == pytest.approx(390, abs=1)
+    assert figures.scaling.value == pytest.approx(1.95, abs=0.01)
+    assert figures.total_per_s.n == 3
+    assert figures.fairness == pytest.approx(0.95)
+    assert figures.items_per_cpu_s == pytest.approx(200)
+    assert (figures.oversubscribed, figures.expected_contention) == (False, 1.0)
 
 
 def test_more_threads_than_cpus_are_told():
-    found = side_by_side([together((50.0,) * 4)], batch_size=1, cores=1, reason="fixed")
-    assert (found.oversubscribed, found.expected_contention) == (True, 2.0)
+    figures = side_by_side([together((50.0,) * 4)], batch_size=1, cores=1, reason="fixed")
+    assert (figures.oversubscribed, figures.expected_contention) == (True, 2.0)
 
 
 def test_without_a_solo_run_there_is_no_scaling():
@@ -151,42 +151,42 @@ def test_instances_of_unequal_speed_are_no_trend():
     units = [join_instances([session(), session()], [quick, slow], None, cpus=2) for _ in range(6)]
     samples = [np.array(unit.samples.wall_ns, dtype=float) for unit in units]
     assert not trend(samples)
-    assert trend([np.sort(one) for one in samples])  # what the order hides
+    assert trend([np.sort(session_samples) for session_samples in samples])
 
 
 def test_one_repetition_has_no_interval():
-    found = side_by_side([together((1.0, 1.0))], 1, 1, "fixed")
-    assert found.total_per_s.n == 1
-    document = SideBySideDocument.of(found)
+    figures = side_by_side([together((1.0, 1.0))], 1, 1, "fixed")
+    assert figures.total_per_s.n == 1
+    document = SideBySideDocument.of(figures)
     assert document.scaling is not None
     assert (document.total_per_s.low, document.total_per_s.high) == (None, None)
     assert (document.scaling.low, document.scaling.high) == (None, None)
 
 
 def threaded(wall_ms, cpu_ms, threads=2):
-    """Fifty calls, as the clocks of a process with so many threads told them."""
+    """Fifty calls, as timed in a process with so many threads."""
     wall, busy = round(wall_ms * MS), round(cpu_ms * MS)
-    one = session()
+    base = session()
     samples = Samples((wall // 50,) * 50, (), 1, wall, wall, busy, 0)
-    return replace(one, samples=samples, facts=replace(one.facts, threads=threads))
+    return replace(base, samples=samples, facts=replace(base.facts, threads=threads))
 
 
 @pytest.mark.parametrize(
-    ("found", "cores", "used", "cpu_ms"),
+    ("measured", "cores", "used", "cpu_ms"),
     [
-        (threaded(3, 12.9), 2, None, None),  # a tick billed what was done before
+        (threaded(3, 12.9), 2, None, None),  # a tick charged it for earlier work
         (threaded(3, 0.2), 2, None, None),  # or came too late
         (threaded(3, 3, threads=1), 1, 1.0, 0.06),
         (threaded(200, 300), 2, 1.5, 6.0),
         (threaded(200, 405), 2, 2, 8.1),
-        (threaded(200, 600), 2, 3.0, 12.0),  # more than was allowed, and not by the counting
+        (threaded(200, 600), 2, 3.0, 12.0),  # more than allowed, and not because of ticks
     ],
 )
 def test_cpu_time_of_several_threads_is_told_when_ticks_no_longer_matter(
-    found, cores, used, cpu_ms
+    measured, cores, used, cpu_ms
 ):
-    told = summarise(
-        [MeasuredSession(0, found)], 1, "fixed", HostWeather(None, None, None, None), cores
+    measurement = summarise(
+        [MeasuredSession(0, measured)], 1, "fixed", HostWeather(None, None, None, None), cores
     )
-    assert told.cores_used == (used if used is None else pytest.approx(used))
-    assert told.cpu_s == (cpu_ms if cpu_ms is None else pytest.approx(cpu_ms / 1e3))
+    assert measurement.cores_used == (used if used is None else pytest.approx(used))
+    assert measurement.cpu_s == (cpu_ms if cpu_ms is None else pytest.approx(cpu_ms / 1e3))

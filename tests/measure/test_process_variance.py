@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from modeldyno.measure.process_variance import estimate, spread
+from modeldyno.measure.process_variance import analyse_variance, estimate_mean
 
 PAIRS = (6, 9, 12, 24)
 
 
 def share(values, names):
-    return spread(values, names).share
+    return analyse_variance(values, names).share
 
 
 def test_identical_processes_have_no_share_of_the_variance():
@@ -36,8 +36,8 @@ def test_the_share_is_recovered_from_unequal_groups():
 
 @pytest.mark.parametrize("names", ["aaa", "abc"])
 def test_nothing_is_claimed_where_processes_cannot_be_told_from_sessions(names):
-    found = spread([1.0, 2.0, 3.0], names)
-    assert (found.share, found.chance) == (0.0, 1.0)
+    variance = analyse_variance([1.0, 2.0, 3.0], names)
+    assert (variance.share, variance.p_value) == (0.0, 1.0)
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-1000, 1000)), min_size=7))
@@ -46,7 +46,7 @@ def test_the_f_test_agrees_with_scipy(drawn):
     names, values = zip(*drawn, strict=True)
     groups = [[v for n, v in drawn if n == name] for name in "abc"]
     expected = stats.f_oneway(*groups).pvalue
-    assert spread(values, names).chance == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert analyse_variance(values, names).p_value == pytest.approx(expected, rel=1e-6, abs=1e-12)
 
 
 # ---------------------------------------------------------------- coverage
@@ -58,39 +58,41 @@ def simulated(pairs, process_sd, runs=3000):
     names = np.repeat(np.arange(3), pairs // 3)
     for _ in range(runs):
         values = (rng.normal(0, process_sd, 3)[names] + rng.normal(0, 1, pairs)).tolist()
-        yield estimate(values, spread(values, names.tolist()), 0.95)
+        yield estimate_mean(values, analyse_variance(values, names.tolist()), 0.95)
 
 
 @pytest.mark.parametrize("pairs", PAIRS)
 def test_processes_become_the_unit_by_chance_in_one_run_of_twenty_at_most(pairs):
-    units = [found.units for found in simulated(pairs, process_sd=0)]
+    units = [estimate.units for estimate in simulated(pairs, process_sd=0)]
     assert units.count("processes") / len(units) <= 0.06
 
 
 @pytest.mark.parametrize("process_sd", [0, 10])
 @pytest.mark.parametrize("pairs", PAIRS)
 def test_intervals_cover_whether_processes_differ_or_not(pairs, process_sd):
-    covered = [found.low <= 0 <= found.high for found in simulated(pairs, process_sd)]
+    covered = [estimate.low <= 0 <= estimate.high for estimate in simulated(pairs, process_sd)]
     assert 0.93 <= np.mean(covered) <= 0.98
 
 
 def test_differing_processes_are_the_unit():
-    units = [found.units for found in simulated(12, process_sd=10)]
+    units = [estimate.units for estimate in simulated(12, process_sd=10)]
     assert units.count("processes") / len(units) > 0.97
 
 
 def test_a_difference_between_processes_that_may_be_luck_still_widens_the_interval():
     values, names = [0.0, 1.0, 1.5, 2.5, 3.0, 4.0], "aabbcc"
-    found = spread(values, names)
-    assert found.chance > 0.05
-    kept = estimate(values, found, 0.95)
+    variance = analyse_variance(values, names)
+    assert variance.p_value > 0.05
+    estimate = estimate_mean(values, variance, 0.95)
     among_pairs = stats.sem(values) * stats.t.ppf(0.975, 5)
-    assert (kept.units, kept.n) == ("pairs", 6)
-    assert kept.half_width == pytest.approx((found.between / 6) ** 0.5 * stats.t.ppf(0.975, 5))
-    assert kept.half_width > among_pairs
+    assert (estimate.units, estimate.n) == ("pairs", 6)
+    assert estimate.half_width == pytest.approx(
+        (variance.between / 6) ** 0.5 * stats.t.ppf(0.975, 5)
+    )
+    assert estimate.half_width > among_pairs
 
 
 def test_two_processes_cannot_tell_how_much_processes_differ():
     values, names = [0.0, 0.1, 5.0, 5.1], "aabb"
-    kept = estimate(values, spread(values, names), 0.95)
-    assert (kept.units, kept.n) == ("pairs", 4)
+    estimate = estimate_mean(values, analyse_variance(values, names), 0.95)
+    assert (estimate.units, estimate.n) == ("pairs", 4)

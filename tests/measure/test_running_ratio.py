@@ -1,4 +1,4 @@
-"""What the progress line of a comparison shows."""
+"""The ratio on the progress line of a comparison."""
 
 from collections import Counter
 
@@ -23,9 +23,9 @@ def session(call_us: int, cpu: bool = False) -> Session:
 
 
 def value(ratio: RunningRatio) -> float:
-    found = ratio.estimate()
-    assert found is not None
-    return found.value
+    estimate = ratio.estimate()
+    assert estimate is not None
+    return estimate.value
 
 
 def unit(a_us: int, b_us: int, cpu: bool = False) -> PairUnit:
@@ -44,7 +44,7 @@ def test_every_pair_is_looked_at_once():
     for b_us in range(100, 130):
         units.append(unit(100, b_us))
         ratio.estimate()
-    assert looks == {id(one.pair): 1 for one in units}
+    assert looks == {id(u.pair): 1 for u in units}
 
 
 def test_it_is_the_ratio_of_all_pairs_so_far():

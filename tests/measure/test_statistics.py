@@ -36,8 +36,8 @@ def test_samples_become_seconds_per_call():
 
 def test_floor_work_and_typical_are_the_tenth_quartile_and_median():
     samples = np.arange(101.0)
-    found = statistics.floor(samples), statistics.work(samples), statistics.typical(samples)
-    assert found == (10.0, 25.0, 50.0)
+    quantiles = statistics.floor(samples), statistics.work(samples), statistics.typical(samples)
+    assert quantiles == (10.0, 25.0, 50.0)
 
 
 def test_a_preemption_moves_the_mean_but_not_the_floor():
@@ -62,8 +62,9 @@ def test_the_mean_and_its_interval_agree_with_scipy(values, level):
         if error > 0
         else (np.mean(values),) * 2
     )
-    found = ours.value, ours.low, ours.high
-    assert found == pytest.approx((np.mean(values), low, high), abs=1e-9)
+    assert (ours.value, ours.low, ours.high) == pytest.approx(
+        (np.mean(values), low, high), abs=1e-9
+    )
 
 
 def test_one_session_has_no_interval():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from modeldyno.core.results import Standing
-from modeldyno.measure.sweep import canary_moved, holm, outraced, standing
+from modeldyno.measure.sweep import canary_moved, holm_rejections, outraced_cells, rank_cells
 from modeldyno.selftest.fairness import run
 
 
@@ -19,38 +19,38 @@ def figures(level, rounds=12, seed=0, spread=0.01):
 
 def test_a_clearly_faster_cell_wins_although_the_machine_wobbles():
     cells = {0: figures(1.0, seed=1), 1: figures(1.05, seed=2), 2: figures(1.2, seed=3)}
-    assert standing(cells) == Standing(leader=0, tied=(0,))
+    assert rank_cells(cells) == Standing(leader=0, tied=(0,))
 
 
 def test_cells_that_cannot_be_told_apart_are_a_tie():
     cells = {0: figures(1.0, seed=1), 1: figures(1.001, seed=2), 2: figures(1.2, seed=3)}
-    found = standing(cells)
-    assert found is not None
-    assert found.tied == (0, 1)
-    assert not found.has_winner
+    ranking = rank_cells(cells)
+    assert ranking is not None
+    assert ranking.tied == (0, 1)
+    assert not ranking.has_winner
 
 
 def test_a_cell_without_numbers_takes_no_part():
-    assert standing({0: {}, 1: figures(1.0)}) == Standing(leader=1, tied=(1,))
-    assert standing({0: {}}) is None
+    assert rank_cells({0: {}, 1: figures(1.0)}) == Standing(leader=1, tied=(1,))
+    assert rank_cells({0: {}}) is None
 
 
 def test_one_shared_round_proves_nothing():
-    assert standing({0: {0: 1.0}, 1: {0: 2.0}}) == Standing(leader=0, tied=(0, 1))
+    assert rank_cells({0: {0: 1.0}, 1: {0: 2.0}}) == Standing(leader=0, tied=(0, 1))
 
 
 def test_only_clearly_slower_cells_leave_the_race():
     cells = {0: figures(1.0, seed=1), 1: figures(1.03, seed=2), 2: figures(1.2, seed=3)}
-    assert outraced(cells) == {2}
+    assert outraced_cells(cells) == {2}
 
 
 def test_nobody_leaves_before_the_eighth_round():
-    assert outraced({0: figures(1.0, rounds=7), 1: figures(2.0, rounds=7)}) == set()
+    assert outraced_cells({0: figures(1.0, rounds=7), 1: figures(2.0, rounds=7)}) == set()
 
 
 def test_holm_stops_at_the_first_claim_that_fails():
-    assert holm({1: 0.01, 2: 0.02, 3: 0.04, 4: 0.3}, 0.05) == {1}
-    assert holm({1: 0.001, 2: 0.002, 3: 0.02}, 0.05) == {1, 2, 3}
+    assert holm_rejections({1: 0.01, 2: 0.02, 3: 0.04, 4: 0.3}, 0.05) == {1}
+    assert holm_rejections({1: 0.001, 2: 0.002, 3: 0.02}, 0.05) == {1, 2, 3}
 
 
 @pytest.mark.parametrize(("factor", "moved"), [(1.0, False), (1.02, False), (1.05, True)])

@@ -1,4 +1,4 @@
-"""What the numbers allow to be said."""
+"""Verdicts on comparisons and on noise."""
 
 import math
 
@@ -101,13 +101,16 @@ def test_the_noise_table(contention, gap, width, trend, steady, noise):
 def test_a_handful_of_samples_is_unusable_however_close_they_lie(samples):
     verdict, reasons = noise_verdict(1.0, 1.0, 0.0, False, True, 0.0, samples)
     assert (verdict, len(reasons)) == ("unusable", 1)
-    assert "too few to say how sure" in reasons[0]
+    assert "too few to know how precise the number is" in reasons[0]
     assert noise_verdict(1.0, 1.0, 0.0, False, True, 0.0, 6)[0] == "quiet"
 
 
 def test_a_wide_interval_warns_of_comparisons_below_it():
     _, reasons = noise_verdict(1.2, 1.05, 0.034, False, True)
-    assert any("±3.4 %" in reason and "not to be trusted" in reason for reason in reasons)
+    assert any(
+        "±3.4 %" in reason and "do not trust comparisons at a smaller margin" in reason
+        for reason in reasons
+    )
 
 
 def test_every_reason_of_an_unusable_number_is_given():
@@ -123,5 +126,5 @@ def test_an_interval_as_wide_as_the_value_is_unusable():
 
 
 def test_nobody_is_sent_to_a_floor_that_is_not_known():
-    assert not any("Read the floor" in r for r in noise_verdict(2.0, 1.2, 0.12, False, True)[1])
-    assert any("Read the floor" in r for r in noise_verdict(2.0, 1.2, 0.01, False, True)[1])
+    assert not any("Rely on the floor" in r for r in noise_verdict(2.0, 1.2, 0.12, False, True)[1])
+    assert any("Rely on the floor" in r for r in noise_verdict(2.0, 1.2, 0.01, False, True)[1])

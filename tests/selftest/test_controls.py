@@ -23,12 +23,12 @@ def test_samples_that_are_all_alike_do_not_differ():
 
 def test_the_interval_by_samples_holds_when_samples_are_independent():
     rng = np.random.default_rng(1)
-    held = 0
+    covered = 0
     for _ in range(200):
         a, b = rng.lognormal(0, 0.1, 300), rng.lognormal(0.02, 0.1, 300)
         low, high = quantile_ratio(a, b, 0.1, 0.95)
-        held += low <= 0.02 <= high
-    assert held >= 180
+        covered += low <= 0.02 <= high
+    assert covered >= 180
 
 
 def test_models_are_the_same_bytes_every_time(tmp_path):

@@ -23,7 +23,7 @@ from modeldyno.worker.messages import (
 )
 
 if TYPE_CHECKING:
-    from modeldyno.measure.energy import Gauge
+    from modeldyno.measure.energy import EnergyGauge
 
 HEAD_START_S = 0.05  # from the command to the common start: a message takes far less
 MANY_CALLS, FEW_CALLS = 20, 4  # of each instance in a window
@@ -81,14 +81,14 @@ class Crowd:
         (samples,) = self._hear(self.workers[:1])
         return samples
 
-    def measure_metered(self, seconds: float, gauge: Gauge) -> tuple[list[Samples], Energy]:
+    def measure_metered(self, seconds: float, gauge: EnergyGauge) -> tuple[list[Samples], Energy]:
         """As ``measure``, and what the meter counted from the first moment to the last: only calls
         happen in between."""
         from modeldyno.measure.instances import calls_within
 
         start, end = self._start(self.workers, seconds)
         if not gauge.has_meter or self.plan.iterations is not None:
-            return self._hear(self.workers), gauge.nothing()
+            return self._hear(self.workers), gauge.unread()
         first = self._wait_until(start)
         before = gauge.start()
         last = self._wait_until(end)
@@ -138,7 +138,7 @@ def _shares(cpus: tuple[int, ...], instances: int, cores: int) -> Iterator[tuple
         yield tuple(sorted({cpus[place % len(cpus)] for place in wanted}))
 
 
-def measure_together(crowd: Crowd, seconds: float, gauge: Gauge) -> Session:
+def measure_together(crowd: Crowd, seconds: float, gauge: EnergyGauge) -> Session:
     """Load all, wait until the last one is warm, start all at one moment, count what they do.
 
     One of them also works alone, before or after: what the others cost it.
@@ -158,7 +158,7 @@ def measure_together(crowd: Crowd, seconds: float, gauge: Gauge) -> Session:
     return replace(join_instances(crowd.close(), windows, solo, len(crowd.cpus)), energy=energy)
 
 
-def meter_one(crowd: Crowd, seconds: float, gauge: Gauge) -> Energy:
+def meter_one(crowd: Crowd, seconds: float, gauge: EnergyGauge) -> Energy:
     """What the calls of one instance take from the meter."""
     crowd.open()
     seconds = _long_enough(seconds, crowd.call_s, crowd.plan)

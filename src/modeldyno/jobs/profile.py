@@ -89,7 +89,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         floor_s=broken.floor_s,
         profiled_s=broken.profiled_s,
         sum_s=broken.sum_s,
-        told_s=broken.told_s,
+        told_s=broken.recorded_s,
         outside_s=broken.outside_s,
         event_cost_s=broken.event_cost_s,
         scale=broken.scale,

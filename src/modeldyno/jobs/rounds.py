@@ -26,7 +26,7 @@ from modeldyno.worker.launch import Worker
 from modeldyno.worker.messages import MeasureSession, SessionMeasured, Side
 
 if TYPE_CHECKING:
-    from modeldyno.measure.energy import Gauge
+    from modeldyno.measure.energy import EnergyGauge
 
 MOST_REPEATED = 4  # rounds in which the machine itself changed
 WINDOW_S, QUICK_WINDOW_S = 1.0, 0.5  # of instances side by side, and of an energy meter
@@ -45,7 +45,7 @@ class Rounds:
         self._next = 1 + max((u.round for cell in cells for u in cell.units), default=-1)
         self._first_process = 1 + max((u.process for c in cells for u in c.units), default=-1)
         self._disturbed: list[int] = []
-        self._gauges: dict[str, Gauge] = {}
+        self._gauges: dict[str, EnergyGauge] = {}
         self._states: dict[int, tuple[object, CellProgress]] = {}  # as they were told last
 
     @property
@@ -162,7 +162,7 @@ class Rounds:
         gauge = self._gauge(cell.prepared.facts.device)
         is_first = all(unit.process != process for unit in cell.units)
         if session.energy is not None or not gauge.has_meter or not is_first:
-            return session if session.energy else replace(session, energy=gauge.nothing())
+            return session if session.energy else replace(session, energy=gauge.unread())
         if self._spec.iterations is not None and not self._spec.meters:
             return replace(session, energy=Energy(None, "not metered with a number of iterations"))
         crowd = self._crowd(cell, crew.workers(cell, process), cpus)
@@ -207,11 +207,11 @@ class Rounds:
     def _padding_seed(self, cell: Cell, process: int) -> int:
         return hash((self._spec.seed, cell.number, process, len(cell.units)))
 
-    def _gauge(self, device: str) -> Gauge:
-        from modeldyno.measure.energy import Gauge
+    def _gauge(self, device: str) -> EnergyGauge:
+        from modeldyno.measure.energy import EnergyGauge
 
         if device not in self._gauges:
-            self._gauges[device] = Gauge(device)
+            self._gauges[device] = EnergyGauge(device)
         return self._gauges[device]
 
     def _accept(self, session: Session, cell: Cell, process: int, number: int) -> None:
@@ -243,20 +243,22 @@ class Rounds:
         """A cell that clearly loses by latency and by throughput needs no more precision."""
         if not (self.is_sweep and self._aims_at_precision):
             return
-        from modeldyno.measure.sweep import outraced
+        from modeldyno.measure.sweep import outraced_cells
 
         judge(self._cells)
-        lost = outraced(self._figures("latency")) & outraced(self._figures("throughput"))
+        lost = outraced_cells(self._figures("latency")) & outraced_cells(
+            self._figures("throughput")
+        )
         for cell in self._cells:
             if cell.number in lost and not cell.is_over:
                 cell.stop_reason = "outraced"
 
     def _standings(self) -> dict[Objective, Standing]:
-        from modeldyno.measure.sweep import standing
+        from modeldyno.measure.sweep import rank_cells
 
         judge(self._cells)
         objectives: tuple[Objective, ...] = ("latency", "throughput")
-        found = {objective: standing(self._figures(objective)) for objective in objectives}
+        found = {objective: rank_cells(self._figures(objective)) for objective in objectives}
         rounds = [len(by_round) for by_round in self._figures("latency").values()]
         if len(rounds) < 2 or min(rounds) < FEWEST_ROUNDS:
             return {}  # one alone is not the best of anything, and few rounds tell nothing apart

@@ -11,7 +11,7 @@ import numpy as np
 
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Latency, Measurement, StopReason
-from modeldyno.core.sessions import Memory, Parity, Session
+from modeldyno.core.sessions import Memory, Session
 from modeldyno.measure import energy, instances, statistics, tails
 from modeldyno.measure.statistics import FloatArray
 from modeldyno.measure.stopping import FIXED_LEVEL, published_level
@@ -19,11 +19,11 @@ from modeldyno.measure.trend import trend
 from modeldyno.measure.verdicts import noise_verdict
 
 WITHIN_SESSIONS = "Too few sessions to see what differs between them: the interval leaves that out."
-MOSTLY = 0.75  # of the sessions must have reached their plateau
-# The kernel books the time of threads that run elsewhere at its ticks, up to 10 ms apart: a tick
-# within a few short calls bills them for what was done before.
-LEAST_CPU_NS = 100_000_000  # of wall time, for the CPU time of several threads
-COUNTING_ERROR = 1.1  # times the cores allowed, by a tick in so much time
+STEADY_SHARE = 0.75  # of the sessions must have reached their plateau
+# The kernel accounts for threads on other CPUs at its ticks, up to 10 ms apart: a tick during a few
+# short calls charges them for earlier work.
+MIN_WALL_FOR_CPU_NS = 100_000_000  # before the CPU time of several threads can be trusted
+TICK_ERROR = 1.1  # times the allowed cores: as much as one tick can add in that time
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ def summarise(
     samples = [_wall(session) for session in sessions]
     latency = _latency(samples, stop_reason)
     contention, source = contention_of(sessions, weather)
-    moved = trend(samples)
-    steady = sum(session.warmup.steady for session in sessions) >= MOSTLY * len(sessions)
-    beside = instances.side_by_side(sessions, batch_size, cores, stop_reason)
+    has_trend = trend(samples)
+    steady = sum(session.warmup.steady for session in sessions) >= STEADY_SHARE * len(sessions)
+    side_by_side = instances.side_by_side(sessions, batch_size, cores, stop_reason)
     noise, reasons = noise_verdict(
-        contention and contention / (beside.expected_contention if beside else 1.0),
+        contention and contention / (side_by_side.expected_contention if side_by_side else 1.0),
         latency.typical.value / latency.floor.value,
         latency.floor.relative,
-        moved,
+        has_trend,
         steady,
         latency.typical.relative,
         latency.typical.n if latency.typical.units == "samples" else None,
@@ -62,43 +62,43 @@ def summarise(
         noise, reasons = "noisy", (WITHIN_SESSIONS, *reasons)
     calls = sum(_calls(session) for session in sessions)
     joules, energy_note = energy.per_item(sessions, batch_size)
-    firsts = _first_of_each_process(units)
+    cold_sessions = _first_session_per_process(units)
     return Measurement(
         latency=latency,
-        throughput_per_s=beside.total_per_s.value
-        if beside
+        throughput_per_s=side_by_side.total_per_s.value
+        if side_by_side
         else batch_size * calls / _measured_s(sessions),
         cpu_s=_cpu_s(sessions),
-        load_s=median(session.load_s for session in firsts),
-        first_inference_s=median(session.first_call_s for session in firsts),
-        memory=_memory(firsts),
+        load_s=median(session.load_s for session in cold_sessions),
+        first_inference_s=median(session.first_call_s for session in cold_sessions),
+        memory=_largest_memory(cold_sessions),
         samples=sum(len(session.samples.wall_ns) for session in sessions),
         sessions=len(sessions),
-        processes=len(firsts),
+        processes=len(cold_sessions),
         warmup_calls=sum(session.warmup.calls for session in sessions),
         calls_per_sample=max(session.samples.calls_per_sample for session in sessions),
         overhead_share=median(s.calibration.overhead_s for s in sessions) / latency.floor.value,
-        preempted_share=_preempted(sessions),
+        preempted_share=_preempted_share(sessions),
         stop_reason=stop_reason,
         contention=contention,
         contention_source=source,
         noise=noise,
         reasons=reasons,
         steady=steady,
-        trend=moved,
-        parity=_worst_parity(sessions),
+        trend=has_trend,
+        parity=instances.worst_parity([session.parity for session in sessions]),
         device_s=_device_s(sessions),
         energy_j_per_item=joules,
         energy_note=energy_note,
-        side_by_side=beside,
-        cores_used=_at_most(cores, cores_used(sessions)),
+        side_by_side=side_by_side,
+        cores_used=_cap_at_cores(cores, cores_used(sessions)),
         throughput=_throughput(sessions, batch_size, stop_reason),
         page_faults=_page_faults(sessions),
     )
 
 
 def _page_faults(sessions: Sequence[Session]) -> float | None:
-    """Minor and major ones, per call."""
+    """Minor and major page faults per call."""
     counted = [session for session in sessions if session.samples.counts]
     if not counted:
         return None
@@ -115,36 +115,35 @@ def _throughput(
     """Items per second of each session, and how far sessions agree about it."""
     if len(sessions) < FEWEST_SESSIONS:
         return None
-    each = [batch_size / seconds_per_call(session) for session in sessions]
-    return statistics.log_t(each, published_level(stop_reason), "sessions")
+    rates = [batch_size / seconds_per_call(session) for session in sessions]
+    return statistics.log_t(rates, published_level(stop_reason), "sessions")
 
 
 def cores_used(sessions: Sequence[Session]) -> float | None:
-    """CPUs that all threads of one instance kept busy, from their CPU time; None where that cannot
-    be known."""
-    counted = [_cores_used(session) for session in sessions if _is_cpu_known(session)]
+    """CPUs that the threads of one instance kept busy, from their CPU time; None if unknown."""
+    counted = [_cores_used(session) for session in sessions if _is_cpu_time_reliable(session)]
     return median(counted) if counted else None
 
 
 def _cpu_s(sessions: Sequence[Session]) -> float | None:
-    """Of all threads, per call."""
-    counted = [session for session in sessions if _is_cpu_known(session)]
+    """CPU time of all threads per call."""
+    counted = [session for session in sessions if _is_cpu_time_reliable(session)]
     if not counted:
         return None
     spent = sum(session.samples.process_cpu_ns for session in counted)
     return spent / 1e9 / sum(_calls(session) for session in counted)
 
 
-def _is_cpu_known(session: Session) -> bool:
-    """A thread's own time is exact; that of others takes as long as some ticks."""
+def _is_cpu_time_reliable(session: Session) -> bool:
+    """A thread's own CPU time is exact; that of other threads needs several ticks of wall time."""
     instances = len(session.together.calls) if session.together else 1
-    is_alone = session.facts.threads == 1
-    return is_alone or session.samples.block_wall_ns >= LEAST_CPU_NS * instances
+    is_single_thread = session.facts.threads == 1
+    return is_single_thread or session.samples.block_wall_ns >= MIN_WALL_FOR_CPU_NS * instances
 
 
-def _at_most(cores: int, used: float | None) -> float | None:
-    """Those allowed, where only the counting makes it more."""
-    return float(cores) if used is not None and cores < used <= COUNTING_ERROR * cores else used
+def _cap_at_cores(cores: int, used: float | None) -> float | None:
+    """The allowed cores, if only the kernel's accounting error makes it more."""
+    return float(cores) if used is not None and cores < used <= TICK_ERROR * cores else used
 
 
 def _cores_used(session: Session) -> float:
@@ -155,7 +154,7 @@ def _cores_used(session: Session) -> float:
 
 
 def seconds_per_call(session: Session) -> float:
-    """From the wall time of everything done; of several instances, of all of them together."""
+    """Wall time over calls; several instances are counted together."""
     together = session.together
     if together is not None:
         return together.window_s / sum(together.calls)
@@ -169,7 +168,7 @@ def _device_s(sessions: Sequence[Session]) -> float | None:
 
 
 def floor_and_typical(session: Session) -> tuple[float, float]:
-    """Seconds per call: what the stop rule looks at. Sorts every sample, so ask once."""
+    """Seconds per call, as the stop rule needs them. Sorts all samples, so call it only once."""
     samples = _wall(session)
     return statistics.floor(samples), statistics.typical(samples)
 
@@ -188,14 +187,14 @@ def _calls(session: Session) -> int:
 
 def _latency(samples: list[FloatArray], stop_reason: StopReason) -> Latency:
     floor = level_over_sessions(samples, statistics.FLOOR, published_level(stop_reason))
-    everything = np.concatenate(samples)
-    share, largest = statistics.outliers(everything, floor.value)
+    pooled = np.concatenate(samples)
+    share, largest = statistics.outliers(pooled, floor.value)
     return Latency(
         floor=floor,
         typical=level_over_sessions(samples, statistics.TYPICAL, published_level(stop_reason)),
-        mean_s=float(everything.mean()),
-        stdev_s=float(everything.std(ddof=1)) if everything.size > 1 else None,
-        min_s=float(everything.min()),
+        mean_s=float(pooled.mean()),
+        stdev_s=float(pooled.std(ddof=1)) if pooled.size > 1 else None,
+        min_s=float(pooled.min()),
         p90=tails.quantile_interval(samples, 0.90),
         p95=tails.quantile_interval(samples, 0.95),
         p99=tails.quantile_interval(samples, 0.99),
@@ -210,52 +209,47 @@ def level_over_sessions(
     """A quantile over sessions, or within them when there are too few to compare."""
     if len(samples) < FEWEST_SESSIONS:
         return tails.within_session(samples, quantile, FIXED_LEVEL)
-    each = [float(np.quantile(session, quantile)) for session in samples]
-    return statistics.log_t(each, level, "sessions")
+    quantiles = [float(np.quantile(session, quantile)) for session in samples]
+    return statistics.log_t(quantiles, level, "sessions")
 
 
 def contention_of(
     sessions: Sequence[Session], weather: HostWeather
 ) -> tuple[float | None, Literal["cpu-time", "pressure"] | None]:
-    """How many times longer than its work everything took: 1 is a quiet machine.
+    """Elapsed time over the time the work itself needed: 1 is a quiet machine.
 
-    One thread tells by its CPU time. Several may spin or wait for each other, and one may wait for
-    another device, so the kernel's word on waiting and on stolen time stands in; so it does where
-    nobody knows how many there are.
+    For a single thread, CPU time shows it. Several threads may spin or wait for each other, and a
+    thread may wait for another device; there, and if the number of threads is unknown, we use the
+    kernel's figures for CPU pressure and stolen time.
     """
     if all(session.facts.is_on_cpu and session.facts.threads == 1 for session in sessions):
-        return _of_one_thread(sessions), "cpu-time"
+        return _single_thread_contention(sessions), "cpu-time"
     if weather.pressure is None:
         return None, None
     lost = min(0.95, weather.pressure + (weather.steal or 0.0))
     return 1 / (1 - lost), "pressure"
 
 
-def _of_one_thread(sessions: Sequence[Session]) -> float:
+def _single_thread_contention(sessions: Sequence[Session]) -> float:
     wall = sum(session.samples.block_wall_ns for session in sessions)
     cpu = sum(session.samples.block_cpu_ns for session in sessions)
     return max(1.0, wall / cpu) if cpu else 1.0
 
 
-def _first_of_each_process(units: Sequence[MeasuredSession]) -> list[Session]:
-    """Loading is cold only once in a process."""
-    seen: dict[int, Session] = {}
+def _first_session_per_process(units: Sequence[MeasuredSession]) -> list[Session]:
+    """A model is loaded cold only once per process."""
+    first_sessions: dict[int, Session] = {}
     for unit in units:
-        seen.setdefault(unit.process, unit.session)
-    return list(seen.values())
+        first_sessions.setdefault(unit.process, unit.session)
+    return list(first_sessions.values())
 
 
-def _memory(firsts: Sequence[Session]) -> Memory | None:
-    readings = [session.memory for session in firsts if session.memory]
+def _largest_memory(sessions: Sequence[Session]) -> Memory | None:
+    readings = [session.memory for session in sessions if session.memory]
     return max(readings, key=lambda m: m.peak_bytes - m.engine_bytes) if readings else None
 
 
-def _preempted(sessions: Sequence[Session]) -> float:
+def _preempted_share(sessions: Sequence[Session]) -> float:
     switches = sum(session.samples.involuntary_switches for session in sessions)
     samples = sum(len(session.samples.wall_ns) for session in sessions)
     return min(1.0, switches / samples)
-
-
-def _worst_parity(sessions: Sequence[Session]) -> Parity | None:
-    found = [session.parity for session in sessions if session.parity]
-    return max(found, key=lambda parity: parity.max_rel_error) if found else None

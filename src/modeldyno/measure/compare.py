@@ -19,7 +19,7 @@ from modeldyno.measure.verdicts import compare_verdict, noise_verdict, pairs_nee
 
 LEVEL = 0.95
 LONG_CALL_S = 0.001  # from here a scheduler slice can fall inside a call: compare CPU time
-FLOORS_APART = 0.05  # on a contended machine, rounds and floors that differ by more are not one
+FLOORS_APART = 0.05  # on a contended machine, rounds and floors that differ by more disagree
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ def judge(
     scale = log(items[0] / items[1])
     ratios = [scale + log_ratio(unit.pair, statistic) for unit in units]
     typicals = [scale + _typical_log_ratio(unit.pair) for unit in units]
-    spread = process_variance.spread(ratios, [unit.process for unit in units])
-    ratio = statistics.exp_estimate(process_variance.estimate(ratios, spread, level))
-    notes = _unit_note(ratio, spread.share)
+    variance = process_variance.analyse_variance(ratios, [unit.process for unit in units])
+    ratio = statistics.exp_estimate(process_variance.estimate_mean(ratios, variance, level))
+    notes = _unit_note(ratio, variance.share)
     typical_ratio = statistics.exp_estimate(statistics.mean_t(typicals, level, "pairs"))
     if statistic == "cpu p25":
         wall = [scale + log_ratio(unit.pair, "wall p10") for unit in units]
@@ -66,44 +66,45 @@ def judge(
     sides = [unit.pair.a for unit in units], [unit.pair.b for unit in units]
     contention, _ = contention_of([*sides[0], *sides[1]], weather)
     floors = _level(sides[0], FLOOR), _level(sides[1], FLOOR)
-    usual = _level(sides[0], TYPICAL), _level(sides[1], TYPICAL)
-    gap = max(usual[0] / floors[0], usual[1] / floors[1])
-    # How wide the ratio's interval is, the verdict says: this is about the machine alone.
+    typical_s = _level(sides[0], TYPICAL), _level(sides[1], TYPICAL)
+    gap = max(typical_s[0] / floors[0], typical_s[1] / floors[1])
+    # About the machine alone: the verdict covers the width of the ratio's interval.
     noise, _ = noise_verdict(contention, gap, 0.0, trend=False, steady=True)
     if noise == "contended" and statistic == "wall p10":
-        ratio, told = _with_floors(ratio, floors[1] * items[0] / (floors[0] * items[1]))
-        notes += told
+        floor_ratio = floors[1] * items[0] / (floors[0] * items[1])
+        ratio, floor_note = _widen_to_floors(ratio, floor_ratio)
+        notes += floor_note
     verdict = compare_verdict(ratio, margin)
     return Judgement(
         verdict=verdict,
         ratio=ratio,
         typical_ratio=typical_ratio,
         statistic=statistic,
-        process_share=spread.share,
+        process_share=variance.share,
         contention=contention,
         noise=noise,
         distribution_changed=_shape_changed(units, level),
         pairs_needed=pairs_needed(ratio, margin) if verdict == "inconclusive" else None,
         floor_s=floors,
-        typical_s=usual,
+        typical_s=typical_s,
         notes=notes,
     )
 
 
 def choose_statistic(units: Sequence[PairUnit]) -> Statistic:
-    """CPU time for long calls on one thread of the CPU, where wall time measures the neighbours.
+    """CPU time for long calls on a single CPU thread, whose wall time includes the neighbours.
 
-    What another device does takes no time of the CPU's, or all of it while the CPU waits.
+    Not for other devices: their work costs no CPU time, or all of it while the CPU waits for them.
     """
     sides = [side for unit in units for side in (unit.pair.a, unit.pair.b)]
-    one_thread = all(side.facts.is_on_cpu and side.facts.threads == 1 for side in sides)
-    long = all(side.calibration.call_s >= LONG_CALL_S for side in sides)
-    timed = all(side.samples.cpu_ns for side in sides)
-    return "cpu p25" if one_thread and long and timed else "wall p10"
+    is_single_thread = all(side.facts.is_on_cpu and side.facts.threads == 1 for side in sides)
+    is_long = all(side.calibration.call_s >= LONG_CALL_S for side in sides)
+    has_cpu_time = all(side.samples.cpu_ns for side in sides)
+    return "cpu p25" if is_single_thread and is_long and has_cpu_time else "wall p10"
 
 
 def log_ratio(pair: Pair, statistic: Statistic) -> float:
-    """One pair's verdict: every round of ABBA is compared by itself, the median round counts."""
+    """The log-ratio of one pair: the median over its ABBA rounds, each compared separately."""
     turn = max(pair.a.samples.samples_per_turn, pair.b.samples.samples_per_turn)
     whole = max(len(pair.a.samples.wall_ns), len(pair.b.samples.wall_ns))
     size = 2 * turn or whole
@@ -130,70 +131,74 @@ def _level(sessions: Sequence[Session], quantile: float) -> float:
     return float(np.exp(fmean(log(float(np.quantile(_wall(s), quantile))) for s in sessions)))
 
 
-def _with_floors(ratio: Estimate, floors: float) -> tuple[Estimate, tuple[str, ...]]:
-    """Neighbours that take a core for longer than a round can hit one side's rounds more often.
+def _widen_to_floors(ratio: Estimate, floors: float) -> tuple[Estimate, tuple[str, ...]]:
+    """Neighbours that hold a core for longer than a round may hit one side's rounds more often.
 
-    The floors of whole sessions mind that less. Where the two are far apart, nobody knows which
-    one is the models' own, so the interval takes in both.
+    The floors of whole sessions suffer less from that. If the two disagree, we cannot know which
+    one describes the models, so the interval includes both.
     """
     if abs(log(floors / ratio.value)) <= FLOORS_APART:
         return ratio, ()
     wider = replace(ratio, low=min(ratio.low, floors), high=max(ratio.high, floors))
     return wider, (
-        f"the machine was contended, and the floors say {floors:.3f} where the rounds say "
-        f"{ratio.value:.3f}: the interval takes in both",
+        f"the machine was contended, and the floors say {floors:.3f} while the rounds say "
+        f"{ratio.value:.3f}: the interval includes both",
     )
 
 
 def _unit_note(ratio: Estimate, share: float) -> tuple[str, ...]:
     if ratio.units != "processes":
         return ()
-    return (f"{share:.0%} of the variance sits between processes, so processes are the unit",)
+    return (f"{share:.0%} of the variance lies between processes, so processes are the unit",)
 
 
 def _wall_note(wall: list[float], ratio: Estimate, level: float) -> tuple[str, ...]:
-    """CPU time cannot see waiting; where wall time clearly disagrees, say so."""
-    seen = statistics.exp_estimate(statistics.mean_t(wall, level, "pairs"))
-    if seen.low <= ratio.high and ratio.low <= seen.high:
+    """CPU time does not include waiting; if wall time clearly disagrees, say so."""
+    by_wall = statistics.exp_estimate(statistics.mean_t(wall, level, "pairs"))
+    if by_wall.low <= ratio.high and ratio.low <= by_wall.high:
         return ()
     return (
-        f"wall time says {seen.value:.3f} ({seen.low:.3f}-{seen.high:.3f}): the sides differ in "
-        "waiting, which CPU time cannot see",
+        f"wall time says {by_wall.value:.3f} ({by_wall.low:.3f}-{by_wall.high:.3f}): the sides "
+        "differ in waiting, which CPU time does not include",
     )
 
 
 def _shape_changed(units: Sequence[PairUnit], level: float) -> bool:
-    """Whether median over floor differs between A and B beyond chance: a slow path appeared."""
+    """Whether median over floor differs between A and B beyond chance, as with a new slow path."""
     gaps = [_typical_log_ratio(unit.pair) - log_ratio(unit.pair, "wall p10") for unit in units]
     change = statistics.mean_t(gaps, level, "pairs")
     return not change.low <= 0 <= change.high and abs(change.value) > 0.02
 
 
-# ---------------------------------------------------------------- while it is under way
+# ---------------------------------------------------------------- progress
 
 
 class RunningRatio:
-    """Looks at every pair's samples once, however often it is asked: a thorough comparison has
-    hundreds of pairs, and the machine should not be busy with old ones while it measures."""
+    """The ratio of the pairs measured so far, for the progress line.
+
+    Each pair's samples are read once: a thorough comparison has hundreds of pairs, and the machine
+    should not be busy with old ones while it measures.
+    """
 
     def __init__(
         self,
         units: list[PairUnit],
         items: tuple[int, int],
-        of_pair: Callable[[Pair, Statistic], float] = log_ratio,
+        pair_log_ratio: Callable[[Pair, Statistic], float] = log_ratio,
     ) -> None:
         self._units = units  # shared with the job, which adds to it
         self._scale = log(items[0] / items[1])
-        self._of_pair = of_pair
-        self._known: dict[Statistic, list[float]] = {}
+        self._pair_log_ratio = pair_log_ratio
+        self._log_ratios: dict[Statistic, list[float]] = {}
 
     def estimate(self) -> Estimate | None:
-        """time(B) / time(A) per item; nothing before there are two pairs."""
+        """time(B) / time(A) per item; None until there are two pairs."""
         if len(self._units) < 2:
             return None
         statistic = choose_statistic(self._units)
-        known = self._known.setdefault(statistic, [])
-        known += [
-            self._scale + self._of_pair(unit.pair, statistic) for unit in self._units[len(known) :]
+        log_ratios = self._log_ratios.setdefault(statistic, [])
+        log_ratios += [
+            self._scale + self._pair_log_ratio(unit.pair, statistic)
+            for unit in self._units[len(log_ratios) :]
         ]
-        return statistics.exp_estimate(statistics.mean_t(known, LEVEL, "pairs"))
+        return statistics.exp_estimate(statistics.mean_t(log_ratios, LEVEL, "pairs"))

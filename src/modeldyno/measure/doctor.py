@@ -1,7 +1,7 @@
-"""What a machine's facts and readings do to numbers, and how to mend it (docs/doctor.md).
+"""How a machine's facts and readings affect the numbers, and how to fix it (docs/doctor.md).
 
-Judgements only: each takes what was read and gives a finding. The thresholds are those of the
-noise verdicts where there is one, else a round figure that docs/doctor.md explains.
+Judgements only: each function turns readings into a finding. The thresholds are those of the noise
+verdicts if there is one, otherwise a round figure that docs/doctor.md explains.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ _STEADY_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_ts
 
 
 def judge_machine(host: HostFacts, weather: HostWeather) -> Iterator[Finding]:
-    """What the system says of itself."""
-    yield governor(host)
-    yield turbo(host)
-    yield smt(host)
-    yield load(host, weather)
-    yield quota(host, weather)
-    yield steal(host, weather)
-    yield swap(weather)
-    yield memory(host, weather)
-    yield huge_pages(host)
-    yield numa(host)
-    yield isolation(host)
-    yield pressure(host)
-    yield virtual_machine(host)
-    yield container(host)
+    """Findings from the system's own facts and counters."""
+    yield _judge_governor(host)
+    yield _judge_turbo(host)
+    yield _judge_smt(host)
+    yield _judge_load(host, weather)
+    yield _judge_quota(host, weather)
+    yield _judge_steal(host, weather)
+    yield _judge_swap(weather)
+    yield _judge_memory(host, weather)
+    yield _judge_huge_pages(host)
+    yield _judge_numa(host)
+    yield _judge_isolation(host)
+    yield _judge_pressure(host)
+    yield _judge_virtual_machine(host)
+    yield _judge_container(host)
 
 
-def _graded(value: float, warning: float, problem: float) -> State:
-    if value >= problem:
+def _grade(reading: float, warning: float, problem: float) -> State:
+    if reading >= problem:
         return "problem"
-    return "warning" if value >= warning else "ok"
+    return "warning" if reading >= warning else "ok"
 
 
 # ---------------------------------------------------------------- frequency and cores
 
 
-def governor(host: HostFacts) -> Finding:
+def _judge_governor(host: HostFacts) -> Finding:
     if host.governor is None:
         return Finding(
             "governor",
@@ -67,7 +67,7 @@ def governor(host: HostFacts) -> Finding:
     )
 
 
-def turbo(host: HostFacts) -> Finding:
+def _judge_turbo(host: HostFacts) -> Finding:
     if host.boost is None:
         return Finding("turbo", "unknown", "not shown", "levels may move with the temperature")
     if not host.boost:
@@ -82,7 +82,7 @@ def turbo(host: HostFacts) -> Finding:
     )
 
 
-def smt(host: HostFacts) -> Finding:
+def _judge_smt(host: HostFacts) -> Finding:
     if host.smt is None:
         return Finding("SMT", "unknown", "not shown", "two CPUs may share one core")
     if not host.smt:
@@ -96,7 +96,7 @@ def smt(host: HostFacts) -> Finding:
     )
 
 
-def isolation(host: HostFacts) -> Finding:
+def _judge_isolation(host: HostFacts) -> Finding:
     parts = [
         f"{name} {format_cpu_ranges(cpus)}"
         for name, cpus in (("isolated", host.isolated_cpus), ("no tick", host.nohz_full))
@@ -105,7 +105,7 @@ def isolation(host: HostFacts) -> Finding:
     return Finding("isolated CPUs", "ok", ", ".join(parts) or "none")
 
 
-def numa(host: HostFacts) -> Finding:
+def _judge_numa(host: HostFacts) -> Finding:
     if host.numa_nodes is None or host.numa_nodes == 1:
         return Finding("memory nodes", "ok", str(host.numa_nodes or "not shown"))
     return Finding(
@@ -117,21 +117,21 @@ def numa(host: HostFacts) -> Finding:
     )
 
 
-# ---------------------------------------------------------------- what others take
+# ---------------------------------------------------------------- other programs
 
 
-def load(host: HostFacts, weather: HostWeather) -> Finding:
+def _judge_load(host: HostFacts, weather: HostWeather) -> Finding:
     if weather.load_1m is None:
         return Finding("load", "unknown", "not shown", "other programs may run beside")
     busy = "" if weather.busy is None else f", {percent(weather.busy)} busy"
     value = f"{weather.load_1m:.2f} on {host.cpus} CPUs{busy}"
-    state = _graded(weather.load_1m / host.cpus, 0.3, 1.0)
+    state = _grade(weather.load_1m / host.cpus, 0.3, 1.0)
     if state == "ok":
         return Finding("load", state, value)
     return Finding("load", state, value, "other programs take CPU time and caches", _CLOSE)
 
 
-def quota(host: HostFacts, weather: HostWeather) -> Finding:
+def _judge_quota(host: HostFacts, weather: HostWeather) -> Finding:
     if host.cpu_quota is None:
         return Finding("CPU quota", "ok", "none")
     throttled = f", stopped for {duration(weather.throttled_s)}" if weather.throttled_s else ""
@@ -147,10 +147,10 @@ def quota(host: HostFacts, weather: HostWeather) -> Finding:
     )
 
 
-def steal(host: HostFacts, weather: HostWeather) -> Finding:
+def _judge_steal(host: HostFacts, weather: HostWeather) -> Finding:
     if weather.steal is None:
         return Finding("steal", "unknown", "not shown", "the host may take CPU time unseen")
-    state = _graded(weather.steal, 0.01, 0.05)
+    state = _grade(weather.steal, 0.01, 0.05)
     value = percent(weather.steal)
     if state == "ok":
         return Finding("steal", state, value)
@@ -158,7 +158,7 @@ def steal(host: HostFacts, weather: HostWeather) -> Finding:
     return Finding("steal", state, value, effect, "use a machine with dedicated CPUs")
 
 
-def swap(weather: HostWeather) -> Finding:
+def _judge_swap(weather: HostWeather) -> Finding:
     if weather.swap_used_bytes is None:
         return Finding("swap", "unknown", "not shown", "memory may come back from disk")
     value = f"{size(weather.swap_used_bytes)} used"
@@ -171,18 +171,18 @@ def swap(weather: HostWeather) -> Finding:
     return Finding("swap", "ok", "not used")
 
 
-def memory(host: HostFacts, weather: HostWeather) -> Finding:
+def _judge_memory(host: HostFacts, weather: HostWeather) -> Finding:
     if weather.memory_available_bytes is None:
         return Finding("memory", "unknown", "not shown", "large models may not fit")
     free = min(weather.memory_available_bytes, host.memory_bytes)
     value = f"{size(free)} of {size(host.memory_bytes)} available"
-    state = _graded(1 - free / host.memory_bytes, 0.75, 0.9)
+    state = _grade(1 - free / host.memory_bytes, 0.75, 0.9)
     if state == "ok":
         return Finding("memory", state, value)
     return Finding("memory", state, value, "large models swap or are killed", "close programs")
 
 
-def pressure(host: HostFacts) -> Finding:
+def _judge_pressure(host: HostFacts) -> Finding:
     if host.has_pressure:
         return Finding("pressure", "ok", "readable")
     return Finding(
@@ -194,10 +194,10 @@ def pressure(host: HostFacts) -> Finding:
     )
 
 
-# ---------------------------------------------------------------- the kind of machine
+# ---------------------------------------------------------------- kind of machine
 
 
-def huge_pages(host: HostFacts) -> Finding:
+def _judge_huge_pages(host: HostFacts) -> Finding:
     if host.huge_pages != "always":
         return Finding("huge pages", "ok", host.huge_pages or "not shown")
     return Finding(
@@ -209,7 +209,7 @@ def huge_pages(host: HostFacts) -> Finding:
     )
 
 
-def virtual_machine(host: HostFacts) -> Finding:
+def _judge_virtual_machine(host: HostFacts) -> Finding:
     if host.hypervisor is None:
         return Finding("virtual machine", "unknown", "not shown")
     if not host.hypervisor:
@@ -224,25 +224,25 @@ def virtual_machine(host: HostFacts) -> Finding:
     )
 
 
-def container(host: HostFacts) -> Finding:
+def _judge_container(host: HostFacts) -> Finding:
     return Finding("container", "ok", host.container or "no")
 
 
-# ---------------------------------------------------------------- what probes found
+# ---------------------------------------------------------------- probes
 
 
 def judge_clock(host: HostFacts, reading: ClockReading) -> Iterator[Finding]:
-    yield clock(host, reading)
-    yield timer(reading)
+    yield _judge_clock_source(host, reading)
+    yield _judge_timer(reading)
 
 
-def clock(host: HostFacts, reading: ClockReading) -> Finding:
+def _judge_clock_source(host: HostFacts, reading: ClockReading) -> Finding:
     cost = duration(reading.cost_s)
     value = f"{host.clocksource or 'unknown source'}, {cost} a reading"
     if reading.went_back:
         value += ", runs backwards"
         return Finding("clock", "problem", value, "no number is right", _USE_TSC)
-    state = _graded(reading.cost_s, 200e-9, 1e-6)
+    state = _grade(reading.cost_s, 200e-9, 1e-6)
     is_odd = host.clocksource is not None and host.clocksource not in _STEADY_CLOCKS
     if state == "ok" and not is_odd:
         return Finding("clock", "ok", value)
@@ -255,7 +255,7 @@ def clock(host: HostFacts, reading: ClockReading) -> Finding:
     )
 
 
-def timer(reading: ClockReading) -> Finding:
+def _judge_timer(reading: ClockReading) -> Finding:
     value = f"{duration(max(0.0, reading.oversleep_s))} late"
     if reading.oversleep_s < 200e-6:
         return Finding("timer", "ok", value)

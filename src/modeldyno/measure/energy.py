@@ -1,8 +1,8 @@
 """Energy per item, read from the machine's own meters (docs/doctor.md, energy).
 
-The parent reads the meter around a window in which a loaded and warm model is called and nothing
-else is done. A meter counts everything on its package or GPU, other programs and what it takes
-when idle included; so what we publish is an upper bound for the model alone.
+The parent reads the meter before and after a window in which a warm model is called and nothing
+else happens. A meter counts everything on its package or GPU, including other programs and idle
+power, so what we publish is an upper bound for the model alone.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from pathlib import Path
 
 from modeldyno.core.sessions import Energy, Session
 from modeldyno.measure import nvml
-from modeldyno.measure.system_files import ROOT, number, text
+from modeldyno.measure.system_files import ROOT, read_int, read_text
 
 Counts = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Meter:
-    """Counters that only ever grow, until they start again at 0."""
+    """Counters that only grow, until they wrap around to 0."""
 
     source: str
     read: Callable[[], Counts]
     unit_j: float
-    wraps_at: Counts = ()  # empty: never
+    wraps_at: Counts = ()  # empty: they never wrap
 
     def spent_j(self, before: Counts, after: Counts) -> float:
-        """Joules between two readings; at most one turn of each counter."""
+        """Joules between two readings; each counter may wrap at most once."""
         wraps = self.wraps_at or (0,) * len(before)
         counts = [
             end - start if end >= start else end - start + wrap
@@ -42,7 +42,7 @@ class NoMeter(Exception):
     """Why energy cannot be read here."""
 
 
-def find(
+def find_meter(
     device: str,
     root: Path = ROOT,
     load_nvml: Callable[[], nvml.Nvml] = nvml.load,
@@ -54,30 +54,30 @@ def find(
         return _rapl(root / "sys/class/powercap")
     if kind in ("cuda", "tensorrt"):
         return _gpu(int(index or 0), load_nvml, environment.get("CUDA_VISIBLE_DEVICES"))
-    raise NoMeter(f"we know no energy meter for {kind}")
+    raise NoMeter(f"no energy meter is known for {kind}")
 
 
 # ---------------------------------------------------------------- CPU packages
 
 
 def _rapl(powercap: Path) -> Meter:
-    """The package domains: they contain their cores, and their memory where it is counted."""
+    """The package domains, which include their cores and, on some CPUs, memory."""
     packages = [
         folder
         for folder in sorted(powercap.glob("intel-rapl*:*"))
-        if (text(folder / "name") or "").startswith("package")
-        and not folder.name.startswith("intel-rapl-mmio")  # the same counter by another road
+        if (read_text(folder / "name") or "").startswith("package")
+        and not folder.name.startswith("intel-rapl-mmio")  # the same counter under another name
     ]
     if not packages:
         raise NoMeter("this machine has no RAPL energy counter (virtual machines rarely have one)")
     files = [folder / "energy_uj" for folder in packages]
-    if any(number(file) is None for file in files):
-        raise NoMeter(f"may not read {files[0]} (needs root)")
+    if any(read_int(file) is None for file in files):
+        raise NoMeter(f"no permission to read {files[0]} (needs root)")
     return Meter(
         source="rapl package: all of the CPU package, other programs included",
-        read=lambda: tuple(number(file) or 0 for file in files),
+        read=lambda: tuple(read_int(file) or 0 for file in files),
         unit_j=1e-6,
-        wraps_at=tuple((number(p / "max_energy_range_uj") or 0) + 1 for p in packages),
+        wraps_at=tuple((read_int(p / "max_energy_range_uj") or 0) + 1 for p in packages),
     )
 
 
@@ -85,10 +85,10 @@ def _rapl(powercap: Path) -> Meter:
 
 
 def _gpu(index: int, load_nvml: Callable[[], nvml.Nvml], visible: str | None) -> Meter:
-    """CUDA counts the devices it is shown, NVML all of them."""
+    """CUDA numbers only the visible devices, NVML all of them."""
     try:
         library = load_nvml()
-        name = _nvml_name(index, visible)
+        name = _nvml_device(index, visible)
         handle = library.by_uuid(name) if isinstance(name, str) else library.by_index(name)
         library.energy_mj(handle)
     except nvml.NvmlError as error:
@@ -100,23 +100,23 @@ def _gpu(index: int, load_nvml: Callable[[], nvml.Nvml], visible: str | None) ->
     )
 
 
-def _nvml_name(index: int, visible: str | None) -> int | str:
+def _nvml_device(index: int, visible: str | None) -> int | str:
     """The device that CUDA calls ``index``: a number or a UUID."""
     if not visible:
         return index
-    shown = [name.strip() for name in visible.split(",")]
-    if index >= len(shown):
-        raise NoMeter(f"CUDA_VISIBLE_DEVICES shows {len(shown)} devices, none is number {index}")
-    return int(shown[index]) if shown[index].isdigit() else shown[index]
+    devices = [name.strip() for name in visible.split(",")]
+    if index >= len(devices):
+        raise NoMeter(f"CUDA_VISIBLE_DEVICES lists {len(devices)} devices, none is number {index}")
+    return int(devices[index]) if devices[index].isdigit() else devices[index]
 
 
 # ---------------------------------------------------------------- metering
 
 
-class Gauge:
-    """One cell's meter, or the reason why there is none; never an error."""
+class EnergyGauge:
+    """One cell's meter, or the reason why there is none; never raises."""
 
-    def __init__(self, device: str, find: Callable[[str], Meter] = find) -> None:
+    def __init__(self, device: str, find: Callable[[str], Meter] = find_meter) -> None:
         self._meter: Meter | None = None
         self._why = ""
         try:
@@ -132,13 +132,13 @@ class Gauge:
         return self._read() if self._meter else ()
 
     def stop(self, before: Counts, calls: float) -> Energy:
-        """What was spent since ``before``, in which time so many calls were made."""
+        """Energy spent since ``before``, during which ``calls`` were made."""
         after = self._read() if self._meter and before else ()
         if self._meter is None or not after:
-            return self.nothing()
+            return self.unread()
         return Energy(self._meter.spent_j(before, after), self._meter.source, calls)
 
-    def nothing(self) -> Energy:
+    def unread(self) -> Energy:
         return Energy(None, self._why or "energy was not read")
 
     def _read(self) -> Counts:
@@ -151,11 +151,11 @@ class Gauge:
 
 
 def per_item(sessions: Sequence[Session], batch_size: int) -> tuple[float | None, str]:
-    """Joules per item over all metered sessions, and what was metered or why nothing was."""
+    """Joules per item over all metered sessions, and the meter's name or why there is none."""
     metered = [s for s in sessions if s.energy and s.energy.joules is not None and s.energy.calls]
     if not metered:
-        known = [s.energy.source for s in sessions if s.energy is not None]
-        return None, known[0] if known else "energy was not read"
+        reasons = [s.energy.source for s in sessions if s.energy is not None]
+        return None, reasons[0] if reasons else "energy was not read"
     readings = [s.energy for s in metered if s.energy]
     joules = sum(reading.joules or 0.0 for reading in readings)
     items = batch_size * sum(reading.calls for reading in readings)

@@ -1,4 +1,4 @@
-"""The machine: what it is. What it is doing is in weather.py."""
+"""Facts about the machine. Its current load is in weather.py."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from pathlib import Path
 from modeldyno.core.hosts import HostFacts
 from modeldyno.measure import cgroup
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.measure.system_files import ROOT, chosen, cpu_list, fields, text
+from modeldyno.measure.system_files import (
+    ROOT,
+    parse_cpu_list,
+    read_fields,
+    read_text,
+    selected_option,
+)
 
 _INSTRUCTION_SETS = (
     "sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512vl", "avx512_vnni",
@@ -25,7 +31,7 @@ _CONTAINERS = (("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "pod
 
 
 def facts(root: Path = ROOT, machine: str | None = None) -> HostFacts:
-    """``machine`` is a name that somebody gave it."""
+    """``machine`` is a name set by the user."""
     cpuinfo = _cpuinfo(root)
     flags = set((cpuinfo.get("flags") or cpuinfo.get("Features") or "").split())
     cpu = root / "sys/devices/system/cpu"
@@ -44,31 +50,33 @@ def facts(root: Path = ROOT, machine: str | None = None) -> HostFacts:
         hypervisor=("hypervisor" in flags) if flags else None,
         governor=_governor(cpu),
         boost=_boost(cpu),
-        huge_pages=chosen(text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
+        huge_pages=selected_option(read_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
         microcode=cpuinfo.get("microcode"),
         libc=" ".join(platform.libc_ver()).strip() or "unknown",
         python=platform.python_version(),
-        smt={"1": True, "0": False}.get(text(cpu / "smt/active") or ""),
-        clocksource=text(root / "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        isolated_cpus=cpu_list(text(cpu / "isolated")),
-        nohz_full=cpu_list(text(cpu / "nohz_full")),
+        smt={"1": True, "0": False}.get(read_text(cpu / "smt/active") or ""),
+        clocksource=read_text(
+            root / "sys/devices/system/clocksource/clocksource0/current_clocksource"
+        ),
+        isolated_cpus=parse_cpu_list(read_text(cpu / "isolated")),
+        nohz_full=parse_cpu_list(read_text(cpu / "nohz_full")),
         container=_container(root),
         swap_bytes=_swap_bytes(root),
-        has_pressure=text(root / "proc/pressure/cpu") is not None,
+        has_pressure=read_text(root / "proc/pressure/cpu") is not None,
     )
     return replace(host, fingerprint=_fingerprint(host), machine=machine or machine_identity(root))
 
 
 _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
-# A board without an id of its own repeats one digit, or has this one, as many do.
+# Boards without a real id repeat one digit or share this well-known placeholder.
 _NO_BOARD = re.compile(r"([0-9a-f])\1*|03000200040005000006000700080009")
 
 
 def machine_identity(root: Path = ROOT) -> str | None:
-    """Hashes of what the system and the board are known by, of those that can be read; None of
-    neither. The ids themselves are secrets of the machine and stay here."""
-    system = text(root / "etc/machine-id") or text(root / "var/lib/dbus/machine-id") or ""
-    board = (text(root / "sys/class/dmi/id/product_uuid") or "").lower().replace("-", "")
+    """Hashes of the ids of the operating system and the board; None if neither can be read. The
+    ids themselves are private to the machine and never leave it."""
+    system = read_text(root / "etc/machine-id") or read_text(root / "var/lib/dbus/machine-id") or ""
+    board = (read_text(root / "sys/class/dmi/id/product_uuid") or "").lower().replace("-", "")
     known = {"os": system, "board": "" if _NO_BOARD.fullmatch(board) else board}
     parts = (
         f"{name}-{_hash(f'modeldyno {name} {word}')}"
@@ -83,45 +91,45 @@ def _hash(words: str) -> str:
 
 
 def _fingerprint(host: HostFacts) -> str:
-    """Short hash of everything that makes numbers comparable, whichever machine it is."""
-    stable = asdict(host)
-    del stable["machine"]
-    return _hash(json.dumps(stable, sort_keys=True))
+    """Short hash of all facts that affect numbers; the machine's identity is not among them."""
+    facts = asdict(host)
+    del facts["machine"]
+    return _hash(json.dumps(facts, sort_keys=True))
 
 
 def memory_bytes(root: Path = ROOT) -> int:
-    """What we may use: the machine's memory or the cgroup's limit, whichever is less."""
+    """The machine's memory or the cgroup's limit, whichever is less."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min(total, cgroup.memory_limit_bytes(root) or total)
 
 
 def _cpuinfo(root: Path) -> dict[str, str]:
     """The first processor's fields."""
-    return fields(root / "proc/cpuinfo", ":")
+    return read_fields(root / "proc/cpuinfo", ":")
 
 
 def _caches(cpu: Path) -> dict[str, int]:
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for folder in sorted((cpu / "cpu0/cache").glob("index*")):
-        level, kind = text(folder / "level"), text(folder / "type")
-        size = text(folder / "size") or ""
+        level, kind = read_text(folder / "level"), read_text(folder / "type")
+        size = read_text(folder / "size") or ""
         if level and kind and size.endswith("K"):
             letter = {"Data": "d", "Instruction": "i"}.get(kind, "")
-            found[f"L{level}{letter}"] = int(size[:-1]) * 1024
-    return found
+            sizes[f"L{level}{letter}"] = int(size[:-1]) * 1024
+    return sizes
 
 
 def _governor(cpu: Path) -> str | None:
-    """``performance``, or ``performance+powersave`` where CPUs differ."""
-    found = {text(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")}
-    return "+".join(sorted(name for name in found if name)) or None
+    """``performance``, or ``performance+powersave`` if CPUs differ."""
+    governors = {read_text(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    return "+".join(sorted(name for name in governors if name)) or None
 
 
 def _boost(cpu: Path) -> bool | None:
-    boost = text(cpu / "cpufreq/boost")
+    boost = read_text(cpu / "cpufreq/boost")
     if boost is not None:
         return boost == "1"
-    disabled = text(cpu / "intel_pstate/no_turbo")
+    disabled = read_text(cpu / "intel_pstate/no_turbo")
     return None if disabled is None else disabled == "0"
 
 
@@ -130,10 +138,10 @@ def _container(root: Path) -> str | None:
         return "podman"
     if (root / ".dockerenv").exists():
         return "docker"
-    group = text(root / "proc/self/cgroup") or ""
+    group = read_text(root / "proc/self/cgroup") or ""
     return next((name for word, name in _CONTAINERS if word in group), None)
 
 
 def _swap_bytes(root: Path) -> int | None:
-    total = fields(root / "proc/meminfo", ":").get("SwapTotal")
+    total = read_fields(root / "proc/meminfo", ":").get("SwapTotal")
     return int(total.split()[0]) * 1024 if total else None

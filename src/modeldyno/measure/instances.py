@@ -1,8 +1,8 @@
-"""What several instances get done side by side.
+"""The throughput of several instances side by side.
 
-Each says when its samples ended, on the clock they share. Only the window in which all of them
-worked counts: the sum of each one's own rate would also count the time in which one of them had
-the machine for itself (docs/measuring.md, instances side by side).
+Each instance reports when its samples ended, on a shared clock. Only the window in which all of
+them worked counts: the sum of their own rates would include time in which one instance had the
+machine to itself (docs/measuring.md, instances side by side).
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ Window = tuple[float, float]  # nanoseconds of the shared clock
 
 
 def common_window(samples: Sequence[Samples]) -> Window:
-    """From the latest first completion to the earliest last one, less a bit at either end."""
-    first = max(one.ends_ns[0] for one in samples)
-    last = min(one.ends_ns[-1] for one in samples)
+    """From the latest first completion to the earliest last one, less an edge at both ends."""
+    first = max(instance.ends_ns[0] for instance in samples)
+    last = min(instance.ends_ns[-1] for instance in samples)
     edge = EDGE * (last - first)
     return first + edge, last - edge
 
 
 def calls_within(samples: Samples, window: Window) -> float:
-    """Calls done in a window; a sample that reaches over its edge counts in part."""
+    """Calls made in a window; a sample that crosses its edge counts in part."""
     start, end = window
     ends = np.asarray(samples.ends_ns, dtype=np.float64)
     wall = np.asarray(samples.wall_ns, dtype=np.float64)
@@ -48,29 +48,29 @@ def join_instances(
     solo: Samples | None,
     cpus: int,
 ) -> Session:
-    """One session made of all instances; ``windows`` are their samples, by instance."""
-    if any(len(one.ends_ns) < 2 for one in windows):
+    """Merges all instances into one session; ``windows`` holds each instance's samples."""
+    if any(len(samples.ends_ns) < 2 for samples in windows):
         raise RunFailed(
             "An instance did not finish two calls in its window",
-            why="too little was seen of it to know a rate",
+            why="a rate needs at least two completed calls",
             fix="Use fewer instances or a smaller batch; with --iterations, more of them",
         )
     window = common_window(windows)
     if window[1] <= window[0]:
         raise RunFailed(
             "The instances did not run at the same time",
-            why="one had ended before another began",
+            why="one ended before another began",
             fix="Give them more calls with --iterations, or leave --iterations out",
         )
-    calls = tuple(calls_within(one, window) for one in windows)
-    made = sum(len(one.wall_ns) * one.calls_per_sample for one in windows)
-    cpu_s = sum(one.process_cpu_ns for one in windows) / 1e9 / made
+    calls = tuple(calls_within(samples, window) for samples in windows)
+    all_calls = sum(len(samples.wall_ns) * samples.calls_per_sample for samples in windows)
+    cpu_s = sum(samples.process_cpu_ns for samples in windows) / 1e9 / all_calls
     return replace(
         sessions[0],
         warmup=_warmup(sessions),
-        samples=_pooled(windows, window, cpu_s),
+        samples=_pool_samples(windows, window, cpu_s),
         memory=_memory(sessions),
-        parity=_worst([session.parity for session in sessions]),
+        parity=worst_parity([session.parity for session in sessions]),
         together=Together(
             window_s=(window[1] - window[0]) / 1e9,
             calls=calls,
@@ -87,31 +87,33 @@ def _rate(samples: Samples) -> float:
     return calls_within(samples, window) / seconds if seconds > 0 else 0.0
 
 
-def _pooled(windows: Sequence[Samples], window: Window, cpu_s: float) -> Samples:
+def _pool_samples(windows: Sequence[Samples], window: Window, cpu_s: float) -> Samples:
     """The samples that ended in the window; CPU time in proportion."""
-    ended = sorted(  # in the order of time: a trend is looked for in it
-        (end, took) for one in windows for took, end in zip(one.wall_ns, one.ends_ns, strict=True)
+    by_end = sorted(  # chronological, since it is checked for a trend
+        (end, wall)
+        for samples in windows
+        for wall, end in zip(samples.wall_ns, samples.ends_ns, strict=True)
     )
-    inside = [took for end, took in ended if window[0] <= end <= window[1]]
-    wall = tuple(inside or [took for _, took in ended])
+    inside = [wall for end, wall in by_end if window[0] <= end <= window[1]]
+    wall_ns = tuple(inside or [wall for _, wall in by_end])
     k = windows[0].calls_per_sample
     return Samples(
-        wall_ns=wall,
+        wall_ns=wall_ns,
         cpu_ns=(),
         calls_per_sample=k,
-        block_wall_ns=sum(one.block_wall_ns for one in windows),
-        block_cpu_ns=sum(one.block_cpu_ns for one in windows),
-        process_cpu_ns=round(1e9 * cpu_s * k * len(wall)),
-        involuntary_switches=sum(one.involuntary_switches for one in windows),
-        counts=_counts(windows, len(wall)),
+        block_wall_ns=sum(samples.block_wall_ns for samples in windows),
+        block_cpu_ns=sum(samples.block_cpu_ns for samples in windows),
+        process_cpu_ns=round(1e9 * cpu_s * k * len(wall_ns)),
+        involuntary_switches=sum(samples.involuntary_switches for samples in windows),
+        counts=_pool_counts(windows, len(wall_ns)),
     )
 
 
-def _counts(windows: Sequence[Samples], pooled: int) -> dict[str, int]:
-    """In proportion, as CPU time is."""
-    share = pooled / sum(len(one.wall_ns) for one in windows)
-    names = {name for one in windows for name in one.counts}
-    return {name: round(share * sum(one.counts.get(name, 0) for one in windows)) for name in names}
+def _pool_counts(windows: Sequence[Samples], pooled: int) -> dict[str, int]:
+    """The kernel's counts in proportion to the pooled samples, like CPU time."""
+    share = pooled / sum(len(samples.wall_ns) for samples in windows)
+    names = {name for samples in windows for name in samples.counts}
+    return {name: round(share * sum(w.counts.get(name, 0) for w in windows)) for name in names}
 
 
 def _warmup(sessions: Sequence[Session]) -> WarmUp:
@@ -123,20 +125,20 @@ def _warmup(sessions: Sequence[Session]) -> WarmUp:
 
 
 def _memory(sessions: Sequence[Session]) -> Memory | None:
-    found = [session.memory for session in sessions if session.memory]
-    if len(found) < len(sessions):
+    readings = [session.memory for session in sessions if session.memory]
+    if len(readings) < len(sessions):
         return None
     return Memory(
-        engine_bytes=sum(memory.engine_bytes for memory in found),
-        loaded_bytes=sum(memory.loaded_bytes for memory in found),
-        peak_bytes=sum(memory.peak_bytes for memory in found),
-        device_peak_bytes=sum(memory.device_peak_bytes or 0 for memory in found) or None,
+        engine_bytes=sum(memory.engine_bytes for memory in readings),
+        loaded_bytes=sum(memory.loaded_bytes for memory in readings),
+        peak_bytes=sum(memory.peak_bytes for memory in readings),
+        device_peak_bytes=sum(memory.device_peak_bytes or 0 for memory in readings) or None,
     )
 
 
-def _worst(parities: Sequence[Parity | None]) -> Parity | None:
-    found = [parity for parity in parities if parity]
-    return max(found, key=lambda parity: parity.max_rel_error) if found else None
+def worst_parity(parities: Sequence[Parity | None]) -> Parity | None:
+    known = [parity for parity in parities if parity]
+    return max(known, key=lambda parity: parity.max_rel_error) if known else None
 
 
 # ---------------------------------------------------------------- over all repetitions
@@ -145,24 +147,23 @@ def _worst(parities: Sequence[Parity | None]) -> Parity | None:
 def side_by_side(
     sessions: Sequence[Session], batch_size: int, cores: int, reason: StopReason
 ) -> SideBySide | None:
-    """The figures of several instances, over repetitions; None of a single one."""
-    found = [session.together for session in sessions if session.together]
-    if not found:
+    """The figures of several instances, over repetitions; None for a single instance."""
+    repetitions = [session.together for session in sessions if session.together]
+    if not repetitions:
         return None
-    totals = [batch_size * sum(one.calls) / one.window_s for one in found]
-    solos = [one.solo_calls_per_s * batch_size for one in found]
-    instances = len(found[0].calls)
-    wanted = instances * cores
+    totals = [batch_size * sum(together.calls) / together.window_s for together in repetitions]
+    solos = [together.solo_calls_per_s * batch_size for together in repetitions]
+    requested_cpus = len(repetitions[0].calls) * cores
     scaling = None
     if all(solos):
         scaling = _estimate([t / s for t, s in zip(totals, solos, strict=True)], reason)
     return SideBySide(
         total_per_s=_estimate(totals, reason),
         scaling=scaling,
-        fairness=median(min(one.calls) / max(one.calls) for one in found),
-        items_per_cpu_s=batch_size / median(one.cpu_s_per_call for one in found),
-        expected_contention=max(1.0, wanted / found[0].cpus),
-        oversubscribed=wanted > found[0].cpus,
+        fairness=median(min(together.calls) / max(together.calls) for together in repetitions),
+        items_per_cpu_s=batch_size / median(together.cpu_s_per_call for together in repetitions),
+        expected_contention=max(1.0, requested_cpus / repetitions[0].cpus),
+        oversubscribed=requested_cpus > repetitions[0].cpus,
     )
 
 

@@ -22,23 +22,24 @@ from modeldyno.core.traces import ProfilePlan
 Call = Callable[[], object]
 Clock = Callable[[], int]
 
-SAMPLE_NS = 50_000  # aim of one sample: longer ones swallow preemptions, shorter ones the clock
+SAMPLE_NS = 50_000  # target: longer samples include preemptions, shorter ones the clock's own cost
 MOST_CALLS_PER_SAMPLE = 1_000
-LONG_CALL_NS = 1_000_000  # from here a CPU-time probe (0.6 µs) around each call is affordable
+LONG_CALL_NS = 1_000_000  # from here on, reading CPU time (0.6 µs) around each call is affordable
 VERY_LONG_CALL_NS = 100_000_000
-FEW_SAMPLES_CALL_NS = 20_000_000  # from here ten calls must do for a session
-FEWEST_SAMPLES = 3  # even when a session's time is up
+FEW_SAMPLES_CALL_NS = 20_000_000  # from here on, ten calls have to be enough for a session
+FEWEST_SAMPLES = 3  # even if a session's time is up
 CALIBRATION_LIMIT_NS = 200_000_000
 MOST_SAMPLES = 1_000_000  # in one window: more would not fit into one message
-AWAKE_S = 0.002  # before a common start
-# Times the quicker side's call. A virtual CPU has two speeds about 1.8 apart: of 9000 times that
-# one call was calibrated twice in a row, 3 % differed by more than 1.5, 0.4 % by 1.8, 0.1 % by 2.
-ALIKE = 2.0
+SPIN_BEFORE_START_S = 0.002  # stop sleeping this long before a common start
+# Sides whose call times differ by less than this factor get equal samples. A virtual CPU has two
+# speeds about 1.8 apart: of 9000 calls calibrated twice in a row, 3 % differed by more than 1.5,
+# 0.4 % by 1.8, 0.1 % by 2.
+SIMILAR_SPEED = 2.0
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """Time as the loop sees it; tests own it by passing their own."""
+    """All clocks that the loop reads; tests pass their own."""
 
     wall: Clock = time.perf_counter_ns
     thread_cpu: Clock = time.thread_time_ns
@@ -48,18 +49,18 @@ class Clocks:
     counts: Callable[[], dict[str, int]] = lambda: _kernel_counts()
 
 
-_COUNTED = {"minor_faults": "ru_minflt", "major_faults": "ru_majflt"}
+_RUSAGE_FIELDS = {"minor_faults": "ru_minflt", "major_faults": "ru_majflt"}
 
 
 def _kernel_counts() -> dict[str, int]:
-    """Of all threads of this process; empty where the system does not count."""
+    """Page faults of all threads of this process; empty if the system does not count them."""
     try:
         import resource
 
         usage = resource.getrusage(resource.RUSAGE_SELF)
     except ImportError:
         return {}
-    return {name: getattr(usage, field) for name, field in _COUNTED.items()}
+    return {name: getattr(usage, field) for name, field in _RUSAGE_FIELDS.items()}
 
 
 def _involuntary_switches() -> int:
@@ -73,7 +74,7 @@ def _involuntary_switches() -> int:
 
 @contextmanager
 def paused_garbage_collection() -> Iterator[None]:
-    """No garbage collection inside a block."""
+    """Collects garbage once, then not again until the block ends."""
     gc.collect()
     gc.disable()
     try:
@@ -86,10 +87,10 @@ def paused_garbage_collection() -> Iterator[None]:
 
 
 def calibrate(call: Call, clock: Clock, calls_per_sample: int | None = None) -> Calibration:
-    """How long a call takes, how many make a sample, and what the stopwatch costs."""
-    quickest, calls = _quickest_call(call, clock)
-    k = calls_per_sample or sample_size(quickest)
-    return Calibration(quickest / 1e9, k, stopwatch_cost(k, clock) / 1e9, calls)
+    """Measures how long a call takes, how many calls make a sample and what timing itself costs."""
+    fastest, calls = _fastest_call(call, clock)
+    k = calls_per_sample or sample_size(fastest)
+    return Calibration(fastest / 1e9, k, stopwatch_cost(k, clock) / 1e9, calls)
 
 
 def sample_size(call_ns: float) -> int:
@@ -97,8 +98,9 @@ def sample_size(call_ns: float) -> int:
     return max(1, min(MOST_CALLS_PER_SAMPLE, math.ceil(SAMPLE_NS / max(call_ns, 1))))
 
 
-def _quickest_call(call: Call, clock: Clock) -> tuple[int, int]:
-    """Five calls untimed, then the minimum of ten; fewer when a call is long. And how many."""
+def _fastest_call(call: Call, clock: Clock) -> tuple[int, int]:
+    """The minimum of ten calls after five untimed ones (fewer if calls are long), and the number
+    of calls made."""
     give_up = clock() + CALIBRATION_LIMIT_NS
     untimed = 0
     while untimed < 5 and clock() < give_up:
@@ -114,18 +116,18 @@ def _quickest_call(call: Call, clock: Clock) -> tuple[int, int]:
 
 def stopwatch_cost(calls_per_sample: int, clock: Clock) -> float:
     """Nanoseconds that two clock reads and the loop add to one call, measured on an empty one."""
-    timings = sorted(_read(_nothing, calls_per_sample, clock, 50))
+    timings = sorted(_take_samples(_empty_call, calls_per_sample, clock, 50))
     return timings[len(timings) // 10] / calls_per_sample
 
 
-def _nothing() -> None:
+def _empty_call() -> None:
     return None
 
 
 # ---------------------------------------------------------------- samples
 
 
-def _read(call: Call, k: int, clock: Clock, count: int) -> list[int]:
+def _take_samples(call: Call, k: int, clock: Clock, count: int) -> list[int]:
     """``count`` samples of ``k`` calls, in nanoseconds."""
     samples: list[int] = []
     append = samples.append
@@ -143,8 +145,10 @@ def _read(call: Call, k: int, clock: Clock, count: int) -> list[int]:
     return samples
 
 
-def _read_with_cpu(call: Call, k: int, clocks: Clocks, count: int) -> tuple[list[int], list[int]]:
-    """The same for long calls, with the thread's CPU time beside the wall time."""
+def _take_samples_with_cpu(
+    call: Call, k: int, clocks: Clocks, count: int
+) -> tuple[list[int], list[int]]:
+    """The same for long calls, with the thread's CPU time in addition to wall time."""
     wall: list[int] = []
     cpu: list[int] = []
     for _ in repeat(None, count):
@@ -158,10 +162,10 @@ def _read_with_cpu(call: Call, k: int, clocks: Clocks, count: int) -> tuple[list
     return wall, cpu
 
 
-def _read_until(
+def _take_samples_until(
     call: Call, k: int, clock: Clock, stop_ns: int, most: int
 ) -> tuple[list[int], list[int]]:
-    """Samples one after the other until a moment, and when each of them ended."""
+    """Back-to-back samples until ``stop_ns``, and the time at which each of them ended."""
     wall: list[int] = []
     ends: list[int] = []
     end = clock()
@@ -176,7 +180,7 @@ def _read_until(
 
 
 class Block:
-    """Samples of one configuration, gathered over one or many stretches."""
+    """The samples of one configuration, taken in one or several turns."""
 
     def __init__(self, call: Call, calibration: Calibration, clocks: Clocks) -> None:
         self._call = call
@@ -195,20 +199,20 @@ class Block:
         return len(self.wall)
 
     def read(self, count: int) -> None:
-        """Take ``count`` more samples; CPU clocks are read around them, not within."""
+        """Take ``count`` more samples; CPU clocks are read before and after, not in between."""
         with self._accounting():
             if self._with_cpu:
-                wall, cpu = _read_with_cpu(self._call, self._k, self._clocks, count)
+                wall, cpu = _take_samples_with_cpu(self._call, self._k, self._clocks, count)
                 self.cpu += cpu
             else:
-                wall = _read(self._call, self._k, self._clocks.wall, count)
+                wall = _take_samples(self._call, self._k, self._clocks.wall, count)
         self._turn = count
         self.wall += wall
 
     def read_until(self, stop_ns: int, most: int) -> None:
-        """Samples until a moment, with the moments they ended at."""
+        """Take samples until ``stop_ns``, with the time at which each ended."""
         with self._accounting():
-            wall, ends = _read_until(self._call, self._k, self._clocks.wall, stop_ns, most)
+            wall, ends = _take_samples_until(self._call, self._k, self._clocks.wall, stop_ns, most)
         self.wall += wall
         self.ends += ends
 
@@ -247,8 +251,8 @@ class Block:
 def warm_up(call: Call, calibration: Calibration, plan: SessionPlan, clock: Clock) -> WarmUp:
     """Call until the lower quartile of a window stops falling.
 
-    Rules that wait for a small spread never fire on a loaded machine; a low quantile's plateau
-    does, since noise only ever adds.
+    A rule that waits for a small spread never fires on a loaded machine. A low quantile still
+    reaches a plateau there, because noise only adds time.
     """
     start = clock()
     if plan.warmup_calls is not None:
@@ -257,26 +261,26 @@ def warm_up(call: Call, calibration: Calibration, plan: SessionPlan, clock: Cloc
         return WarmUp(plan.warmup_calls, (clock() - start) / 1e9, steady=True)
     k = calibration.calls_per_sample
     call_ns = max(1.0, calibration.call_s * 1e9)
-    window, least = _window(call_ns, k), _least_calls(call_ns)
-    best, calm, calls = math.inf, 0, 0
-    while calm < 2 or calls < least:
-        quartile = _lower_quartile(_read(call, k, clock, window))
+    window, least = _warmup_window(call_ns, k), _least_warmup_calls(call_ns)
+    best, steady_windows, calls = math.inf, 0, 0
+    while steady_windows < 2 or calls < least:
+        quartile = _lower_quartile(_take_samples(call, k, clock, window))
         calls += window * k
-        calm = 0 if quartile < 0.98 * best else calm + 1
+        steady_windows = 0 if quartile < 0.98 * best else steady_windows + 1
         best = min(best, quartile)
         if clock() - start > plan.warmup_limit_s * 1e9 and calls >= least:
             break
-    return WarmUp(calls, (clock() - start) / 1e9, steady=calm >= 2)
+    return WarmUp(calls, (clock() - start) / 1e9, steady=steady_windows >= 2)
 
 
-def _window(call_ns: float, k: int) -> int:
+def _warmup_window(call_ns: float, k: int) -> int:
     if call_ns > VERY_LONG_CALL_NS:
         return 3
     return max(5, min(20, math.ceil(10_000_000 / (call_ns * k))))
 
 
-def _least_calls(call_ns: float) -> int:
-    """25 calls reach within 1 % of the plateau; long calls get there on fewer."""
+def _least_warmup_calls(call_ns: float) -> int:
+    """25 calls come within 1 % of the plateau; long calls need fewer."""
     return max(3, min(25, math.ceil(VERY_LONG_CALL_NS / call_ns)))
 
 
@@ -297,21 +301,22 @@ class TimedSession:
 def measure_session(call: Call, plan: SessionPlan, clocks: Clocks | None = None) -> TimedSession:
     """Calibrate, warm up and measure one loaded engine instance."""
     clocks = clocks or Clocks()
-    calibration, warmup = _warmed(call, plan, None, clocks)
+    calibration, warmup = _calibrate_and_warm_up(call, plan, None, clocks)
     block = Block(call, calibration, clocks)
     with paused_garbage_collection():
         if plan.iterations is None:
-            _fill(block, calibration, plan, clocks.wall)
+            _measure_until_enough(block, calibration, plan, clocks.wall)
         else:
             block.read(plan.iterations)
             calibration = replace(calibration, call_s=min(block.wall) / 1e9)
     return TimedSession(calibration, warmup, block.samples())
 
 
-def _warmed(
+def _calibrate_and_warm_up(
     call: Call, plan: SessionPlan, known: Calibration | None, clocks: Clocks
 ) -> tuple[Calibration, WarmUp]:
-    """Calibrated and warm; where the number of calls is prescribed, warm-up has to tell both."""
+    """If the number of calls is prescribed, the call time is taken from the warm-up: calibrating
+    would add calls."""
     if known is None and plan.iterations is not None:
         unknown = Calibration(0.0, 1, stopwatch_cost(1, clocks.wall) / 1e9)
         warmup = warm_up(call, unknown, plan, clocks.wall)
@@ -320,13 +325,15 @@ def _warmed(
     return calibration, warm_up(call, calibration, plan, clocks.wall)
 
 
-def _fill(block: Block, calibration: Calibration, plan: SessionPlan, clock: Clock) -> None:
-    """Read until both the time and the number of samples are enough, or the time is up."""
+def _measure_until_enough(
+    block: Block, calibration: Calibration, plan: SessionPlan, clock: Clock
+) -> None:
+    """Take samples until both time and count are sufficient, or the time is up."""
     few = calibration.call_s * 1e9 >= FEW_SAMPLES_CALL_NS
     least = plan.min_samples_long if few else plan.min_samples
     start = clock()
     while len(block) < plan.max_samples:
-        block.read(_stretch(block.sample_ns))
+        block.read(_samples_per_read(block.sample_ns))
         spent_s = (clock() - start) / 1e9
         if spent_s >= plan.min_time_s and len(block) >= least:
             return
@@ -334,15 +341,15 @@ def _fill(block: Block, calibration: Calibration, plan: SessionPlan, clock: Cloc
             return
 
 
-def _stretch(sample_ns: float) -> int:
-    """Samples between two looks at the clock: about 10 ms."""
+def _samples_per_read(sample_ns: float) -> int:
+    """About 10 ms, after which the stop conditions are checked."""
     return max(1, int(10_000_000 / sample_ns))
 
 
-# ---------------------------------------------------------------- with a profiler, and without
+# ---------------------------------------------------------------- with and without a profiler
 
-_FIRST_PROFILED = 3  # calls: the engine is warm already, this session of it is not
-_FEWEST_IN_TURN = 3  # calls, besides the first
+_PROFILED_WARMUP_CALLS = 3  # the engine is warm already, its profiled session is not
+_FEWEST_CALLS_PER_TURN = 3  # besides the first
 _BARE_CALLS = 400
 
 
@@ -353,10 +360,10 @@ def measure_profiled(
     plan: ProfilePlan,
     clocks: Clocks | None = None,
 ) -> tuple[list[int], list[int], list[bool]]:
-    """Nanoseconds of each plain call, of each recorded one, and which of those count.
+    """Nanoseconds of each plain call and each recorded one, and which of the latter count.
 
-    In turns, plain ones first and last, so that what the machine does meanwhile hits both alike.
-    The first call of a turn finds a cold cache, and does not count.
+    Plain and recorded calls take turns, plain ones first and last, so that changes of the machine
+    affect both equally. The first call of a turn meets a cold cache and does not count.
     """
     clocks = clocks or Clocks()
     clock = clocks.wall
@@ -365,40 +372,40 @@ def measure_profiled(
     warm_up(plain, calibration, limits, clock)
     calls = math.ceil(plan.min_time_s / max(calibration.call_s, 1e-9))
     calls = max(plan.fewest_calls, min(plan.most_calls, calls))
-    turn = math.ceil(calls / max(1, min(plan.turns, calls // _FEWEST_IN_TURN)))
+    turn = math.ceil(calls / max(1, min(plan.turns, calls // _FEWEST_CALLS_PER_TURN)))
     plain_ns: list[int] = []
     recorded_ns: list[int] = []
     counts: list[bool] = []
     with paused_garbage_collection():
-        for _ in repeat(None, min(_FIRST_PROFILED, calls)):
+        for _ in repeat(None, min(_PROFILED_WARMUP_CALLS, calls)):
             profiled()
         while sum(counts) < calls:
             clocks.sleep(plan.gap_s)
-            plain_ns += _read(plain, 1, clock, turn + 1)[1:]
+            plain_ns += _take_samples(plain, 1, clock, turn + 1)[1:]
             clocks.sleep(plan.gap_s)
             with recording():
-                recorded_ns += _read(profiled, 1, clock, turn + 1)
+                recorded_ns += _take_samples(profiled, 1, clock, turn + 1)
             counts += [False, *repeat(True, turn)]
         clocks.sleep(plan.gap_s)
-        plain_ns += _read(plain, 1, clock, turn + 1)[1:]
+        plain_ns += _take_samples(plain, 1, clock, turn + 1)[1:]
     return plain_ns, recorded_ns, counts
 
 
 def measure_bare(call: Call, clock: Clock = time.perf_counter_ns) -> int:
     """Nanoseconds of a call that computes nothing."""
     with paused_garbage_collection():
-        samples = sorted(_read(call, 1, clock, _BARE_CALLS)[_BARE_CALLS // 4 :])
+        samples = sorted(_take_samples(call, 1, clock, _BARE_CALLS)[_BARE_CALLS // 4 :])
     return samples[len(samples) // 2]
 
 
-# ---------------------------------------------------------------- the machine's pulse
+# ---------------------------------------------------------------- speed of the machine
 
 CANARY_SAMPLES = 30
 
 
 def canary(clock: Clock = time.perf_counter_ns) -> float:
-    """Seconds that a fixed kernel of about 100 µs takes right now, at its quickest."""
-    timings = sorted(_read(_canary_kernel, 1, clock, CANARY_SAMPLES))
+    """Floor of a fixed kernel of about 100 µs, in seconds: how fast the machine is right now."""
+    timings = sorted(_take_samples(_canary_kernel, 1, clock, CANARY_SAMPLES))
     return timings[CANARY_SAMPLES // 10] / 1e9
 
 
@@ -414,7 +421,7 @@ def _canary_kernel() -> int:
 
 @dataclass(frozen=True)
 class TimedSide:
-    """One side of a pair: its call, and what must happen before its turn (affinity)."""
+    """One side of a pair: its call, and what to do before its turn (set the affinity)."""
 
     call: Call
     enter: Callable[[], None]
@@ -425,30 +432,30 @@ def measure_pair(
 ) -> tuple[TimedSession, TimedSession]:
     """Measure A and B in randomly ordered ABBA / BAAB micro-blocks, so that drift hits both."""
     clocks = clocks or Clocks()
-    calibrations = plan.calibrations or _calibrate_alike(a, b, clocks.wall)
+    calibrations = plan.calibrations or _calibrate_pair(a, b, clocks.wall)
     limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
     ready = []
     for side, calibration in zip((a, b), calibrations, strict=True):
         side.enter()
-        ready.append(_warmed(side.call, limits, calibration, clocks))
+        ready.append(_calibrate_and_warm_up(side.call, limits, calibration, clocks))
     blocks = [Block(side.call, ready[i][0], clocks) for i, side in enumerate((a, b))]
-    # Both sides take turns of as many samples: the first ones after a switch are slower, and the
-    # side with the shorter turns would have more of them.
-    between_ns = math.sqrt(blocks[0].sample_ns * blocks[1].sample_ns)
-    count = max(1, round(plan.block_s * 1e9 / between_ns))
-    long = max(calibration.call_s for calibration, _ in ready) * 1e9 >= LONG_CALL_NS
-    least = plan.min_samples_long if long else plan.min_samples
+    # Both sides take the same number of samples per turn: the first ones after a switch are slower,
+    # and the side with shorter turns would have more of them.
+    mean_sample_ns = math.sqrt(blocks[0].sample_ns * blocks[1].sample_ns)
+    count = max(1, round(plan.block_s * 1e9 / mean_sample_ns))
+    is_long = max(calibration.call_s for calibration, _ in ready) * 1e9 >= LONG_CALL_NS
+    least = plan.min_samples_long if is_long else plan.min_samples
     orders = random.Random(plan.seed)  # noqa: S311 - an order of measurement, not a secret
     with paused_garbage_collection():
         start = clocks.wall()
         while True:
-            for letter in orders.choice(((0, 1, 1, 0), (1, 0, 0, 1))):
-                side = (a, b)[letter]
+            for index in orders.choice(((0, 1, 1, 0), (1, 0, 0, 1))):
+                side = (a, b)[index]
                 side.enter()
                 if plan.gap_s:
                     clocks.sleep(plan.gap_s)
-                side.call()  # the first call after a switch finds a cold cache
-                blocks[letter].read(count)
+                side.call()  # the first call after a switch meets a cold cache
+                blocks[index].read(count)
             spent_s = (clocks.wall() - start) / 1e9
             if spent_s >= plan.min_time_s and min(map(len, blocks)) >= least:
                 break
@@ -462,7 +469,7 @@ def measure_pair(
 
 
 class SideTimer:
-    """What is measured beside other processes: in turns with them, or all at once."""
+    """Times a call beside other processes: in turns with them, or all at once."""
 
     def __init__(
         self,
@@ -474,50 +481,52 @@ class SideTimer:
         self._clocks = clocks or Clocks()
         self._side = side
         side.enter()
-        self.calibration, self._warmup = _warmed(side.call, plan, known, self._clocks)
-        self.block = self._fresh_block()
+        self.calibration, self._warmup = _calibrate_and_warm_up(
+            side.call, plan, known, self._clocks
+        )
+        self.block = self._new_block()
 
     def take_turn(self, block_s: float) -> None:
-        """Samples for about ``block_s``; the first call after the other's turn is not one."""
+        """Take samples for about ``block_s``; the first call after a switch is not counted."""
         self._side.enter()
         self._side.call()
         self.block.read(max(1, round(block_s * 1e9 / self.block.sample_ns)))
 
-    def window(self, start_ns: int, stop_ns: int, iterations: int | None = None) -> Samples:
-        """Samples from one moment to another, or exactly so many from a moment on."""
+    def measure_window(self, start_ns: int, stop_ns: int, iterations: int | None = None) -> Samples:
+        """Samples from ``start_ns`` to ``stop_ns``, or ``iterations`` of them from there on."""
         self._side.enter()
         if iterations is None:
-            self._side.call()  # what was idle finds a cold cache
-        block = self._fresh_block()
+            self._side.call()  # after idling, the cache is cold
+        block = self._new_block()
         self._wait_until(start_ns)
         block.read_until(stop_ns, iterations or MOST_SAMPLES)
         return block.samples()
 
-    def timed(self) -> TimedSession:
+    def timed_session(self) -> TimedSession:
         return TimedSession(self.calibration, self._warmup, self.block.samples())
 
-    def _fresh_block(self) -> Block:
+    def _new_block(self) -> Block:
         return Block(self._side.call, self.calibration, self._clocks)
 
     def _wait_until(self, moment_ns: int) -> None:
-        """Asleep until just before, then awake: a sleep ends when the system likes."""
-        left_s = (moment_ns - self._clocks.wall()) / 1e9
-        if left_s > AWAKE_S:
-            self._clocks.sleep(left_s - AWAKE_S)
+        """Sleep until just before, then spin: a sleep may end late."""
+        remaining_s = (moment_ns - self._clocks.wall()) / 1e9
+        if remaining_s > SPIN_BEFORE_START_S:
+            self._clocks.sleep(remaining_s - SPIN_BEFORE_START_S)
         while self._clocks.wall() < moment_ns:
             pass
 
 
-def _calibrate_alike(a: TimedSide, b: TimedSide, clock: Clock) -> tuple[Calibration, Calibration]:
-    """Sides of about the same speed get samples of as many calls: a low quantile of means of five
-    is not quite one of means of six."""
-    found = []
+def _calibrate_pair(a: TimedSide, b: TimedSide, clock: Clock) -> tuple[Calibration, Calibration]:
+    """Sides of similar speed get the same number of calls per sample: a low quantile over means of
+    five calls differs slightly from one over means of six."""
+    calibrations = []
     for side in (a, b):
         side.enter()
-        found.append(calibrate(side.call, clock))
-    first, second = found
+        calibrations.append(calibrate(side.call, clock))
+    first, second = calibrations
     fast, slow = sorted((first.call_s, second.call_s))
-    if slow > ALIKE * fast:
+    if slow > SIMILAR_SPEED * fast:
         return first, second
     k = sample_size(math.sqrt(fast * slow) * 1e9)
     return replace(first, calls_per_sample=k), replace(second, calls_per_sample=k)

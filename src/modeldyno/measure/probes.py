@@ -1,4 +1,4 @@
-"""Short looks at the machine with a stopwatch: the clock itself, sleeping, pinning, noise."""
+"""Short experiments on the machine: the clock itself, sleeping, pinning, noise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READS = 20_000
 NAP_S = 0.001
 NAPS = 30
 NOISE_S = 1.0
-ROUNDS = 10_000  # of an empty loop: some 50 µs, the length that samples aim at
+ROUNDS = 10_000  # of an empty loop: about 50 µs, the target length of a sample
 
 
 def read_clock(
@@ -28,7 +28,7 @@ def read_clock(
     steps = [after - before for before, after in pairwise(times)]
     return ClockReading(
         resolution_s=min((step for step in steps if step > 0), default=0) / 1e9,
-        # Preemptions only ever add, so the quickest stretch tells what a reading costs.
+        # Preemptions only add time, so the fastest stretch shows what a reading costs.
         cost_s=min(times[i + 100] - times[i] for i in range(0, READS - 100, 100)) / 100 / 1e9,
         went_back=any(step < 0 for step in steps),
         oversleep_s=_oversleep_s(clock, sleep),
@@ -45,26 +45,26 @@ def _oversleep_s(clock: Clock, sleep: Callable[[float], None]) -> float:
 
 
 def pinning_works(cpus: tuple[int, ...]) -> bool | None:
-    """Whether a thread goes where it is sent; None where the system has no such call."""
+    """Whether a thread runs on the CPU it is pinned to; None if the system cannot pin."""
     if not hasattr(os, "sched_setaffinity"):
         return None
     before = os.sched_getaffinity(0)
     try:
-        return all(_obeys(cpu) for cpu in {cpus[0], cpus[-1]})
+        return all(_runs_on(cpu) for cpu in {cpus[0], cpus[-1]})
     except OSError:
         return False
     finally:
         os.sched_setaffinity(0, before)
 
 
-def _obeys(cpu: int) -> bool:
+def _runs_on(cpu: int) -> bool:
     os.sched_setaffinity(0, {cpu})
     fields = Path("/proc/thread-self/stat").read_text().rpartition(")")[2].split()
     return int(fields[36]) == cpu and os.sched_getaffinity(0) == {cpu}
 
 
 def probe_noise(seconds: float = NOISE_S, clocks: loop.Clocks | None = None) -> NoiseReading:
-    """Measure a fixed piece of work with the very loop that measures models."""
+    """Measure a fixed piece of work with the loop that measures models."""
 
     def spin() -> None:
         for _ in repeat(None, ROUNDS):

@@ -1,8 +1,8 @@
 """Medians, low quantiles and intervals over sessions: the unit of statistics is the session.
 
-Two sessions of one file differ by about 1 % for where their memory lies, and no number of samples
-averages that away. Intervals are therefore Student's t over one figure per session, on logarithms
-(docs/measuring.md). Nothing is ever removed for its value.
+Two sessions of one file differ by about 1 % because of where their memory lies, and no number of
+samples averages that away. Intervals are therefore Student's t over one figure per session, on
+logarithms (docs/measuring.md). No sample is ever removed as an outlier.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 Units = Literal["sessions", "samples", "pairs", "processes"]
 
 FLOOR = 0.10  # as stable as the minimum, without being an extreme value
-WORK = 0.25  # of CPU time, the comparing statistic of long calls
+WORK = 0.25  # quantile of CPU time by which long calls are compared
 TYPICAL = 0.50
 OUTLIER = 1.5  # times the floor
 
@@ -31,17 +31,17 @@ OUTLIER = 1.5  # times the floor
 
 
 def seconds_per_call(timings_ns: ArrayLike, calls_per_sample: int) -> FloatArray:
-    """Samples as the worker reports them, nanoseconds of k calls, in seconds per call."""
+    """Converts the worker's samples (nanoseconds of k calls) to seconds per call."""
     return np.asarray(timings_ns, dtype=np.float64) / (1e9 * calls_per_sample)
 
 
 def floor(samples: FloatArray) -> float:
-    """What the work costs: noise only ever adds, so a low quantile hardly sees it."""
+    """What the work itself costs: noise only adds time, so it hardly affects a low quantile."""
     return float(np.quantile(samples, FLOOR))
 
 
 def work(samples: FloatArray) -> float:
-    """The lower quartile: what a session's CPU time and its drift are judged by."""
+    """The lower quartile, by which a session's CPU time and drift are judged."""
     return float(np.quantile(samples, WORK))
 
 
@@ -51,17 +51,17 @@ def typical(samples: FloatArray) -> float:
 
 
 def log_ratio(a: FloatArray, b: FloatArray, quantile: float = FLOOR) -> float:
-    """One pair's verdict: log of B's quantile over A's. Mean and interval come from many pairs."""
+    """Log of B's quantile over A's in one pair. Mean and interval come from many pairs."""
     return log(float(np.quantile(b, quantile)) / float(np.quantile(a, quantile)))
 
 
 def log_ratio_by_rounds(
     a: FloatArray, b: FloatArray, quantile: float, samples_per_round: int
 ) -> float:
-    """The same for every round of ABBA, then the median: a round ends before the machine changes.
+    """The median of the same over all ABBA rounds, each too short for the machine to change.
 
-    Where a machine has two speeds, as with a busy sibling thread, a quantile of the whole pair may
-    fall between them, on either side by luck; within a round both sides meet the same speed.
+    If a machine has two speeds, as with a busy sibling thread, a quantile of the whole pair may
+    land on either of them by luck; within a round, both sides meet the same speed.
     """
     rounds = max(1, min(a.size, b.size) // max(1, samples_per_round))
     levels = [np.quantile(_by_rounds(side, rounds), quantile, axis=1) for side in (a, b)]
@@ -74,7 +74,7 @@ def _by_rounds(samples: FloatArray, rounds: int) -> FloatArray:
 
 
 def outliers(samples: FloatArray, floor_s: float) -> tuple[float, float]:
-    """The share of samples above 1.5 × floor, and the largest: counted, never removed."""
+    """The share of samples above 1.5 × floor, and the largest sample. They are never removed."""
     return float(np.mean(samples > OUTLIER * floor_s)), float(np.max(samples))
 
 
@@ -100,7 +100,7 @@ def exp_estimate(estimate: Estimate) -> Estimate:
 
 
 def log_t(values: Sequence[float], level: float, units: Units) -> Estimate:
-    """The geometric mean with its t interval on logarithms: noise multiplies, it does not add."""
+    """The geometric mean with its t interval on logarithms, since noise is multiplicative."""
     if min(values, default=1.0) <= 0:
         raise ValueError("a geometric mean needs values above zero")
     return exp_estimate(mean_t([log(value) for value in values], level, units))

@@ -1,8 +1,8 @@
 """When to stop: precise enough, no longer improving, or out of time.
 
-Looking at the data to decide when to stop costs confidence. The width rule asks for 97 % so that
-what it publishes still covers at least 95 %; looking for significance after every unit would raise
-false positives from 5 % to more than 25 % (docs/measuring.md, stopping).
+Looking at the data to decide when to stop costs confidence. The width rule uses 97 % so that
+published intervals still cover at least 95 %; testing for significance after every unit would
+raise false positives from 5 % to more than 25 % (docs/measuring.md, stopping).
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from modeldyno.core.results import StopReason
 from modeldyno.core.specs import Budget
 from modeldyno.measure.statistics import log_t
 
-FIXED_LEVEL = 0.95  # n was settled beforehand, by count or by time
+FIXED_LEVEL = 0.95  # n was fixed beforehand, by count or by time
 STOPPED_LEVEL = 0.97  # the data decided when to stop
-FLAT_FROM = 16  # sessions; fewer say too little about a width's own trend
+FLAT_FROM = 16  # sessions; fewer do not show whether the width still shrinks
 STILL_SHRINKING = 0.9  # of the width at half the sessions; plain averaging would reach 0.71
 
 LOOKS = (8, 16, 32)  # pairs at which an adaptive comparison may end
-LOOK_LEVEL = 0.978  # Pocock's 2.21 % at each of three looks keep 5 % over all
+LOOK_LEVEL = 0.978  # Pocock: 2.21 % at each of three looks keeps 5 % overall
 
 
 def choose_stop_reason(
     floors: Sequence[float], typicals: Sequence[float], budget: Budget, elapsed_s: float
 ) -> StopReason | None:
-    """Whether to stop measuring a cell, given one floor and one typical of each session so far."""
-    wanted = _wanted(floors, typicals, budget)
-    if len(floors) >= max(2, budget.min_sessions) and wanted:
-        unmet = [values for values, width in wanted if relative_width(values) > width]
+    """Whether to stop measuring a cell, given the floor and typical of each session so far."""
+    targets = _precision_targets(floors, typicals, budget)
+    if len(floors) >= max(2, budget.min_sessions) and targets:
+        unmet = [values for values, width in targets if relative_width(values) > width]
         if not unmet:
             return "precise"
         if elapsed_s < budget.seconds and all(is_flat(values) for values in unmet):
@@ -37,7 +37,7 @@ def choose_stop_reason(
 
 
 def published_level(reason: StopReason) -> float:
-    """The level of a published interval: higher when the data chose the moment to stop."""
+    """The level of a published interval: higher if the data decided when to stop."""
     return STOPPED_LEVEL if reason in ("precise", "flat") else FIXED_LEVEL
 
 
@@ -47,20 +47,20 @@ def relative_width(values: Sequence[float]) -> float:
 
 
 def is_flat(values: Sequence[float]) -> bool:
-    """Whether the second half of the sessions hardly narrowed the interval: more would not help."""
+    """Whether the second half of the sessions hardly narrowed the interval: more will not help."""
     if len(values) < FLAT_FROM:
         return False
     return relative_width(values) > STILL_SHRINKING * relative_width(values[: len(values) // 2])
 
 
 def look_level(pairs: int) -> float | None:
-    """The level of an adaptive comparison's interval at a look; between looks it must not end."""
+    """The interval level at which an adaptive comparison may end here; None between looks."""
     return LOOK_LEVEL if pairs in LOOKS else None
 
 
-def _wanted(
+def _precision_targets(
     floors: Sequence[float], typicals: Sequence[float], budget: Budget
 ) -> list[tuple[Sequence[float], float]]:
-    """Each figure whose precision the budget cares for, with the relative half-width it wants."""
-    wanted = ((floors, budget.floor_half_width), (typicals, budget.typical_half_width))
-    return [(values, width) for values, width in wanted if width is not None]
+    """The figures whose precision the budget sets, each with its relative half-width."""
+    targets = ((floors, budget.floor_half_width), (typicals, budget.typical_half_width))
+    return [(values, width) for values, width in targets if width is not None]

@@ -1,8 +1,8 @@
-"""Which of many cells is best, and which are merely not told apart.
+"""Which of many cells is fastest, and which cannot be distinguished from it.
 
-Every round visits every cell once, so two cells are compared by the rounds they share: whatever
-the machine did in a round, it did to both. Leaving the race early, naming a winner and admitting
-a tie all rest on these pairs (docs/measuring.md, sweeps).
+Every round visits every cell once, so two cells are compared over the rounds they share: the
+machine affected both in the same way. Dropping slow cells early, naming a winner and declaring a
+tie are all based on these pairs (docs/measuring.md, sweeps).
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from modeldyno.measure.student import two_sided_p
 Figures = Mapping[int, float]  # one cell's figure by round: seconds per call, or per item
 
 ROUNDS_BEFORE_RACING = 8
-OUTRACED = 0.05  # slower than the leader by clearly more than this: no more rounds for it
+OUTRACED = 0.05  # a cell that is clearly slower than the leader by more than this is dropped
 LEVEL = 0.95
 CANARY_MOVED = 0.03
 
 
-def standing(cells: Mapping[int, Figures], level: float = LEVEL) -> Standing | None:
-    """Who leads; the others are behind only where Holm's correction over all claims allows it."""
+def rank_cells(cells: Mapping[int, Figures], level: float = LEVEL) -> Standing | None:
+    """The leader and its ties: a cell is behind only if Holm's method rejects that it is equal."""
     running = {number: figures for number, figures in cells.items() if figures}
     if not running:
         return None
     leader = _leader(running)
-    chances = {
-        number: _chance(running[leader], figures)
+    p_values = {
+        number: _p_value(running[leader], figures)
         for number, figures in running.items()
         if number != leader
     }
-    behind = holm(chances, 1 - level)
+    behind = holm_rejections(p_values, 1 - level)
     return Standing(leader, tuple(sorted(n for n in running if n not in behind)))
 
 
-def outraced(cells: Mapping[int, Figures]) -> set[int]:
+def outraced_cells(cells: Mapping[int, Figures]) -> set[int]:
     """Cells whose whole paired interval lies more than 5 % above the leader's."""
     running = {n: f for n, f in cells.items() if len(f) >= ROUNDS_BEFORE_RACING}
     if len(running) < 2:
@@ -51,21 +51,21 @@ def outraced(cells: Mapping[int, Figures]) -> set[int]:
     }
 
 
-def holm(chances: Mapping[int, float], error: float) -> set[int]:
-    """The claims that stand when all of them together may be wrong with chance ``error``."""
-    stand: set[int] = set()
-    ranked = sorted(chances, key=lambda number: chances[number])
-    for place, number in enumerate(ranked):
-        if chances[number] > error / (len(ranked) - place):
+def holm_rejections(p_values: Mapping[int, float], error: float) -> set[int]:
+    """The hypotheses that Holm's method rejects at a family-wise error rate of ``error``."""
+    rejected: set[int] = set()
+    ranked = sorted(p_values, key=lambda number: p_values[number])
+    for rank, number in enumerate(ranked):
+        if p_values[number] > error / (len(ranked) - rank):
             break
-        stand.add(number)
-    return stand
+        rejected.add(number)
+    return rejected
 
 
 def canary_moved(history: Sequence[Mapping[int, float]], latest: Mapping[int, float]) -> bool:
-    """Whether the machine itself changed in the latest round, told by a kernel that cannot.
+    """Whether the machine itself changed in the latest round, judged by a fixed kernel.
 
-    Each maps a cell to its canary's floor; a cell is compared with its own past.
+    Each mapping holds the kernel's floor by cell; a cell is compared with its own past.
     """
     changes = []
     for number, floor in latest.items():
@@ -76,22 +76,22 @@ def canary_moved(history: Sequence[Mapping[int, float]], latest: Mapping[int, fl
 
 
 def _leader(cells: Mapping[int, Figures]) -> int:
-    """The lowest mean logarithm over the rounds that all cells share, or else over their own."""
+    """The cell with the lowest mean logarithm over shared rounds or, if there are none, its own."""
     shared = set.intersection(*(set(figures) for figures in cells.values()))
     return min(cells, key=lambda number: _mean_log(cells[number], shared))
 
 
 def _mean_log(figures: Figures, rounds: set[int]) -> float:
-    chosen = [value for number, value in figures.items() if number in rounds]
-    return fmean(log(value) for value in chosen or figures.values())
+    in_rounds = [figure for number, figure in figures.items() if number in rounds]
+    return fmean(log(figure) for figure in in_rounds or figures.values())
 
 
 def _ratios(a: Figures, b: Figures) -> list[float]:
     return [log(b[number] / a[number]) for number in sorted(a.keys() & b.keys())]
 
 
-def _chance(leader: Figures, other: Figures) -> float:
-    """How often chance alone puts two equal cells this far apart; 1 when nothing can be said."""
+def _p_value(leader: Figures, other: Figures) -> float:
+    """How often chance puts two equal cells this far apart; 1 if there are too few rounds."""
     ratios = _ratios(leader, other)
     if len(ratios) < 2:
         return 1.0

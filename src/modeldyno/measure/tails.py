@@ -1,8 +1,8 @@
 """Percentiles of the samples themselves, with intervals that know about bursts.
 
-Slow calls come in runs: an interval that counts them as independent covers p99 half the time it
-claims. Here samples count n/τ times, τ the integrated autocorrelation time of "slower than the
-percentile" (docs/measuring.md, tails).
+Slow calls come in runs: an interval that treats them as independent covers p99 half as often as it
+claims. Here n samples count as n/τ, where τ is the integrated autocorrelation time of "slower than
+the percentile" (docs/measuring.md, tails).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from modeldyno.measure.beta import incomplete_beta
 from modeldyno.measure.statistics import FloatArray
 from modeldyno.measure.student import half_interval
 
-UNCORRELATED = 0.02  # the first lag below it ends the sum: beyond is noise
+UNCORRELATED = 0.02  # the sum ends at the first lag below this: the rest is noise
 
 
 def quantile_interval(sessions: Sequence[FloatArray], q: float, level: float = 0.95) -> Tail:
-    """The q-quantile of all samples between order statistics, or how many it would take.
+    """The q-quantile of all samples between order statistics, or how many samples it needs.
 
-    ``sessions`` are samples in the order they were taken; their borders carry no correlation.
+    ``sessions`` are samples in the order they were taken; sessions are not correlated.
     """
     tau = exceedance_time(sessions, q)
     samples = np.concatenate(sessions)
@@ -34,7 +34,7 @@ def quantile_interval(sessions: Sequence[FloatArray], q: float, level: float = 0
         return Tail(q, None, None, None, samples_needed=needed)
     effective = samples.size / tau
     value, low, high = order_statistics(
-        samples, q, _allowing_for(tau, effective, q, level), effective
+        samples, q, _level_for_estimated_tau(tau, effective, q, level), effective
     )
     return Tail(q, value, low, high, samples_needed=None)
 
@@ -42,14 +42,14 @@ def quantile_interval(sessions: Sequence[FloatArray], q: float, level: float = 0
 def within_session(sessions: Sequence[FloatArray], q: float, level: float) -> Estimate:
     """A quantile for when too few sessions fit the budget to compare them.
 
-    Its interval excludes what differs between sessions (about 1 %); say so beside it. When the
-    samples cannot support ``level``, it ends at the extremes and carries the level they cover.
+    Its interval excludes what differs between sessions (about 1 %); say so where it is shown. If
+    the samples do not support ``level``, it ends at the extremes and has the level they cover.
     """
     samples = np.concatenate(sessions)
     tau = exceedance_time(sessions, q)
     effective = samples.size / tau
     value, low, high = order_statistics(
-        samples, q, _allowing_for(tau, effective, q, level), effective
+        samples, q, _level_for_estimated_tau(tau, effective, q, level), effective
     )
     miss = (1 - level) / 2
     reached = 1 - max(miss, q**effective) - max(miss, (1 - q) ** effective)
@@ -57,10 +57,10 @@ def within_session(sessions: Sequence[FloatArray], q: float, level: float) -> Es
 
 
 def fewest_samples(q: float, level: float) -> int:
-    """Independent samples for a two-sided interval to exist: 6, 36, 72, 368 for p50, 90, 95, 99.
+    """Independent samples that a two-sided interval needs: 6, 36, 72, 368 for p50, 90, 95, 99.
 
-    The largest of n misses the quantile with chance q^n, the smallest with (1-q)^n; each side may
-    miss by half of what the level leaves.
+    The largest of n misses the quantile with probability q^n, the smallest with (1-q)^n; each side
+    may miss with half of the probability that the level leaves.
     """
     return ceil(log((1 - level) / 2) / log(max(q, 1 - q)))
 
@@ -68,12 +68,12 @@ def fewest_samples(q: float, level: float) -> int:
 # ---------------------------------------------------------------- order statistics
 
 
-def _allowing_for(tau: float, effective: float, q: float, level: float) -> float:
-    """The level to ask of order statistics when τ itself is only an estimate.
+def _level_for_estimated_tau(tau: float, effective: float, q: float, level: float) -> float:
+    """The level to use for order statistics, given that τ itself is only an estimate.
 
-    It rests on as many independent events as lie beyond the quantile, often fewer than ten; as
-    with any estimated spread, Student's t takes the normal's place. Without this, bursts of ten
-    were covered in 91 % instead of 95 % (docs/measuring.md, tails).
+    τ is estimated from the independent events beyond the quantile, often fewer than ten; as with
+    any estimated spread, Student's t replaces the normal distribution. Without this, coverage with
+    bursts of ten was 91 % instead of 95 % (docs/measuring.md, tails).
     """
     if tau == 1.0:
         return level
@@ -84,39 +84,40 @@ def _allowing_for(tau: float, effective: float, q: float, level: float) -> float
 def order_statistics(
     samples: FloatArray, q: float, level: float, effective: float
 ) -> tuple[float, float, float]:
-    """The q-quantile and the samples that enclose it, were only ``effective`` independent."""
+    """The q-quantile and the samples that enclose it, if only ``effective`` are independent."""
     n, miss = samples.size, (1 - level) / 2
     stretch = (n + 1) / (effective + 1)
     low = _lower_rank(effective, q, miss) * stretch
     high = n + 1 - _lower_rank(effective, 1 - q, miss) * stretch
-    # Rounded outwards: ranks are whole, and an interval may err on the wide side only.
+    # Ranks are whole numbers; we round outwards, so that the interval is never too narrow.
     ranks = [min(n, max(1, rank)) - 1 for rank in (ceil(q * n), int(low), ceil(high))]
     value, lowest, highest = np.partition(samples, ranks)[ranks]
     return float(value), float(lowest), float(highest)
 
 
 def _lower_rank(n: float, q: float, miss: float) -> float:
-    """The highest rank that lies above the q-quantile with a chance of at most ``miss``.
+    """The highest rank that lies above the q-quantile with a probability of at most ``miss``.
 
-    The chance is that of fewer than ``rank`` out of n falling below the quantile. Ranks and n may
-    be fractions: n is an effective number. 0 when even the smallest sample misses more often.
+    That is the probability that fewer than ``rank`` of n samples fall below the quantile. Ranks and
+    n may be fractions, since n is an effective number. 0 if even the smallest sample misses more
+    often.
     """
     if (1 - q) ** n > miss:
         return 0.0
     spread = sqrt(n * q * (1 - q))
     low, high = max(1.0, n * q - 8 * spread - 8), n * q + 1
-    if _below(low, n, q) > miss:
+    if _probability_of_fewer(low, n, q) > miss:
         low = 1.0
     while high - low > 1e-4:
         middle = (low + high) / 2
-        if _below(middle, n, q) <= miss:
+        if _probability_of_fewer(middle, n, q) <= miss:
             low = middle
         else:
             high = middle
     return low
 
 
-def _below(rank: float, n: float, q: float) -> float:
+def _probability_of_fewer(rank: float, n: float, q: float) -> float:
     return incomplete_beta(n - rank + 1, rank, 1 - q)
 
 
@@ -134,8 +135,8 @@ def exceedance_time(sessions: Sequence[FloatArray], q: float) -> float:
 def integrated_time(indicators: Sequence[NDArray[np.bool_]]) -> float:
     """How many samples count as one, at least 1: 1 + 2 Σ r(lag), cut at the first r < 0.02.
 
-    One 0/1 array per session. The mean is that of all sessions: where they differ, their samples
-    stay correlated to the end and count for little, as they should.
+    Takes one boolean array per session. The mean is that of all sessions: if sessions differ, their
+    samples stay correlated to the end and count for little, as they should.
     """
     n = sum(indicator.size for indicator in indicators)
     share = sum(int(np.count_nonzero(indicator)) for indicator in indicators) / n
@@ -144,14 +145,14 @@ def integrated_time(indicators: Sequence[NDArray[np.bool_]]) -> float:
     products = np.zeros(max(indicator.size for indicator in indicators))
     for indicator in indicators:
         products[: indicator.size] += _lagged_products(indicator.astype(np.float64) - share)
-    # Divided by n, not by the pairs at each lag: exactly the weights of the variance of the mean.
+    # Divided by n, not by the pairs at each lag: these are the weights in the variance of the mean.
     correlation = products[1:] / products[0]
     ends = np.flatnonzero(correlation < UNCORRELATED)
     return 1.0 + 2.0 * float(correlation[: ends[0] if ends.size else None].sum())
 
 
 def _lagged_products(values: FloatArray) -> FloatArray:
-    """Σ v(t) v(t+lag) for every lag, by Fourier transform: 200 000 samples are common."""
+    """Σ v(t) v(t+lag) for every lag, by Fourier transform, as 200 000 samples are common."""
     padded = 1 << (2 * values.size - 1).bit_length()
     spectrum = np.fft.rfft(values, padded)
     power = (spectrum * spectrum.conj()).real

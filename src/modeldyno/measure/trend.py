@@ -1,9 +1,9 @@
-"""Did the level move while we measured? A run that moved keeps its number and loses its badge.
+"""Whether the latency moved during the measurement. If so, the number is kept but marked.
 
-Judged by lower quartiles, first third of the time against the last: they must differ by more than
-2 % and their intervals must not overlap (docs/measuring.md, warm-up). Two ways to move are looked
-for: across the run (a throttling machine) and inside every session alike (an engine that slows
-down as it is used). Something periodic does neither.
+Compares lower quartiles of the first and last third of the time: they must differ by more than
+2 % and their intervals must not overlap (docs/measuring.md, warm-up). Two kinds of movement count:
+across the run (a throttling machine) and inside every session (an engine that slows down with
+use). Periodic changes are neither.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ MOVED = 0.02
 LEVEL = 0.95
 ENOUGH_PER_THIRD = 4  # sessions, for a t interval to say anything
 ENOUGH_SESSIONS = 4
-PLACEMENT = 0.012  # sd between sessions of one file, the largest seen (docs/measuring.md)
+PLACEMENT_SD = 0.012  # between sessions of one file, the largest observed (docs/measuring.md)
 
 
 def trend(sessions: Sequence[FloatArray]) -> bool:
-    """Whether the samples of these sessions, in the order taken, tell of a moving level."""
+    """Whether the level moved; sessions and samples are in the order they were taken."""
     return moved_across(sessions) or moved_within(sessions)
 
 
 def moved_across(sessions: Sequence[FloatArray]) -> bool:
     """Whether the last third of the run is slower or faster than the first."""
-    each = len(sessions) // 3
-    if each >= ENOUGH_PER_THIRD:
+    third = len(sessions) // 3
+    if third >= ENOUGH_PER_THIRD:
         quartiles = [lower_quartile(session) for session in sessions]
         first, last = (
-            log_t(part, LEVEL, "sessions") for part in (quartiles[:each], quartiles[-each:])
+            log_t(part, LEVEL, "sessions") for part in (quartiles[:third], quartiles[-third:])
         )
         return _apart(first, last)
     early, late = _outer_thirds(sessions)
-    # Few sessions: their own spread cannot be measured, so the usual one is allowed for.
-    spread = PLACEMENT / sqrt(max(1.0, len(sessions) / 3)) if len(sessions) > 1 else 0.0
+    # Too few sessions to measure their own spread, so we assume the usual one.
+    spread = PLACEMENT_SD / sqrt(max(1.0, len(sessions) / 3)) if len(sessions) > 1 else 0.0
     return _parts_apart(early, late, spread)
 
 
 def moved_within(sessions: Sequence[FloatArray]) -> bool:
-    """Whether sessions end slower or faster than they began, all of them alike."""
+    """Whether all sessions end slower, or all faster, than they began."""
     thirds = [_outer_thirds([session]) for session in sessions]
     if len(sessions) < ENOUGH_SESSIONS:
         return all(_parts_apart(early, late, 0.0) for early, late in thirds)
@@ -67,26 +67,26 @@ def _parts_apart(early: Sequence[FloatArray], late: Sequence[FloatArray], spread
 
 
 def _quartile(parts: Sequence[FloatArray], spread: float) -> Estimate | None:
-    """The lower quartile between order statistics; None when there are too few to tell."""
+    """The lower quartile between order statistics; None if there are too few samples."""
     samples = np.concatenate(parts)
-    # Each session's own τ: what differs between sessions is in ``spread`` already.
+    # Uses each session's own τ: ``spread`` covers the differences between sessions.
     effective = sum(part.size / exceedance_time([part], WORK) for part in parts)
     if effective < fewest_samples(WORK, LEVEL):
         return None
-    value, low, high = order_statistics(samples, WORK, LEVEL, effective)
-    placed = 1.96 * spread * value
-    low = value - sqrt((value - low) ** 2 + placed**2)
-    high = value + sqrt((high - value) ** 2 + placed**2)
-    return Estimate(value, low, high, LEVEL, samples.size, "samples")
+    quartile, low, high = order_statistics(samples, WORK, LEVEL, effective)
+    between_sessions = 1.96 * spread * quartile
+    low = quartile - sqrt((quartile - low) ** 2 + between_sessions**2)
+    high = quartile + sqrt((high - quartile) ** 2 + between_sessions**2)
+    return Estimate(quartile, low, high, LEVEL, samples.size, "samples")
 
 
 def _outer_thirds(
     sessions: Sequence[FloatArray],
 ) -> tuple[list[FloatArray], list[FloatArray]]:
-    """What was taken in the first and in the last third of the time, still apart by session.
+    """The samples of the first and of the last third of the time, by session.
 
-    By time, not by count: after a threefold slowdown the last third of the samples began long
-    before it. Both parts hold at least one sample.
+    By time, not by count: after a threefold slowdown, the last third of the samples would include
+    many from before it. Both parts hold at least one sample.
     """
     ends = np.cumsum([float(session.sum()) for session in sessions])
     early: list[FloatArray] = []

@@ -1,9 +1,9 @@
-"""Two numbers that were measured apart: their ratio, with an interval that owns up to it.
+"""The ratio of two numbers that were measured separately, with an honest interval.
 
-In a comparison both sides meet the same machine at the same moment. Here they did not, so all that
-sessions differ by counts on both sides: Welch's t on logarithms, one figure per session. What the
-machine did to all sessions of one run alike is in neither interval; measure in alternation to be
-rid of that (docs/measuring.md, comparing).
+In a comparison, both sides meet the same machine at the same time. Here they did not, so the
+differences between sessions count on both sides: Welch's t on logarithms, one figure per session.
+Neither interval includes what affected all sessions of a run; only a comparison that alternates
+between both sides removes that (docs/measuring.md, comparing).
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ from modeldyno.measure.student import half_interval
 LEVEL = 0.95
 
 
-def is_over_sessions(one: Estimate) -> bool:
-    """Whether its interval knows what differs between sessions."""
-    return one.units == "sessions" and one.n >= FEWEST_SESSIONS and one.low > 0
+def is_over_sessions(estimate: Estimate) -> bool:
+    """Whether the interval includes the differences between sessions."""
+    return estimate.units == "sessions" and estimate.n >= FEWEST_SESSIONS and estimate.low > 0
 
 
 def unpaired_ratio(a: Estimate, b: Estimate, items: tuple[int, int] = (1, 1)) -> Estimate:
-    """B's time by A's, per item; both must be ``is_over_sessions``. ``n`` is the smaller one's."""
+    """B's time over A's, per item; both must be ``is_over_sessions``. ``n`` is the smaller n."""
     centre = log(b.value / items[1]) - log(a.value / items[0])
     squares = _squared_error(a), _squared_error(b)
     error = sum(squares)
-    parts = sum(one**2 / (side.n - 1) for one, side in zip(squares, (a, b), strict=True))
+    parts = sum(square**2 / (side.n - 1) for square, side in zip(squares, (a, b), strict=True))
     freedom = error**2 / parts if parts else float(a.n + b.n - 2)
     half = half_interval(LEVEL, freedom) * error**0.5
     low, high = exp(centre - half), exp(centre + half)
     return Estimate(exp(centre), low, high, LEVEL, min(a.n, b.n), "sessions")
 
 
-def _squared_error(one: Estimate) -> float:
+def _squared_error(estimate: Estimate) -> float:
     """The squared standard error of the mean logarithm, read back from the interval."""
-    half = (log(one.high) - log(one.low)) / 2
-    return (half / half_interval(one.level, one.n - 1)) ** 2
+    half = (log(estimate.high) - log(estimate.low)) / 2
+    return (half / half_interval(estimate.level, estimate.n - 1)) ** 2

@@ -1,6 +1,6 @@
-"""What the numbers allow to be said: of a comparison, of the machine's noise.
+"""Verdicts on a comparison and on the machine's noise.
 
-"Inconclusive" and "unusable" are answers like any other (docs/measuring.md, verdicts).
+"Inconclusive" and "unusable" are verdicts like any other (docs/measuring.md, verdicts).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from modeldyno.core.results import Estimate, Noise, Verdict
 QUIET_CONTENTION, CONTENDED = 1.05, 1.5  # wall over CPU time
 QUIET_GAP, NOISY_GAP = 1.03, 1.10  # typical over floor
 QUIET_WIDTH, TRUSTED_WIDTH, USABLE_WIDTH = 0.01, 0.02, 0.05  # of the floor's interval, relative
-USABLE_TYPICAL = 0.5  # of the typical's interval: one that reaches to half of it says nothing
+USABLE_TYPICAL = 0.5  # of the typical's interval: a wider one says nothing
 FEWEST_SAMPLES = 6  # for an interval around a median: see tails.py
-OUT_OF_REACH = 100  # times the pairs taken: nobody waits for that
+OUT_OF_REACH = 100  # times the pairs taken: too long to wait for
 
 
 # ---------------------------------------------------------------- comparisons
@@ -25,7 +25,7 @@ def compare_verdict(ratio: Estimate, margin: float) -> Verdict:
     """What a ratio time(B) / time(A) says about B.
 
     The margin δ is on the ratio itself: B is slower when the whole interval lies above 1 + δ and
-    faster when it lies below 1 - δ. (On logarithms the margins would be a hair apart: 1 / 1.02 is
+    faster when it lies below 1 - δ. (On logarithms the margins would differ slightly: 1 / 1.02 is
     0.9804.) Inside them B is equivalent, or different but too little to matter.
     """
     if ratio.low > 1 + margin:
@@ -40,9 +40,9 @@ def compare_verdict(ratio: Estimate, margin: float) -> Verdict:
 def pairs_needed(ratio: Estimate, margin: float) -> int | None:
     """About how many pairs in all would decide an inconclusive comparison; None: out of reach.
 
-    Half-widths fall with the square root of n, so n·(half/gap)², the gap being what separates the
-    estimate from the nearest margin: all of δ when there is no difference, next to nothing when
-    the change is as large as the margin.
+    Half-widths shrink with the square root of n, hence n·(half/gap)². The gap separates the
+    estimate from the nearest margin: all of δ if there is no difference, almost 0 if the change is
+    as large as the margin.
     """
     gap = abs(abs(ratio.value - 1) - margin)
     if gap * OUT_OF_REACH**0.5 < ratio.half_width:
@@ -62,27 +62,28 @@ def noise_verdict(
     typical_half_width: float = 0.0,
     samples: int | None = None,
 ) -> tuple[Noise, tuple[str, ...]]:
-    """How far to trust a number, and why: one sentence for each thing that speaks.
+    """How far to trust a number, and why: one sentence per reason.
 
-    ``contention`` is wall over CPU time, or what the kernel's pressure amounts to; None where
-    neither can be read. Half-widths are relative. ``samples`` is how many the intervals rest on;
-    None where they rest on sessions.
+    ``contention`` is wall over CPU time, or its equivalent from the kernel's pressure figures; None
+    if neither can be read. Half-widths are relative. ``samples`` is the number of samples behind
+    the intervals; None if they are over sessions.
     """
     few = samples if samples is not None and samples < FEWEST_SAMPLES else None
-    broken = _broken(floor_half_width, trend, steady, typical_half_width, few)
-    if broken:
-        known = floor_half_width <= USABLE_WIDTH and few is None
-        return "unusable", (*broken, *_disturbances(contention, typical_over_floor, known))
-    disturbed = (
+    flaws = _flaws(floor_half_width, trend, steady, typical_half_width, few)
+    if flaws:
+        is_floor_known = floor_half_width <= USABLE_WIDTH and few is None
+        disturbances = _disturbances(contention, typical_over_floor, is_floor_known)
+        return "unusable", (*flaws, *disturbances)
+    reasons = (
         *_disturbances(contention, typical_over_floor),
         *_imprecision(floor_half_width),
     )
     if contention is not None and contention >= CONTENDED:
-        return "contended", disturbed
-    return ("noisy", disturbed) if disturbed else ("quiet", (_calm(contention),))
+        return "contended", reasons
+    return ("noisy", reasons) if reasons else ("quiet", (_quiet_reason(contention),))
 
 
-def _broken(
+def _flaws(
     half_width: float, trend: bool, steady: bool, typical: float, few: int | None
 ) -> list[str]:
     reasons = []
@@ -90,17 +91,18 @@ def _broken(
         reasons.append("Warm-up ended before the latency had settled; give it more time or calls.")
     if trend:
         reasons.append("The latency moved by more than 2 % from the first third to the last.")
-    if few is not None:  # that lie close together by luck, or are one: their width says nothing
+    if few is not None:  # a few samples may agree by luck, so their width says nothing
         are = "1 sample is" if few == 1 else f"{few} samples are"
         reasons.append(
-            f"{are} too few to say how sure the number is; take at least {FEWEST_SAMPLES}."
+            f"{are} too few to know how precise the number is; take at least {FEWEST_SAMPLES}."
         )
         return reasons
     if not isfinite(half_width):
         reasons.append("The floor has no interval yet; measure more sessions.")
     elif half_width > USABLE_WIDTH:
         reasons.append(
-            f"{_known_to(half_width)}, too wide to say much. Measure longer or on a calmer machine."
+            f"{_floor_precision(half_width)}, too wide to say much. Measure longer or on a quieter"
+            " machine."
         )
     if typical > USABLE_TYPICAL:
         reasons.append(f"The typical latency is known to ±{100 * typical:.0f} % only.")
@@ -112,11 +114,13 @@ def _disturbances(
 ) -> list[str]:
     reasons = []
     if contention is not None and contention >= CONTENDED:
-        held = f"Other work held the processor (contention {contention:.2f}, undisturbed is 1)."
-        read = " Read the floor; typical and tails belong to the neighbours."
-        reasons.append(held + (read if is_floor_known else ""))
+        reason = f"Other work used the processor (contention {contention:.2f}, undisturbed is 1)."
+        advice = " Rely on the floor; typical and tails include the other work."
+        reasons.append(reason + (advice if is_floor_known else ""))
     elif contention is not None and contention >= QUIET_CONTENTION:
-        reasons.append(f"Other work ran beside (contention {contention:.2f}, undisturbed is 1).")
+        reasons.append(
+            f"Some other work was running (contention {contention:.2f}, undisturbed is 1)."
+        )
     if typical_over_floor >= QUIET_GAP:
         how = "far" if typical_over_floor >= NOISY_GAP else "somewhat"
         reasons.append(
@@ -128,20 +132,20 @@ def _disturbances(
 
 def _imprecision(half_width: float) -> list[str]:
     if half_width > TRUSTED_WIDTH:
-        return [
-            f"{_known_to(half_width)}: comparisons at a margin below that are not to be trusted."
-        ]
+        return [f"{_floor_precision(half_width)}: do not trust comparisons at a smaller margin."]
     if half_width > QUIET_WIDTH:
-        return [f"{_known_to(half_width)}; a quiet machine gives it to ±{QUIET_WIDTH * 100:.0f} %."]
+        return [
+            f"{_floor_precision(half_width)}; a quiet machine reaches ±{QUIET_WIDTH * 100:.0f} %."
+        ]
     return []
 
 
-def _calm(contention: float | None) -> str:
+def _quiet_reason(contention: float | None) -> str:
     if contention is None:
-        return "Samples agree closely; whether other work ran beside could not be read here."
+        return "Samples agree closely; whether other work was running could not be read here."
     return f"Nothing disturbed it (contention {contention:.2f}, undisturbed is 1)."
 
 
-def _known_to(half_width: float) -> str:
+def _floor_precision(half_width: float) -> str:
     digits = 2 if half_width < TRUSTED_WIDTH else 1
     return f"The floor is known to ±{100 * half_width:.{digits}f} %"

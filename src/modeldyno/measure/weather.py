@@ -1,4 +1,4 @@
-"""What the machine is doing: counters read before and after a run, and what they say together."""
+"""The machine's load during a run, from counters read before and after it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 from modeldyno.core.hosts import HostReading, HostWeather
 from modeldyno.measure import cgroup
-from modeldyno.measure.system_files import ROOT, fields, text
+from modeldyno.measure.system_files import ROOT, read_fields, read_text
 
 UNKNOWN = HostWeather(None, None, None, None)
 
 
 def read(root: Path = ROOT) -> HostReading:
     ticks = _ticks(root)
-    memory = fields(root / "proc/meminfo", ":")
+    memory = read_fields(root / "proc/meminfo", ":")
     return HostReading(
         load_1m=_load_1m(root),
         cpu_pressure_us=_pressure_us(root),
@@ -33,7 +33,7 @@ def read(root: Path = ROOT) -> HostReading:
 
 
 def weather(before: HostReading, after: HostReading) -> HostWeather:
-    """What happened between two readings."""
+    """The load between two readings."""
     seconds = max(1e-9, after.monotonic_s - before.monotonic_s)
     waited = _difference(before.cpu_pressure_us, after.cpu_pressure_us)
     ticks = _difference(before.cpu_ticks, after.cpu_ticks)
@@ -60,26 +60,26 @@ def _share(part: int | None, whole: int | None) -> float | None:
 
 
 def _load_1m(root: Path) -> float | None:
-    words = (text(root / "proc/loadavg") or "").split()
+    words = (read_text(root / "proc/loadavg") or "").split()
     if words:
         return float(words[0])
     return os.getloadavg()[0] if root == ROOT and hasattr(os, "getloadavg") else None
 
 
 def _pressure_us(root: Path) -> int | None:
-    """Total time in which some task waited for a CPU: ``some avg10=… total=N``."""
-    line = (text(root / "proc/pressure/cpu") or "").partition("\n")[0]
+    """Total time in which at least one task waited for a CPU: ``some avg10=… total=N``."""
+    line = (read_text(root / "proc/pressure/cpu") or "").partition("\n")[0]
     return int(line.rpartition("total=")[2]) if "total=" in line else None
 
 
 def _ticks(root: Path) -> list[int] | None:
     """All CPUs: user, nice, system, idle, iowait, irq, softirq, steal."""
-    line = (text(root / "proc/stat") or "").partition("\n")[0].split()
-    return [int(value) for value in line[1:9]] if len(line) >= 9 else None
+    line = (read_text(root / "proc/stat") or "").partition("\n")[0].split()
+    return [int(ticks) for ticks in line[1:9]] if len(line) >= 9 else None
 
 
 def _swapped_in_bytes(root: Path) -> int | None:
-    pages = fields(root / "proc/vmstat").get("pswpin")
+    pages = read_fields(root / "proc/vmstat").get("pswpin")
     return int(pages) * os.sysconf("SC_PAGE_SIZE") if pages else None
 
 

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 
 from modeldyno.core.results import Standing
-from modeldyno.measure.sweep import standing
+from modeldyno.measure.sweep import rank_cells
 from modeldyno.selftest.outcome import Outcome
 
 CELLS, ROUNDS = 6, 12
@@ -55,6 +55,6 @@ def _sweep(visits: Iterator[Visit], rng: np.random.Generator) -> Standing:
     for position, (cell, number) in enumerate(visits):
         drifted = 100e-6 * (1 + DRIFT * position / (CELLS * ROUNDS))
         figures[cell][number] = drifted * float(np.exp(rng.normal(0, SPREAD)))
-    found = standing(figures)
+    found = rank_cells(figures)
     assert found is not None
     return found

@@ -129,7 +129,7 @@ def _cores(used: dict[int, str], are_taken: bool = False) -> Finding:
 
 def _energy() -> Finding:
     try:
-        return Finding("energy", "ok", energy.find("cpu").source)
+        return Finding("energy", "ok", energy.find_meter("cpu").source)
     except energy.NoMeter as reason:
         readable = "sudo chmod a+r /sys/class/powercap/intel-rapl:*/energy_uj"
         fix = readable if "root" in str(reason) else "none"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from modeldyno.measure.cgroup import own_folder
-from modeldyno.measure.system_files import fields, text
+from modeldyno.measure.system_files import read_fields, read_text
 
 CONTROLLERS = ("memory", "pids")
 PATIENCE_S = 2.0  # until the kernel has ended all of a group
@@ -39,13 +39,13 @@ class ControlGroup:
 
     def killed_for_memory(self) -> bool:
         """For its own limit: ``oom`` does not count those of groups above it, or of the machine."""
-        events = fields(self.folder / "memory.events")
+        events = read_fields(self.folder / "memory.events")
         return all(events.get(name, "0") != "0" for name in ("oom", "oom_kill"))
 
     def remove(self) -> None:
         """Once it is empty; one that is not is left to the next ``make_group``."""
         deadline = time.monotonic() + PATIENCE_S
-        while fields(self.folder / "cgroup.events").get("populated") == "1":
+        while read_fields(self.folder / "cgroup.events").get("populated") == "1":
             if time.monotonic() > deadline:
                 return
             time.sleep(0.002)
@@ -134,7 +134,7 @@ def _remove_stale(above: Path) -> None:
 
 
 def _words(path: Path) -> set[str]:
-    return set((text(path) or "").split())
+    return set((read_text(path) or "").split())
 
 
 def _write(path: Path, value: str) -> None:

@@ -406,7 +406,7 @@ def _measure_pair(command: MeasurePair) -> Pair:
         stack.enter_context(padded_heap(command.padding_seed))
         ready = {name: stack.enter_context(_ready(sides[name])) for name in order}
         a, b = ready["a"], ready["b"]
-        timed_a, timed_b = loop.measure_pair(a.contender, b.contender, command.plan)
+        timed_a, timed_b = loop.measure_pair(a.timed_side, b.timed_side, command.plan)
         return Pair(a.session(timed_a), b.session(timed_b), _parity_of_pair(a, b))
 
 
@@ -531,7 +531,7 @@ class _Ready:
         self.tensors = tensors
         self._target = side.target
         self._bound = _bind(opened.session, tensors, side.contract)
-        self.contender = loop.TimedSide(self._bound.call, _entering(side.target, opened.session))
+        self.timed_side = loop.TimedSide(self._bound.call, _entering(side.target, opened.session))
 
     def run(self) -> Tensors:
         outputs: Tensors = self.opened.session.run(self.tensors)
@@ -574,17 +574,19 @@ class _Bench(contextlib.ExitStack):
         self.pop_all().close()  # a side that an earlier failure left behind
         self.enter_context(padded_heap(command.padding_seed))
         self._side = self.enter_context(_ready(command.side))
-        self._beside = loop.SideTimer(self._side.contender, command.calibration, command.plan)
+        self._side_timer = loop.SideTimer(self._side.timed_side, command.calibration, command.plan)
         self._memory: Memory | None = None
         self.enter_context(loop.paused_garbage_collection())
         return self._state()
 
     def take_turn(self, command: MeasureBlock) -> SideReady:
-        self._beside.take_turn(command.block_s)
+        self._side_timer.take_turn(command.block_s)
         return self._state()
 
     def measure_window(self, command: MeasureWindow) -> WindowMeasured:
-        samples = self._beside.window(command.start_ns, command.stop_ns, command.iterations)
+        samples = self._side_timer.measure_window(
+            command.start_ns, command.stop_ns, command.iterations
+        )
         # Before our own message about it takes more memory than the model.
         self._memory = self._memory or self._side.opened.memory()
         return WindowMeasured(samples)
@@ -595,12 +597,12 @@ class _Bench(contextlib.ExitStack):
         reference = Path(command.reference)
         compares = command.is_own or side.compares_with(reference)
         parity = _parity(side.opened.session, side.tensors, reference) if compares else None
-        session = side.session(self._beside.timed(), parity, memory)
+        session = side.session(self._side_timer.timed_session(), parity, memory)
         self.pop_all().close()
         return session
 
     def _state(self) -> SideReady:
-        return SideReady(len(self._beside.block), self._beside.calibration)
+        return SideReady(len(self._side_timer.block), self._side_timer.calibration)
 
 
 def _parity(session: Any, tensors: Tensors, reference: Path) -> Parity | None:

@@ -127,7 +127,7 @@ def test_percentiles_that_so_few_iterations_cannot_tell_are_null(served):
 
 def test_energy_is_metered_by_calls_that_are_not_timed(served, monkeypatch):
     """With a meter that counts nanoseconds: a joule is a second."""
-    monkeypatch.setattr(energy, "Gauge", Clockwork)
+    monkeypatch.setattr(energy, "EnergyGauge", Clockwork)
     found = measured(served, "quick.json", iterations=5)
     assert (found["iterations"], found["energy_note"]) == (5, "a clock")
     assert found["energy_j_per_item"] >= 100e-6  # a call takes so long, and is alone in its batch
