@@ -15,6 +15,8 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from modeldyno.core import errors
+from modeldyno.core.documents.described import json_text
+from modeldyno.core.documents.failure import ProblemDocument
 from modeldyno.core.redaction import without_folders
 
 # "named" is the one route of /api/v1 whose answers have a shape of their own.
@@ -236,15 +238,8 @@ def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
 
 
 def _problem(refusal: Refusal) -> bytes:
-    document = {
-        "type": "about:blank",
-        "title": refusal.title,
-        "status": refusal.status,
-        "code": refusal.code,
-        "detail": refusal.why,
-        "fix": refusal.fix,
-    }
-    return json.dumps(document).encode()
+    document = ProblemDocument.from_fields(refusal, detail=refusal.why)
+    return json_text(document, indent=None).encode()
 
 
 def text_of(refusal: Refusal) -> str:

@@ -33,6 +33,7 @@ from modeldyno.api.lines import Lines
 from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room, pack
 from modeldyno.api.v1.shape import MOST_ID, Asked
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.progress import JobProgressDocument
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.events import (
     ConversionMessage,
@@ -41,10 +42,9 @@ from modeldyno.core.events import (
     EventsSince,
     FetchMessage,
     FetchStanding,
+    ProgressMessage,
     iso,
     message_of,
-    progress_message,
-    standing_of,
 )
 from modeldyno.core.queue import Job
 from modeldyno.core.redaction import without_folders
@@ -552,33 +552,28 @@ def _server(origins: Iterable[bytes]) -> Any:
 
 
 def _progress(job: Job, standing: Standing) -> Packed:
-    headline = without_folders(standing.headline)  # a job names its model by its path
-    data = standing_of(job.id, job.run_id, headline, standing.units_planned, standing.progress)
-    message = progress_message(job.project_id, data, datetime.now(UTC))
+    data = JobProgressDocument.of(
+        standing.progress,
+        standing.units_planned,
+        headline=without_folders(standing.headline),  # a job names its model by its path
+        id=job.id,
+        run_id=job.run_id,
+    )
+    message = ProgressMessage(project_id=job.project_id, at=iso(datetime.now(UTC)), data=data)
     return pack(encode(message), about=job.id)
 
 
 def _fetch(fetch: Fetch) -> Packed:
-    data = FetchStanding(
-        fetch.example, fetch.state, fetch.done_bytes, fetch.total_bytes, fetch.model_id
-    )
+    data = FetchStanding.from_fields(fetch)
     message = FetchMessage(project_id=fetch.project_id, at=iso(datetime.now(UTC)), data=data)
     return pack(encode(message), about=(fetch.project_id, fetch.example))
 
 
-def _conversion(one: Conversion) -> Packed:
-    data = ConversionStanding(
-        id=one.id,
-        model_id=one.model_id,
-        to=one.to,
-        state=one.state,
-        doing=one.doing,
-        steps_done=one.steps_done,
-        steps_planned=one.steps_planned,
-        made_id=one.made_id,
-    )
-    message = ConversionMessage(project_id=one.project_id, at=iso(datetime.now(UTC)), data=data)
-    return pack(encode(message), about=("conversion", one.id))
+def _conversion(conversion: Conversion) -> Packed:
+    data = ConversionStanding.from_fields(conversion)
+    project_id, at = conversion.project_id, iso(datetime.now(UTC))
+    message = ConversionMessage(project_id=project_id, at=at, data=data)
+    return pack(encode(message), about=("conversion", conversion.id))
 
 
 def _told(refusal: Refusal) -> dict[str, Any]:

@@ -10,7 +10,9 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic_core import to_json
 
-from modeldyno.api.v1.shape import WORDS, Problem
+from modeldyno.api.schemas import reference
+from modeldyno.api.v1.shape import WORDS
+from modeldyno.core.documents.failure import ProblemDocument
 from modeldyno.core.versions import tool_version
 
 Json = dict[str, Any]
@@ -66,16 +68,16 @@ def document(routes: Sequence[APIRoute]) -> Json:
         title="Modeldyno", version=tool_version(), description=DESCRIPTION, routes=routes
     )
     schemas = found["components"]["schemas"]
+    problem = {PROBLEM: {"schema": reference(ProblemDocument)}}
     for foreign in ("HTTPValidationError", "ValidationError"):
         schemas.pop(foreign, None)
-    schemas["Problem"] = Problem.model_json_schema()
     schemas.update(message_schemas())
     found["components"]["securitySchemes"] = SCHEMES
     found["security"] = [{name: []} for name in SCHEMES]
     used = {tag for _, _, one in operations(found) for tag in one.get("tags", ())}
     found["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in sorted(used)]
     for _, _, operation in operations(found):
-        _complete(operation)
+        _complete(operation, problem)
     _close(schemas)
     return found
 
@@ -100,7 +102,7 @@ def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
                 yield path, method, operation
 
 
-def _complete(operation: Json) -> None:
+def _complete(operation: Json, problem: Json) -> None:
     operation["summary"] = operation["operationId"].replace("_", " ").capitalize()
     parameters = operation.get("parameters", [])
     for parameter in parameters:
@@ -111,10 +113,10 @@ def _complete(operation: Json) -> None:
     if not has_body and not parameters:
         operation["responses"].pop("422", None)
     for status, response in operation["responses"].items():
-        if "#/components/schemas/RefusedByName" in str(response):  # in words of its own
+        if "#/components/schemas/RefusedByNameDocument" in str(response):  # in words of its own
             continue
         if status.isdigit() and int(status) >= 400:
-            response["content"] = {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+            response["content"] = problem
         elif status in ("201", "202"):
             _tell_headers(response, parameters)
     operation["responses"] = dict(sorted(operation["responses"].items()))

@@ -143,8 +143,11 @@ def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
     finally:
         records.close()
     seen = [
-        JobDocument.of(
-            job, waiting.get(job.id), "no server runs" if job.state == "queued" else job.reason
+        JobDocument.from_fields(
+            job,
+            place=waiting.get(job.id),
+            reason="no server runs" if job.state == "queued" else job.reason,
+            progress=None,
         )
         for job in found
     ]

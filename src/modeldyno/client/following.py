@@ -9,7 +9,8 @@ from typing import Any
 from modeldyno.client.reading import read
 from modeldyno.client.steps import Cut, Listen, Receive, Say, Sleep, get
 from modeldyno.client.values import MISSED, EventHeard
-from modeldyno.core.documents.jobs import JobDocument, ProgressDocument
+from modeldyno.core.documents.jobs import JobDocument
+from modeldyno.core.documents.progress import ProgressDocument
 from modeldyno.core.errors import ServerUnreachable
 
 LOOK_AGAIN_S = 10.0  # however quiet it is: a job that ended unheard is not waited for forever

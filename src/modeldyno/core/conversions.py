@@ -9,9 +9,24 @@ from typing import Literal
 from modeldyno.core.documents.described import Amount, Described, Size
 from modeldyno.core.models import ModelFacts
 
+ConversionState = Literal["converting", "done", "failed", "cancelled"]
 Goal = Literal["onnx", "openvino", "litert"]
 GOALS: dict[Goal, str] = {"onnx": "ONNX", "openvino": "OpenVINO IR", "litert": "LiteRT"}
 SUFFIXES: dict[Goal, str] = {"onnx": ".onnx", "openvino": ".xml", "litert": ".tflite"}
+
+
+@dataclass(frozen=True)
+class Possibility(Described):
+    """A format, and whether a model can be converted to it."""
+
+    to: Goal
+    """What a conversion is asked for by."""
+    title: str
+    """For people."""
+    why_not: str = ""
+    """Empty: it can be made."""
+    fix: str = ""
+    """What to do about it."""
 
 
 @dataclass(frozen=True)

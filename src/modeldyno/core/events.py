@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
-from modeldyno.core.conversions import Goal
-from modeldyno.core.documents.described import Amount, Count, Described
-from modeldyno.core.ids import JobId, RunId
-from modeldyno.core.jobs import Progress
+from modeldyno.core.conversions import ConversionState, Goal
+from modeldyno.core.documents.described import Described
+from modeldyno.core.documents.progress import JobProgressDocument
+from modeldyno.core.examples import FetchState
 from modeldyno.core.notes import SubjectKind
 from modeldyno.core.runs import RunKind, RunState
 
@@ -85,139 +85,111 @@ class TrialThing:
     trial: int
 
 
-@dataclass(frozen=True)
-class CellStanding(Described):
-    """How far one cell of a running benchmark is."""
-
-    name: str
-    """In words: onnxruntime · 1 core · batch 1."""
-    sessions: Count
-    """That are kept."""
-    state: Literal["measuring", "done", "failed"]
-    """Whether it is over."""
-    estimate_ms: Amount | None
-    """The latency so far."""
-    relative_half_width: Amount | None
-    """Half its interval, as a share of it."""
-
-
-@dataclass(frozen=True)
-class JobStanding:
-    """Where a running job stands; milliseconds, as everywhere outside."""
-
-    id: int
-    run_id: str
-    headline: str
-    units_done: int
-    units_planned: int
-    doing: str = ""
-    estimate_ms: float | None = None
-    relative_half_width: float | None = None
-    remaining_s: float | None = None
-    ratio: float | None = None
-    cells: tuple[CellStanding, ...] = ()
-
-
-@dataclass(frozen=True)
-class FetchStanding:
+@dataclass(frozen=True, kw_only=True)
+class FetchStanding(Described):
     """How far an example is on its way into a project."""
 
     example: str
-    state: Literal["fetching", "done", "failed"]
+    """Its `slug`."""
+    state: FetchState
+    """Whether it is over."""
     done_bytes: int
+    """That are here."""
     total_bytes: int | None
-    model_id: int | None  # once it is there
-
-
-@dataclass(frozen=True)
-class ConversionStanding:
-    """How far a conversion is."""
-
-    id: int
-    model_id: int  # what it is made of
-    to: Goal
-    state: Literal["converting", "done", "failed", "cancelled"]
-    doing: str
-    steps_done: int
-    steps_planned: int
-    made_id: int | None  # once it is there
+    """Null as long as nobody has said."""
+    model_id: int | None
+    """The model that became of it, once it is there."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThingMessage:
-    number: int
+class ConversionStanding(Described):
+    """How far a conversion is."""
+
+    id: int
+    """Its number."""
+    model_id: int
+    """What it is made of."""
+    to: Goal
+    """The format that was requested."""
+    state: ConversionState
+    """Whether it is over."""
+    doing: str
+    """The step it is at."""
+    steps_done: int
+    """So far."""
+    steps_planned: int
+    """0 as long as it has not begun."""
+    made_id: int | None
+    """The new model, in the same project, once it is there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Message:
     project_id: int | None
     at: str  # ISO 8601, UTC
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept(_Message):
+    number: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fleeting(_Message):
+    """Not kept, so it has no number."""
+
+    number: None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThingMessage(_Kept):
     data: Thing
     kind: ThingKind
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunnableMessage:
-    number: int
-    project_id: int | None
-    at: str
+class RunnableMessage(_Kept):
     data: RunnableThing
     kind: RunnableEventKind
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunMessage:
-    number: int
-    project_id: int | None
-    at: str
+class RunMessage(_Kept):
     data: RunThing
     kind: RunEventKind
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoteMessage:
-    number: int
-    project_id: int | None
-    at: str
+class NoteMessage(_Kept):
     data: NoteThing
     kind: Literal["note.changed"] = "note.changed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrialMessage:
-    number: int
-    project_id: int | None
-    at: str
+class TrialMessage(_Kept):
     data: TrialThing
     kind: Literal["optimization.trial"] = "optimization.trial"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProgressMessage:
-    """Not kept, so it has no number."""
-
-    project_id: int | None
-    at: str
-    data: JobStanding
-    number: None = None
+class ProgressMessage(_Fleeting):
+    data: JobProgressDocument
     kind: Literal["job.progress"] = "job.progress"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FetchMessage:
-    """Not kept either; that the model is there is told as ``model.created``."""
+class FetchMessage(_Fleeting):
+    """That the model is there is told as ``model.created``."""
 
-    project_id: int | None
-    at: str
     data: FetchStanding
-    number: None = None
     kind: Literal["example.progress"] = "example.progress"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ConversionMessage:
-    """Not kept either; that the model is there is told as ``model.created``."""
+class ConversionMessage(_Fleeting):
+    """That the model is there is told as ``model.created``."""
 
-    project_id: int | None
-    at: str
     data: ConversionStanding
-    number: None = None
     kind: Literal["conversion.progress"] = "conversion.progress"
 
 
@@ -242,36 +214,5 @@ def message_of(event: Event) -> dict[str, Any]:
     }
 
 
-def progress_message(project_id: int | None, data: JobStanding, now: datetime) -> ProgressMessage:
-    return ProgressMessage(project_id=project_id, at=iso(now), data=data)
-
-
-def standing_of(
-    job_id: JobId, run_id: RunId, headline: str, units_planned: int, progress: Progress | None
-) -> JobStanding:
-    if progress is None:
-        return JobStanding(job_id, run_id, headline, 0, units_planned)
-    return JobStanding(
-        job_id,
-        run_id,
-        headline,
-        progress.units_done,
-        progress.units_planned,
-        progress.doing,
-        _ms(progress.estimate_s),
-        progress.relative_half_width,
-        progress.remaining_s,
-        progress.ratio,
-        tuple(
-            CellStanding(c.name, c.sessions, c.state, _ms(c.estimate_s), c.relative_half_width)
-            for c in progress.cells
-        ),
-    )
-
-
 def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1e3

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 ExampleKind = Literal["onnx-wheel", "keras", "download"]
+FetchState = Literal["fetching", "done", "failed"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from modeldyno.core.documents.described import Described
 from modeldyno.core.ids import BenchmarkId, ComparisonId, RunId
-from modeldyno.core.results import Estimate, Verdict
+from modeldyno.core.results import Estimate, Noise, Verdict
 from modeldyno.core.sentences import pair_sentence
 
 Judged = Verdict | Literal["not-comparable"]
@@ -24,14 +25,19 @@ class Picked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedCell:
+class JudgedCell(Described):
     """One side of a pair of cells."""
 
     number: int
+    """Of the cell, from 0."""
     name: str
+    """In words: onnxruntime · 2 cores · batch 8."""
     sessions: int
+    """That were measured."""
     samples: int
-    noise: str | None
+    """That were timed."""
+    noise: Noise | None
+    """How far to trust it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +96,17 @@ class Setting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedSide:
+class JudgedSide(Described):
+    """One of two benchmarks."""
+
     benchmark_id: BenchmarkId
+    """Its number."""
     name: str
+    """As people call it."""
     run_id: RunId
+    """The run whose numbers count."""
     model_name: str
+    """Of its model."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -183,6 +183,8 @@ class Boundary:
     fed: tuple[InputSpec, ...] = ()  # ``inputs``, where it begins elsewhere than its file says
 
 
+# unread: nobody has looked into it; incomplete: weights are missing; untrusted: could run code
+ModelState = Literal["ready", "untrusted", "incomplete", "unread"]
 Origin = Literal["path", "upload", "example", "optimization", "conversion", "terminal"]
 
 

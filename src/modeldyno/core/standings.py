@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from modeldyno.core.benchmarks import MeasuredCell
-from modeldyno.core.documents.described import KindSchema
+from modeldyno.core.documents.described import Described, KindSchema
 from modeldyno.core.ids import BenchmarkId, ModelId, RunId
 from modeldyno.core.results import Objective
 from modeldyno.core.runs import RunState
@@ -41,24 +41,41 @@ class Best:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Happened:
+class Happened(Described):
+    """Something that happened in a project."""
+
     at: datetime
+    """In UTC."""
     subject: Subject
+    """To what."""
     id: int
+    """Its number."""
     sentence: str
-    state: RunState | None = None  # None of a model that came
+    """In words: Benchmark resnet50.onnx is done."""
+    state: RunState | None = None
+    """Of a run; null of a model that came."""
     run_id: str | None = None
+    """Of a run."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class NextStep:
+class NextStep(Described):
+    """What somebody could do next."""
+
     sentence: str
+    """Why: 1 engine measured; PyTorch reads this model, too."""
     action: Action
-    label: str  # of the button
+    """What the button does."""
+    label: str
+    """Of the button."""
     model_id: ModelId | None = None
+    """With which model."""
     benchmark_id: BenchmarkId | None = None
+    """With which benchmark."""
     other_benchmark_id: BenchmarkId | None = None
+    """With which other one."""
     engine: str | None = None
+    """With which engine."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from modeldyno.core.documents.described import Described
 from modeldyno.core.errors import BadValue
 
 OptimizationType = Literal["quantization", "graph", "mixed-precision"]
@@ -54,18 +55,27 @@ TYPE_NAMES: dict[OptimizationType, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TuningSettings:
+class TuningSettings(Described):
     """The usual ones are those that clients of INC Bench know."""
 
     batch_size: int = 100
-    sampling_size: int = 100  # samples to calibrate with
+    """Items per call."""
+    sampling_size: int = 100
+    """Samples to calibrate with."""
     strategy: Strategy = "basic"
+    """How the next trial is chosen."""
     criterion: Criterion = "relative"
-    threshold: float = 0.1  # a fraction: 0.1 allows a tenth less, or 0.1 less where absolute
+    """What `threshold` is a part of."""
+    threshold: float = 0.1
+    """A fraction: 0.1 allows a tenth less accuracy, or 0.1 less where absolute."""
     objective: Objective = "performance"
-    timeout_s: float = 0.0  # 0: as soon as a model is good enough
+    """What is to become better."""
+    timeout_s: float = 0.0
+    """0: as soon as a model is good enough."""
     max_trials: int = 25
+    """At most so many."""
     seed: int = 9527
+    """Of whatever is random."""
 
 
 def tuning_of(settings: dict[str, Any]) -> TuningSettings:

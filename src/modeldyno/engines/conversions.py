@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from modeldyno.core.conversions import GOALS, Goal
-from modeldyno.core.documents.described import Described
+from modeldyno.core.conversions import GOALS, Goal, Possibility
 from modeldyno.core.errors import BadValue, PackageMissing
 from modeldyno.core.inputs import InputPlan
 from modeldyno.core.models import InputSpec, ModelFormat, TensorSpec, format_title
@@ -92,20 +91,6 @@ ROUTES = (
         packages={"tensorflow": _TENSORFLOW},
     ),
 )
-
-
-@dataclass(frozen=True)
-class Possibility(Described):
-    """A format, and whether a model can be converted to it."""
-
-    to: Goal
-    """What a conversion is asked for by."""
-    title: str
-    """For people."""
-    why_not: str = ""
-    """Empty: it can be made."""
-    fix: str = ""
-    """What to do about it."""
 
 
 def possibilities(model_format: ModelFormat) -> tuple[Possibility, ...]:

@@ -10,9 +10,15 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
-from modeldyno.core.conversions import SUFFIXES, Check, ConversionResult, Goal
+from modeldyno.core.conversions import (
+    SUFFIXES,
+    Check,
+    ConversionResult,
+    ConversionState,
+    Goal,
+    Possibility,
+)
 from modeldyno.core.errors import Cancelled, ModeldynoError, NotFound, TooBusy
 from modeldyno.core.ids import ConversionId, ModelId, ProjectId, RunId, new_run_id
 from modeldyno.core.jobs import JobMessage, Progress
@@ -22,7 +28,6 @@ from modeldyno.core.results import Failure
 from modeldyno.core.specs import ConversionSpec, ModelSpec
 from modeldyno.core.trust import architecture_of
 from modeldyno.engines import conversions as catalog
-from modeldyno.engines.conversions import Possibility
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, remember
 from modeldyno.services.background import log_failure
@@ -40,8 +45,6 @@ MOST_REMEMBERED = 100
 LIMIT_S = 600.0
 LEAVE_S = 5.0  # for the one under way to end when we close
 WAITING = "waiting"
-
-ConversionState = Literal["converting", "done", "failed", "cancelled"]
 
 
 @dataclass(frozen=True, kw_only=True)

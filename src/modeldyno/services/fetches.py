@@ -8,9 +8,9 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from modeldyno.core.errors import Cancelled, ModeldynoError, TooBusy
+from modeldyno.core.examples import FetchState
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.results import Failure
 from modeldyno.services.background import log_failure
@@ -24,8 +24,6 @@ MOST_AT_ONCE = 2
 MOST_WAITING = 20
 MOST_REMEMBERED = 100
 LEAVE_S = 5.0  # for those under way to notice that we close
-
-FetchState = Literal["fetching", "done", "failed"]
 
 
 @dataclass(frozen=True)

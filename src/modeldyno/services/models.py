@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from modeldyno.core.errors import (
     GraphUnavailable,
@@ -13,7 +12,7 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import ModelId
-from modeldyno.core.models import Architecture, Model
+from modeldyno.core.models import Architecture, Model, ModelState
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.specs import (
     GraphSpec,
@@ -26,9 +25,6 @@ from modeldyno.services.model_files import UNREADABLE, looked_into
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
 from modeldyno.store.trust import Trust, code_of, entry_of
-
-# unread: nobody has looked into it; incomplete: weights are missing; untrusted: could run code
-ModelState = Literal["ready", "untrusted", "incomplete", "unread"]
 
 
 @dataclass(frozen=True)

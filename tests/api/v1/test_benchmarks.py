@@ -8,23 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from modeldyno.api.v1.benchmarks import (
-    BenchmarkRowTold,
-    BenchmarkTold,
-    PlanTold,
-    ReproductionTold,
-)
-from modeldyno.api.v1.jobs import JobTold
-from modeldyno.api.v1.paging import PageTold
-from modeldyno.api.v1.runs import RunTold
 from modeldyno.core.benchmarks import NewBenchmark
+from modeldyno.core.documents.benchmarks import (
+    BenchmarkDetailsDocument,
+    BenchmarkSummary,
+    PlanDocument,
+    ReproductionDocument,
+)
 from modeldyno.core.documents.distribution import DistributionDocument
+from modeldyno.core.documents.jobs import JobDocument
+from modeldyno.core.documents.kept_runs import RunSummary
 from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from tests import schemas, values
-from tests.api.v1.shapes import fits, problem
+from tests.api.v1.shapes import Page, fits, problem
 from tests.onnx_models import linear
 
 
@@ -51,7 +50,7 @@ def test_a_cell_says_as_what_it_ran_and_where_that_is_not_what_was_asked(served,
     made = served.benchmark(project, model, precisions=["fp32"], iterations=5)
     assert (made["cells"][0]["effective"], made["cells"][0]["surprises"]) == (None, [])
     assert served.ended(made["latest_run"]["job_id"])["state"] == "done"
-    (cell,) = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkTold)["cells"]
+    (cell,) = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkDetailsDocument)["cells"]
     assert [one["text"] for one in cell["surprises"]] == [
         "1 of 4 nodes ran on elsewhere instead of script",
         "asked for fp32, computed in bf16",
@@ -79,7 +78,7 @@ def test_a_benchmark_is_asked_for_measured_and_shown(served, project):
     model = served.model(project, "net.json")
     asked = {"project_id": project, "model_id": model, "batch_sizes": [1, 2], "iterations": 20}
     made = served.post("benchmarks", asked)
-    told = fits(made, BenchmarkTold, 201)
+    told = fits(made, BenchmarkDetailsDocument, 201)
     assert made.headers["Location"] == f"/api/v1/benchmarks/{told['id']}"
     assert (told["name"], told["model_name"], told["rerun_of"]) == ("net.json", "net.json", None)
     assert told["command"] == "modeldyno bench net.json --batch 1,2 --iterations 20"
@@ -88,7 +87,7 @@ def test_a_benchmark_is_asked_for_measured_and_shown(served, project):
     job = served.ended(told["latest_run"]["job_id"])
     assert (job["state"], job["run_id"]) == ("done", told["latest_run"]["id"])
 
-    shown = fits(served.get(f"benchmarks/{told['id']}"), BenchmarkTold)
+    shown = fits(served.get(f"benchmarks/{told['id']}"), BenchmarkDetailsDocument)
     assert shown["state"] == shown["latest_run"]["state"] == "done"
     assert [(c["batch_size"], c["status"]) for c in shown["cells"]] == [(1, "done"), (2, "done")]
     assert all(cell["latency_ms"]["typical"]["value"] >= 0.05 for cell in shown["cells"])
@@ -120,7 +119,7 @@ def test_a_number_comes_with_its_interval_its_verdict_and_what_they_rest_on(serv
     )
     cells = [cell, replace(cell, number=1, noise="unusable")]
     runs.finish(run.id, SummaryDocument.of_cell(cell), cells)
-    told = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkTold)
+    told = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkDetailsDocument)
     shown, _ = told["cells"]
     over = {"level": 0.95, "of": "sessions", "n": 8, "needs": None}
     typical = {"value": 4.0, "low": 3.8, "high": 4.2}
@@ -152,10 +151,10 @@ def test_too_few_sessions_have_no_interval_and_say_why(served, measured):
 def test_a_list_tells_what_cells_differ_in_and_the_cells_when_asked(served, project):
     made = served.benchmark(project, batch_sizes=[1, 2], start=False)
     path = f"benchmarks?project_id={project}"
-    (line,) = fits(served.get(path), PageTold[BenchmarkRowTold])["items"]
+    (line,) = fits(served.get(path), Page[BenchmarkSummary])["items"]
     assert line["axes"]["batch_sizes"] == [1, 2]
     assert line["cells"] is None
-    (full,) = fits(served.get(f"{path}&with_cells=true"), PageTold[BenchmarkRowTold])["items"]
+    (full,) = fits(served.get(f"{path}&with_cells=true"), Page[BenchmarkSummary])["items"]
     assert full["cells"] == made["cells"]
     served.ended(served.post(f"benchmarks/{made['id']}/runs").json["id"])
     (after,) = served.get(f"{path}&with_cells=true").json["items"]
@@ -164,21 +163,21 @@ def test_a_list_tells_what_cells_differ_in_and_the_cells_when_asked(served, proj
 
 
 def test_another_run_adds_to_it_and_leaves_the_first(served, measured):
-    job = fits(served.post(f"benchmarks/{measured}/runs"), JobTold, 202)
+    job = fits(served.post(f"benchmarks/{measured}/runs"), JobDocument, 202)
     busy = served.post(f"benchmarks/{measured}/runs")
     assert problem(busy, 409, "WRONG_STATE")["fix"]
     # While it waits or runs, the cells show what was measured before.
     cells = served.get(f"benchmarks/{measured}").json["cells"]
     assert [cell["status"] for cell in cells] == ["done", "done"]
     served.ended(job["id"])
-    runs = fits(served.get(f"benchmarks/{measured}/runs"), PageTold[RunTold])["items"]
+    runs = fits(served.get(f"benchmarks/{measured}/runs"), Page[RunSummary])["items"]
     assert [run["state"] for run in runs][:2] == ["done", "done"]
     assert runs[0]["id"] == job["run_id"]
 
 
 def test_a_rerun_is_a_new_benchmark_that_knows_the_old_one(served, project):
     first = served.benchmark(project, cores=[1], seed=7)
-    again = fits(served.post(f"benchmarks/{first['id']}/rerun"), BenchmarkTold, 201)
+    again = fits(served.post(f"benchmarks/{first['id']}/rerun"), BenchmarkDetailsDocument, 201)
     assert again["rerun_of"] == first["id"]
     assert again["settings"] == first["settings"]
     for made in (first, again):
@@ -205,7 +204,7 @@ def test_a_plan_tells_cells_time_and_command_and_keeps_nothing(served, project):
     model = served.model(project, "it's.json")
     before = served.get(f"projects/{project}").json["counts"]
     asked = {"model_id": model, "batch_sizes": [1, 8], "budget": "quick", "dims": {"batch": 4}}
-    plan = fits(served.post("benchmarks/plan", asked), PlanTold)
+    plan = fits(served.post("benchmarks/plan", asked), PlanDocument)
     assert [cell["batch_size"] for cell in plan["cells"]] == [1, 8]
     assert (plan["about_s"], plan["cores"], plan["threads"]) == (4.0, 1, 1)
     assert plan["command"] == (
@@ -250,7 +249,7 @@ def test_settings_come_back_as_they_were_asked_for(served, project):
 def test_settings_change_before_the_first_run_and_what_is_not_sent_stays(served, draft):
     before = served.get(f"benchmarks/{draft}").json
     edited = served.patch(f"benchmarks/{draft}", {"batch_sizes": [2, 4], "budget": "quick"})
-    after = fits(edited, BenchmarkTold)
+    after = fits(edited, BenchmarkDetailsDocument)
     changed = {"batch_sizes": [2, 4], "budget": "quick"}
     assert after["settings"] == before["settings"] | changed
     assert [cell["batch_size"] for cell in after["cells"]] == [2, 4]
@@ -258,7 +257,7 @@ def test_settings_change_before_the_first_run_and_what_is_not_sent_stays(served,
 
 
 def test_after_a_run_only_the_name_changes(served, measured):
-    told = fits(served.patch(f"benchmarks/{measured}", {"name": "Kept"}), BenchmarkTold)
+    told = fits(served.patch(f"benchmarks/{measured}", {"name": "Kept"}), BenchmarkDetailsDocument)
     assert told["name"] == "Kept"
     problem(served.patch(f"benchmarks/{measured}", {"seed": 3}), 409, "WRONG_STATE")
     assert served.get(f"benchmarks/{measured}").json["settings"]["seed"] == 0
@@ -342,11 +341,11 @@ def test_lists_are_filtered_sorted_and_paged_in_one_query(served, project):
         served.benchmark(project, model, start=False, name=name)
     first = f"benchmarks?project_id={project}&sort=name&order=ascending&limit=3"
     with served.counting() as asked:
-        page = fits(served.get(first), PageTold[BenchmarkRowTold])
+        page = fits(served.get(first), Page[BenchmarkSummary])
     selects = [statement for statement in asked if statement.startswith("SELECT")]
     assert len(selects) == 1
     assert [row["name"] for row in page["items"]] == ["alpha", "bravo", "charlie"]
-    rest = fits(served.get(f"{first}&cursor={page['next']}"), PageTold[BenchmarkRowTold])
+    rest = fits(served.get(f"{first}&cursor={page['next']}"), Page[BenchmarkSummary])
     assert ([row["name"] for row in rest["items"]], rest["next"]) == (["delta"], None)
     found = served.get(f"benchmarks?project_id={project}&text=RAV").json["items"]
     assert [row["name"] for row in found] == ["bravo"]
@@ -420,7 +419,7 @@ def test_texts_to_reproduce_it_run_unchanged_when_pasted(served, project, tmp_pa
     model = served.post(path, sent, content_type="application/octet-stream").json["id"]
     made = served.benchmark(project, model, batch_sizes=[1, 2])
     served.ended(made["latest_run"]["job_id"])
-    told = fits(served.get(f"benchmarks/{made['id']}/reproduce"), ReproductionTold)
+    told = fits(served.get(f"benchmarks/{made['id']}/reproduce"), ReproductionDocument)
     assert served.token not in str(told)
     (tmp_path / "again.py").write_text(told["python"])
     bin = Path(sys.executable).parent

@@ -5,16 +5,15 @@ import io
 
 import pytest
 
-from modeldyno.api.v1.comparisons import ComparisonRowTold, ComparisonTold
-from modeldyno.api.v1.paging import PageTold
-from modeldyno.api.v1.runs import RunDetailsTold, RunTold
 from modeldyno.core.codec import decode
 from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
+from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.results import ComparisonResult
 from modeldyno.core.specs import CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from tests import schemas
-from tests.api.v1.shapes import fits, problem
+from tests.api.v1.shapes import Page, fits, problem
 
 
 @pytest.fixture
@@ -26,24 +25,24 @@ def sides(served, project):
 
 def test_a_side_has_as_many_streams_as_it_was_asked_for(served, sides):
     many = sides | {"b": sides["b"] | {"streams": 2}, "start": False}
-    told = fits(served.post("comparisons", many), ComparisonTold, 201)
+    told = fits(served.post("comparisons", many), ComparisonDetailsDocument, 201)
     assert [told["pairing"][side]["streams"] for side in "ab"] == [1, 2]
     assert told["command"].endswith("compare old.json +new.json@streams=2")
 
 
 def test_two_models_are_compared_and_the_answer_can_be_pasted(served, sides):
     made = served.post("comparisons", sides | {"pairs": 4, "budget": "quick"})
-    told = fits(made, ComparisonTold, 201)
+    told = fits(made, ComparisonDetailsDocument, 201)
     assert made.headers["Location"] == f"/api/v1/comparisons/{told['id']}"
     assert told["name"] == "old.json against +new.json"
     assert told["command"] == "modeldyno compare old.json +new.json --quick"
     job = served.ended(told["latest_run"]["job_id"])
     assert (job["state"], job["kind"]) == ("done", "comparison")
 
-    shown = fits(served.get(f"comparisons/{told['id']}"), ComparisonTold)
+    shown = fits(served.get(f"comparisons/{told['id']}"), ComparisonDetailsDocument)
     assert shown["summary"]["verdict"] == "slower"
     run = f"runs/{job['run_id']}"
-    details = fits(served.get(run), RunDetailsTold)
+    details = fits(served.get(run), RunDetailsDocument)
     assert (details["settings"], details["units_kept"]) == (None, [4])
     assert details["pairing"] == told["pairing"]
 
@@ -60,20 +59,22 @@ def test_two_models_are_compared_and_the_answer_can_be_pasted(served, sides):
     _, *samples = served.get(f"{run}/samples").text.splitlines()
     assert {line[0] for line in samples} == {"a", "b"}
 
-    again = fits(served.post(f"comparisons/{told['id']}/rerun"), ComparisonTold, 201)
+    again = fits(served.post(f"comparisons/{told['id']}/rerun"), ComparisonDetailsDocument, 201)
     assert (again["pairing"], again["rerun_of"]) == (told["pairing"], told["id"])
     served.post(f"jobs/{again['latest_run']['job_id']}/cancel")
     more = served.post(f"comparisons/{told['id']}/runs")
     assert more.status == 202
     served.post(f"jobs/{more.json['id']}/cancel")
     served.ended(more.json["id"])
-    runs = fits(served.get(f"comparisons/{told['id']}/runs"), PageTold[RunTold])["items"]
+    runs = fits(served.get(f"comparisons/{told['id']}/runs"), Page[RunSummary])["items"]
     assert [one["id"] for one in runs] == [more.json["run_id"], job["run_id"]]
 
 
 def test_one_model_with_two_settings(served, sides):
     sides["b"] = sides["a"] | {"batch_size": 8, "cores": 1, "engine": "scripted"}
-    told = fits(served.post("comparisons", sides | {"start": False}), ComparisonTold, 201)
+    told = fits(
+        served.post("comparisons", sides | {"start": False}), ComparisonDetailsDocument, 201
+    )
     assert told["command"] == "modeldyno compare old.json old.json@engine=scripted,batch=8"
     assert (told["state"], told["pairing"]["b"]["batch_size"]) == ("draft", 8)
 
@@ -82,7 +83,7 @@ def test_settings_change_before_the_first_run_and_what_is_not_sent_stays(served,
     made = served.post("comparisons", sides | {"start": False, "budget": "quick", "pairs": 8}).json
     path = f"comparisons/{made['id']}"
     new = {"margin": 0.1, "pairs": None, "b": sides["a"] | {"batch_size": 2}}
-    told = fits(served.patch(path, new), ComparisonTold)
+    told = fits(served.patch(path, new), ComparisonDetailsDocument)
     changed = {"margin": 0.1, "pairs": None, "b": told["pairing"]["b"]}
     assert told["pairing"] == made["pairing"] | changed
     assert (told["pairing"]["b"]["batch_size"], told["b_model_name"]) == (2, "old.json")
@@ -97,9 +98,11 @@ def test_settings_change_before_the_first_run_and_what_is_not_sent_stays(served,
 def test_a_comparison_is_renamed_listed_and_deleted(served, sides):
     made = served.post("comparisons", sides | {"start": False, "name": "first"}).json
     path = f"comparisons/{made['id']}"
-    assert fits(served.patch(path, {"name": "second"}), ComparisonTold)["name"] == "second"
+    assert (
+        fits(served.patch(path, {"name": "second"}), ComparisonDetailsDocument)["name"] == "second"
+    )
     listed = served.get(f"comparisons?project_id={sides['project_id']}")
-    rows = fits(listed, PageTold[ComparisonRowTold])["items"]
+    rows = fits(listed, Page[ComparisonSummary])["items"]
     assert [row["name"] for row in rows] == ["second"]
     with served.counting() as asked:
         served.get(path)

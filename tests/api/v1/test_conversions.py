@@ -6,7 +6,7 @@ from typing import Any
 import socketio
 
 from modeldyno import Client
-from modeldyno.api.v1.conversions import ConversionsTold, ConversionTold
+from modeldyno.core.documents.conversion import ConversionJobDocument, ConversionsDocument
 from tests import onnx_models, torch_archives
 from tests.api.v1.server import PATIENCE_S
 from tests.api.v1.shapes import fits, problem
@@ -27,7 +27,7 @@ def linear(served: Any, project: int) -> Any:
 def ended(served: Any, number: int) -> Any:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        told = fits(served.get(f"conversions/{number}"), ConversionTold)
+        told = fits(served.get(f"conversions/{number}"), ConversionJobDocument)
         if told["state"] != "converting":
             return told
         time.sleep(0.05)
@@ -36,7 +36,7 @@ def ended(served: Any, number: int) -> Any:
 
 def test_a_model_becomes_another_one_of_its_project(served, project):
     source = linear(served, project)
-    offered = fits(served.get(f"models/{source['id']}/conversions"), ConversionsTold)
+    offered = fits(served.get(f"models/{source['id']}/conversions"), ConversionsDocument)
     possible = {one["to"]: one for one in offered["possible"]}
     assert possible["openvino"]["why_not"] == ""
     assert possible["onnx"]["why_not"] == "it is ONNX already"

@@ -57,6 +57,6 @@ def test_events_of_both_ways_are_described(served):
     schemas = served.get("/api/v1/openapi.json").json["components"]["schemas"]
     kinds = schemas["EventMessage"]["discriminator"]["mapping"]
     assert set(kinds) == set(KINDS)
-    kept = schemas["EventsTold"]["properties"]["events"]["items"]["discriminator"]["mapping"]
+    kept = schemas["EventsDocument"]["properties"]["events"]["items"]["discriminator"]["mapping"]
     assert set(KINDS) - set(kept) == FLEETING
     assert {kept[kind] for kind in kept} <= {kinds[kind] for kind in kinds}

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from modeldyno.api.v1.inferences import TriedTold
+from modeldyno.core.documents.inferences import AttemptDocument
 from tests.api.v1.server import PATIENCE_S
 from tests.api.v1.shapes import fits, problem
 from tests.scripts import fault
@@ -14,7 +14,7 @@ from tests.scripts import fault
 
 def test_a_model_that_works_tells_how_long_it_took_and_what_came_out(served, project):
     model = served.model(project, latency_us=2000)
-    told = fits(served.post(f"models/{model}/try", {"batch_size": 3}), TriedTold)["inference"]
+    told = fits(served.post(f"models/{model}/try", {"batch_size": 3}), AttemptDocument)["inference"]
     assert (told["engine"], told["batch_size"]) == ("scripted", 3)
     assert told["ms"] >= 2
     assert [one["shape"][0] for one in (*told["inputs"], *told["outputs"])] == [3, 3]
@@ -25,7 +25,7 @@ def test_a_model_that_works_tells_how_long_it_took_and_what_came_out(served, pro
 
 def test_what_goes_wrong_is_told_with_what_to_do(served, project):
     broken = served.model(project, faults=[fault("segfault")])
-    told = fits(served.post(f"models/{broken}/try", {}), TriedTold)
+    told = fits(served.post(f"models/{broken}/try", {}), AttemptDocument)
     assert told["inference"] is None
     assert told["failure"]["code"] == "ENGINE_CRASHED"
     assert told["failure"]["fix"]

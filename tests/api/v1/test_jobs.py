@@ -2,10 +2,8 @@
 
 import pytest
 
-from modeldyno.api.v1.jobs import JobTold
-from modeldyno.api.v1.paging import PageTold
-from modeldyno.api.v1.queue import QueueViewTold
-from tests.api.v1.shapes import fits, problem
+from modeldyno.core.documents.jobs import JobDocument, QueueDocument
+from tests.api.v1.shapes import Page, fits, problem
 
 
 @pytest.fixture
@@ -29,7 +27,7 @@ def test_a_job_is_followed_stopped_and_resumed_and_loses_nothing(served, project
     job, run = made["latest_run"]["job_id"], made["latest_run"]["id"]
 
     progress = served.until(job, has_units)["progress"]
-    assert fits(served.get(f"jobs/{job}"), JobTold)["state"] == "running"
+    assert fits(served.get(f"jobs/{job}"), JobDocument)["state"] == "running"
     assert progress["headline"].endswith(".json")
     assert "/" not in progress["headline"]
     assert progress["units_done"] <= progress["units_planned"]
@@ -42,7 +40,7 @@ def test_a_job_is_followed_stopped_and_resumed_and_loses_nothing(served, project
     (kept,) = served.get(f"runs/{run}").json["units_kept"]
     assert kept >= progress["units_done"]
 
-    resumed = fits(served.post(f"jobs/{job}/resume"), JobTold)
+    resumed = fits(served.post(f"jobs/{job}/resume"), JobDocument)
     assert resumed["state"] in ("queued", "running")
     again = served.until(job, lambda job: has_units(job) and job["progress"]["units_done"] > kept)
     assert again["attempts"] == 2
@@ -55,19 +53,19 @@ def test_a_job_is_followed_stopped_and_resumed_and_loses_nothing(served, project
 def test_what_is_done_is_neither_resumed_nor_cancelled(served, project):
     job = served.ended(served.benchmark(project)["latest_run"]["job_id"])
     problem(served.post(f"jobs/{job['id']}/resume"), 409, "WRONG_STATE")
-    assert fits(served.post(f"jobs/{job['id']}/cancel"), JobTold) == job
+    assert fits(served.post(f"jobs/{job['id']}/cancel"), JobDocument) == job
 
 
 def test_what_waits_knows_its_place_and_why_and_may_go_first(served, project, long_job):
     served.until(long_job, lambda job: job["state"] == "running")
     jobs = [served.benchmark(project)["latest_run"]["job_id"] for _ in range(3)]
-    shown = fits(served.get(f"jobs/{jobs[1]}"), JobTold)
+    shown = fits(served.get(f"jobs/{jobs[1]}"), JobDocument)
     assert (shown["state"], shown["place"], shown["progress"]) == ("queued", 2, None)
     assert f"behind 1 job and job {long_job}" in shown["reason"]
-    assert fits(served.post(f"jobs/{jobs[2]}/next"), JobTold)["place"] == 1
-    down = fits(served.put(f"jobs/{jobs[2]}/place", {"place": 2}), JobTold)
+    assert fits(served.post(f"jobs/{jobs[2]}/next"), JobDocument)["place"] == 1
+    down = fits(served.put(f"jobs/{jobs[2]}/place", {"place": 2}), JobDocument)
     assert down["place"] == 2
-    shown = fits(served.get("queue"), QueueViewTold)
+    shown = fits(served.get("queue"), QueueDocument)
     assert [job["id"] for job in shown["waiting"]][:3] == [jobs[0], jobs[2], jobs[1]]
     assert [job["id"] for job in shown["running"]] == [long_job]
     assert all(job["name"] and job["of_id"] for job in shown["waiting"])
@@ -76,7 +74,7 @@ def test_what_waits_knows_its_place_and_why_and_may_go_first(served, project, lo
     assert [served.get(f"jobs/{job}").json["place"] for job in jobs] == [2, 3, 1]
     problem(served.post(f"jobs/{long_job}/next"), 409, "WRONG_STATE")
 
-    waiting = fits(served.get(f"jobs?project_id={project}&state=queued"), PageTold[JobTold])
+    waiting = fits(served.get(f"jobs?project_id={project}&state=queued"), Page[JobDocument])
     assert {job["id"] for job in waiting["items"]} == set(jobs)
     first = waiting["items"][0]
     assert first["name"] == served.get(f"benchmarks/{first['of_id']}").json["name"]
@@ -85,7 +83,7 @@ def test_what_waits_knows_its_place_and_why_and_may_go_first(served, project, lo
     assert found["title"] == f"Run {run} has no result yet"
     assert served.get(f"jobs/{jobs[0]}/log").text == ""
     for job in jobs:
-        assert fits(served.post(f"jobs/{job}/cancel"), JobTold)["state"] == "cancelled"
+        assert fits(served.post(f"jobs/{job}/cancel"), JobDocument)["state"] == "cancelled"
 
 
 def test_a_page_of_jobs_takes_as_many_queries_as_one_job(served, project, long_job):
@@ -123,12 +121,12 @@ def test_a_core_that_is_measured_on_shows_who_has_it_since_when(served, project)
 
 
 def _held(served, job_id):
-    cores = fits(served.get("queue"), QueueViewTold)["cores"]
+    cores = fits(served.get("queue"), QueueDocument)["cores"]
     return [core for core in cores if core["job_id"] == job_id]
 
 
 def test_nothing_begins_while_the_queue_is_paused(served, project):
-    assert fits(served.post("queue/pause"), QueueViewTold)["is_paused"]
+    assert fits(served.post("queue/pause"), QueueDocument)["is_paused"]
     try:
         job = served.benchmark(project)["latest_run"]["job_id"]
         shown = served.get(f"jobs/{job}").json

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from modeldyno.api.v1.judgements import JudgementTold
+from modeldyno.core.documents.judgements import JudgementDocument
 from tests.api.v1.shapes import fits, problem
 
 QUICK = {"iterations": None, "warmup": None, "budget": "quick"}
@@ -37,7 +37,7 @@ def rewrite(served, run_id, latency_s, noise="quiet", reasons=("Calm.",)):
 
 
 def judged(served, a, b):
-    return fits(served.get(f"judgements?a={a}&b={b}"), JudgementTold)
+    return fits(served.get(f"judgements?a={a}&b={b}"), JudgementDocument)
 
 
 def test_a_clear_difference_is_told_cell_by_cell_with_its_interval(served, slow_and_quick):

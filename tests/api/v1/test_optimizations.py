@@ -2,11 +2,10 @@
 
 import pytest
 
-from modeldyno.api.v1.jobs import JobTold
-from modeldyno.api.v1.optimizations import OptimizationTold
-from modeldyno.api.v1.paging import PageTold
-from modeldyno.api.v1.runs import RunDetailsTold, RunTold
-from tests.api.v1.shapes import fits, problem
+from modeldyno.core.documents.jobs import JobDocument
+from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
+from modeldyno.core.documents.optimizations import OptimizationDocument
+from tests.api.v1.shapes import Page, fits, problem
 
 USUAL = {
     "batch_size": 100,
@@ -28,17 +27,17 @@ def asked(served, project):
 
 def test_an_optimization_is_made_listed_changed_and_deleted(served, project, asked):
     made = served.post("optimizations", asked | {"settings": {"strategy": "mse"}})
-    told = fits(made, OptimizationTold, 201)
+    told = fits(made, OptimizationDocument, 201)
     assert (told["type"], told["precision"], told["state"]) == ("quantization", "int8", "draft")
     assert told["settings"] == USUAL | {"strategy": "mse"}
     assert told["pins"] == {"accuracy": None, "performance": None}
     rows = fits(
-        served.get(f"optimizations?project_id={project}&sort=name"), PageTold[OptimizationTold]
+        served.get(f"optimizations?project_id={project}&sort=name"), Page[OptimizationDocument]
     )
     assert rows["items"] == [told]
     address = made.headers["Location"]
     changed = served.patch(address, {"precision": "bf16", "settings": {"batch_size": 8}})
-    after = fits(changed, OptimizationTold)
+    after = fits(changed, OptimizationDocument)
     assert after["settings"] == USUAL | {"strategy": "mse", "batch_size": 8}
     assert after["type"] == "mixed-precision"
     assert served.delete(address).status == 204
@@ -71,13 +70,13 @@ def test_what_cannot_be_is_refused(served, asked, said, answer):
 def test_a_run_says_that_it_cannot_be_carried_out_yet(served, asked):
     number = served.post("optimizations", asked).json["id"]
     started = served.post(f"optimizations/{number}/runs")
-    job = served.ended(fits(started, JobTold, 202)["id"])
+    job = served.ended(fits(started, JobDocument, 202)["id"])
     assert (job["state"], job["kind"]) == ("failed", "optimization")
     told = served.get(f"optimizations/{number}").json
     assert told["latest_run"]["failure"]["code"] == "NOT_YET"
     assert told["optimized_model_id"] is None
-    runs = fits(served.get(f"optimizations/{number}/runs"), PageTold[RunTold])["items"]
-    fits(served.get(f"runs/{runs[0]['id']}"), RunDetailsTold)
+    runs = fits(served.get(f"optimizations/{number}/runs"), Page[RunSummary])["items"]
+    fits(served.get(f"runs/{runs[0]['id']}"), RunDetailsDocument)
     assert "later version" in served.get(f"runs/{runs[0]['id']}/log").text
     refused = served.patch(f"optimizations/{number}", {"settings": {"seed": 1}})
     problem(refused, 409, "WRONG_STATE")

@@ -2,23 +2,32 @@
 
 import csv
 import io
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import pytest
 
-from modeldyno.api.v1.paging import PageTold
-from modeldyno.api.v1.profiles import ProfileRowTold, ProfileTold, TimesTold
-from modeldyno.api.v1.runs import RunDetailsTold, RunTold
 from modeldyno.core.codec import decode
 from modeldyno.core.doctor import Peak, Peaks
+from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
+from modeldyno.core.documents.profile import RoofDocument, TimeDocument
 from modeldyno.core.documents.profile_diff import ProfileDiffDocument
+from modeldyno.core.documents.profiles import ProfileDetailsDocument, ProfileSummary
 from modeldyno.core.ids import ProfileId, ProjectId
 from modeldyno.core.results import ProfileResult
 from modeldyno.measure import host
 from modeldyno.services.profiles import OP_COLUMNS
 from modeldyno.store import peaks
 from tests import schemas
-from tests.api.v1.shapes import fits, problem
+from tests.api.v1.shapes import Page, fits, problem
+
+
+@dataclass
+class Rows(Page[TimeDocument]):
+    run_id: str
+    by: Literal["node", "op"]
+    roof: RoofDocument
+
 
 NODES = [
     {"node": "/layer/conv1", "op": "Conv", "us": 600,
@@ -45,7 +54,7 @@ def profiled(served, asked):
 
 def test_a_profile_tells_where_the_time_goes_by_operator_and_by_node(served, asked):
     made = served.post("profiles", asked)
-    told = fits(made, ProfileTold, 201)
+    told = fits(made, ProfileDetailsDocument, 201)
     assert made.headers["Location"] == f"/api/v1/profiles/{told['id']}"
     assert (told["name"], told["model_name"]) == ("net.json", "net.json")
     assert told["command"] == "modeldyno profile net.json --repeats 1"
@@ -53,7 +62,7 @@ def test_a_profile_tells_where_the_time_goes_by_operator_and_by_node(served, ask
     job = served.ended(told["latest_run"]["job_id"])
     assert job["state"] == "done"
 
-    shown = fits(served.get(f"profiles/{told['id']}"), ProfileTold)
+    shown = fits(served.get(f"profiles/{told['id']}"), ProfileDetailsDocument)
     agreement = shown["agreement"]
     assert (agreement["run_id"], agreement["nodes"]) == (job["run_id"], 3)
     whole = agreement["sum_ms"]["value"] + agreement["outside_ms"]["value"]
@@ -62,13 +71,13 @@ def test_a_profile_tells_where_the_time_goes_by_operator_and_by_node(served, ask
     assert typical["value"] == agreement["latency_ms"]["value"] >= 1.0
     assert shown["summary"]["engine"] == "scripted"
 
-    by_op = fits(served.get(f"profiles/{told['id']}/rows"), TimesTold)
+    by_op = fits(served.get(f"profiles/{told['id']}/rows"), Rows)
     assert (by_op["by"], by_op["run_id"], by_op["next"]) == ("op", job["run_id"], None)
     assert [(r["op_type"], r["node"], r["nodes"], r["calls"]) for r in by_op["items"]] == [
         ("Conv", None, 2, 2),
         ("Relu", None, 1, 1),
     ]
-    by_node = fits(served.get(f"profiles/{told['id']}/rows?by=node"), TimesTold)["items"]
+    by_node = fits(served.get(f"profiles/{told['id']}/rows?by=node"), Rows)["items"]
     assert [row["node"] for row in by_node] == ["/layer/conv1", "/layer/conv2", "=relu"]
     assert sum(row["total_ms"]["value"] for row in by_node) == pytest.approx(
         agreement["sum_ms"]["value"]
@@ -126,9 +135,9 @@ def test_rows_for_the_reference_api_are_whole_microseconds_that_add_up(served, p
 
 
 def test_the_run_of_a_profile_is_a_run_like_others(served, profiled):
-    (run,) = fits(served.get(f"profiles/{profiled}/runs"), PageTold[RunTold])["items"]
+    (run,) = fits(served.get(f"profiles/{profiled}/runs"), Page[RunSummary])["items"]
     assert (run["kind"], run["of_id"], run["state"]) == ("profile", profiled, "done")
-    details = fits(served.get(f"runs/{run['id']}"), RunDetailsTold)
+    details = fits(served.get(f"runs/{run['id']}"), RunDetailsDocument)
     assert (details["settings"], details["pairing"], details["units_kept"]) == (None, None, [1])
     assert details["profiling"]["repeats"] == 1
     document = served.get(f"runs/{run['id']}/result").json
@@ -149,7 +158,7 @@ def test_settings_change_before_the_first_run_and_what_is_not_sent_stays(served,
     made = served.post("profiles", asked | {"start": False, "repeats": 2}).json
     assert made["state"] == "draft"
     path = f"profiles/{made['id']}"
-    told = fits(served.patch(path, {"batch_size": 4, "name": "Four"}), ProfileTold)
+    told = fits(served.patch(path, {"batch_size": 4, "name": "Four"}), ProfileDetailsDocument)
     assert (told["name"], told["settings"]) == ("Four", made["settings"] | {"batch_size": 4})
     assert told["summary"]["batch_size"] == 4
     problem(served.patch(path, {"cores": 100_000}), 400, "BAD_VALUE")
@@ -171,7 +180,7 @@ def test_what_was_not_run_has_no_rows_and_says_so(served, asked):
 
 def test_a_profile_is_listed_and_deleted_with_its_rows(served, asked, profiled):
     mine = f"profiles?project_id={asked['project_id']}"
-    listed = fits(served.get(f"{mine}&sort=latency"), PageTold[ProfileRowTold])["items"]
+    listed = fits(served.get(f"{mine}&sort=latency"), Page[ProfileSummary])["items"]
     assert [row["id"] for row in listed] == [profiled]
     assert served.get(f"{mine}&engine=other").json["items"] == []
     assert served.delete(f"profiles/{profiled}").status == 204
@@ -218,7 +227,7 @@ def test_rows_say_what_limits_them_once_the_peaks_of_their_machine_are_known(ser
     here = host.facts()
     kept = served.workspace / "runs" / run_id / "result.json"
     kept.write_text(kept.read_text().replace(here.fingerprint, ELSEWHERE))  # a colleague's run
-    before = fits(served.get(path), TimesTold)
+    before = fits(served.get(path), Rows)
     conv, other, _ = before["items"]
     assert conv["work"]["flop"] == 2 * 16 * 16 * 16 * 8 * 9
     assert (conv["work"]["bound"], other["work"]["flop"]) == (None, None)
@@ -230,7 +239,7 @@ def test_rows_say_what_limits_them_once_the_peaks_of_their_machine_are_known(ser
     try:
         assert served.get(path).json == before  # those of this machine say nothing of another one
         peaks.save(served.workspace, replace(found, fingerprint=ELSEWHERE))
-        after = fits(served.get(path), TimesTold)
+        after = fits(served.get(path), Rows)
         document = served.get(f"runs/{run_id}/result").json
     finally:
         (served.workspace / "peaks.json").unlink()

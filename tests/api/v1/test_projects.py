@@ -8,13 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from modeldyno.api.v1.benchmarks import BenchmarkRowTold, BenchmarkTold
-from modeldyno.api.v1.paging import PageTold
-from modeldyno.api.v1.projects import ProjectTold
+from modeldyno.core.documents.benchmarks import BenchmarkDetailsDocument, BenchmarkSummary
 from modeldyno.core.ids import BenchmarkId, RunId
+from modeldyno.core.projects import Project
 from modeldyno.core.runs import RunOf
 from tests import schemas, values
-from tests.api.v1.shapes import fits, problem
+from tests.api.v1.shapes import Page, fits, problem
 
 
 @pytest.fixture(scope="module")
@@ -101,19 +100,19 @@ def held(served):
     project = served.project("Held")
     slow, quick = measured(served, project, 0.003), measured(served, project, 0.001)
     edited = served.patch(f"projects/{project}", {"baseline_benchmark_id": slow})
-    assert fits(edited, ProjectTold)["baseline_benchmark_id"] == slow
+    assert fits(edited, Project)["baseline_benchmark_id"] == slow
     return project, slow, quick
 
 
 def test_benchmarks_are_held_against_the_baseline_of_their_project(served, held):
     project, slow, quick = held
-    lines = fits(served.get(f"benchmarks?project_id={project}"), PageTold[BenchmarkRowTold])
+    lines = fits(served.get(f"benchmarks?project_id={project}"), Page[BenchmarkSummary])
     told = {line["id"]: line["vs_baseline"] for line in lines["items"]}
     assert told[quick]["ratio"]["value"] == pytest.approx(1 / 3)
     assert told[quick]["ratio"]["low"] < 1 / 3 < told[quick]["ratio"]["high"]
     assert (told[quick]["verdict"], told[quick]["benchmark_id"]) == ("faster", slow)
     assert told[slow]["ratio"]["value"] == pytest.approx(1)
-    details = fits(served.get(f"benchmarks/{quick}"), BenchmarkTold)
+    details = fits(served.get(f"benchmarks/{quick}"), BenchmarkDetailsDocument)
     assert details["vs_baseline"] == told[quick]
     assert served.get(f"projects/{project}").json["baseline_benchmark_id"] == slow
 
@@ -196,10 +195,10 @@ def test_a_baseline_that_is_deleted_is_none_any_more(served, project):
 
 
 def test_a_draft_is_listed_once_it_is_named(served):
-    made = fits(served.post("projects", {"name": "wip-7f", "is_draft": True}), ProjectTold, 201)
+    made = fits(served.post("projects", {"name": "wip-7f", "is_draft": True}), Project, 201)
     assert made["is_draft"]
     assert served.get("projects?text=wip-7f").json["items"] == []
-    named = fits(served.patch(f"projects/{made['id']}", {"name": "done-7f"}), ProjectTold)
+    named = fits(served.patch(f"projects/{made['id']}", {"name": "done-7f"}), Project)
     assert not named["is_draft"]
     assert [item["id"] for item in served.get("projects?text=done-7f").json["items"]] == [
         made["id"]

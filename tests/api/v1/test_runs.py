@@ -6,14 +6,13 @@ import json
 
 import pytest
 
-from modeldyno.api.v1.paging import PageTold
-from modeldyno.api.v1.runs import RunDetailsTold, RunTold
 from modeldyno.core.codec import decode, encode
+from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
 from modeldyno.core.ids import RunId
 from modeldyno.core.results import BenchmarkResult
 from modeldyno.store.owners import this_process
 from tests import schemas
-from tests.api.v1.shapes import fits, problem
+from tests.api.v1.shapes import Page, fits, problem
 
 NAME = '=HYPERLINK("http://evil.example","|net|")'  # a formula, a cell's end, markup
 SLUG = "hyperlink-http-evil-example-net"  # of it, in names of files
@@ -37,7 +36,7 @@ def attached(answer, name, kind):
 
 
 def test_a_run_tells_how_it_went_and_what_was_asked(served, run):
-    told = fits(served.get(f"runs/{run}"), RunDetailsTold)
+    told = fits(served.get(f"runs/{run}"), RunDetailsDocument)
     assert (told["state"], told["failure"], told["pairing"]) == ("done", None, None)
     assert (told["units_kept"], told["has_result"]) == ([1, 1], True)
     assert told["settings"]["batch_sizes"] == [1, 2]
@@ -47,11 +46,11 @@ def test_a_run_tells_how_it_went_and_what_was_asked(served, run):
 
 
 def test_runs_are_listed_newest_first_and_sought_by_id(served, run):
-    every = fits(served.get("runs"), PageTold[RunTold])["items"]
+    every = fits(served.get("runs"), Page[RunSummary])["items"]
     assert [one["created_at"] for one in every] == sorted(
         (one["created_at"] for one in every), reverse=True
     )
-    found = fits(served.get(f"runs?text={run}"), PageTold[RunTold])["items"]
+    found = fits(served.get(f"runs?text={run}"), Page[RunSummary])["items"]
     assert [one["id"] for one in found] == [run]
 
 
@@ -144,7 +143,7 @@ def test_a_run_without_result_says_why(served, project):
     made = served.benchmark(project, model, dims={"nonsense": 3})
     run = made["latest_run"]["id"]
     assert served.ended(made["latest_run"]["job_id"])["state"] == "failed"
-    told = fits(served.get(f"runs/{run}"), RunDetailsTold)
+    told = fits(served.get(f"runs/{run}"), RunDetailsDocument)
     assert (told["has_result"], told["failure"]["code"]) == (False, "BAD_VALUE")
     assert told["failure"]["fix"]
     for what in ("result", "record", "export?format=md"):

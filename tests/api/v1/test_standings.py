@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import update
 
-from modeldyno.api.v1.standings import StandingTold
+from modeldyno.core.documents.projects import OverviewDocument
 from modeldyno.core.ids import ComparisonId, RunId
 from modeldyno.core.runs import RunOf
 from modeldyno.store.tables import CELLS
@@ -13,7 +13,7 @@ from tests.values import figure, summary
 
 
 def standing(served, project):
-    return fits(served.get(f"projects/{project}/standing"), StandingTold)
+    return fits(served.get(f"projects/{project}/standing"), OverviewDocument)
 
 
 def leader(told):

@@ -3,7 +3,7 @@
 import json
 import threading
 
-from modeldyno.api.v1.system import TELEMETRY, SystemTold
+from modeldyno.core.documents.system import SystemDocument
 from modeldyno.engines.availability import availability
 from tests.api.v1.shapes import fits
 
@@ -21,11 +21,14 @@ def test_the_system_tells_of_machine_workspace_and_queue(served):
     assert told["workspace"]["database"] == "sqlite"
     assert 0 < told["workspace"]["free_bytes"] <= told["workspace"]["total_bytes"]
     assert told["queue"].keys() == {"waiting", "running"}
-    assert told["telemetry"] == TELEMETRY
+    assert (
+        told["telemetry"]
+        == "none: nothing about you, your models or your numbers leaves this machine"
+    )
 
 
 def test_a_line_about_the_machine_and_its_health_is_typed(served):
-    told = fits(served.get("system"), SystemTold)
+    told = fits(served.get("system"), SystemDocument)
     machine, health = told["machine"], told["health"]
     assert machine["cpu_model"] == told["host"]["cpu_model"]
     assert 1 <= machine["cpus_allowed"] <= machine["cpus"]

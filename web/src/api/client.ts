@@ -1,6 +1,6 @@
 import createClient, { type Middleware } from "openapi-fetch";
 
-import type { Problem, paths } from "@/api/schema.gen";
+import type { ProblemDocument, paths } from "@/api/schema.gen";
 
 /** What the server said no to, in its own words. */
 export class Refused extends Error {
@@ -9,7 +9,7 @@ export class Refused extends Error {
   readonly why: string;
   readonly fix: string;
 
-  constructor(status: number, problem: Partial<Problem>) {
+  constructor(status: number, problem: Partial<ProblemDocument>) {
     super(problem.title ?? `The server answered ${status}`);
     this.status = status;
     this.code = problem.code ?? "UNKNOWN";
@@ -62,6 +62,6 @@ export async function told<T>(asked: Promise<Told<T>>): Promise<T> {
   return data as T; // 204 has none, and its T is undefined
 }
 
-function isProblem(value: unknown): value is Partial<Problem> {
+function isProblem(value: unknown): value is Partial<ProblemDocument> {
   return typeof value === "object" && value !== null && "title" in value;
 }

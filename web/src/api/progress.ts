@@ -1,13 +1,13 @@
 import { useSyncExternalStore } from "react";
 
-import type { FetchStanding, JobStanding } from "@/api/schema.gen";
+import type { FetchStanding, JobProgressDocument } from "@/api/parts";
 
 /** Where running jobs stand, as told last. Progress is not kept anywhere: the next one makes up for it. */
-let standings: ReadonlyMap<number, JobStanding> = new Map();
+let standings: ReadonlyMap<number, JobProgressDocument> = new Map();
 let fetches: ReadonlyMap<string, FetchStanding> = new Map();
 const hearers = new Set<() => void>();
 
-export function setStanding(standing: JobStanding): void {
+export function setStanding(standing: JobProgressDocument): void {
   standings = new Map(standings).set(standing.id, standing);
   tell();
 }
@@ -25,11 +25,11 @@ export function setFetch(standing: FetchStanding): void {
   tell();
 }
 
-export function useStandings(): ReadonlyMap<number, JobStanding> {
+export function useStandings(): ReadonlyMap<number, JobProgressDocument> {
   return useSyncExternalStore(subscribe, () => standings);
 }
 
-export function useStanding(jobId: number | null | undefined): JobStanding | undefined {
+export function useStanding(jobId: number | null | undefined): JobProgressDocument | undefined {
   return useSyncExternalStore(subscribe, () => (jobId == null ? undefined : standings.get(jobId)));
 }
 

@@ -2,7 +2,8 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { Refused, api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { PlanBenchmarkRequest, operations } from "@/api/schema.gen";
+import type { PlanBenchmarkRequest } from "@/api/parts";
+import type { operations } from "@/api/schema.gen";
 
 type Asked<Name extends keyof operations> = NonNullable<operations[Name]["parameters"]["query"]>;
 

@@ -320,10 +320,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get conversion
+         * Get document
          * @description How far it is, or what became of it.
          */
-        get: operations["get_conversion"];
+        get: operations["get_document"];
         put?: never;
         post?: never;
         delete?: never;
@@ -342,10 +342,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Cancel conversion
+         * Cancel document
          * @description It ends within two seconds, and nothing is kept. What is over stays as it is.
          */
-        post: operations["cancel_conversion"];
+        post: operations["cancel_document"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1803,43 +1803,6 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * AgreementDocument
-         * @description How far the rows agree with the latency: `sum_ms` and `outside_ms` make it up.
-         */
-        AgreementDocument: {
-            /** @description Within a tenth; if not, see the result's warnings. */
-            agrees: boolean | null;
-            /** @description The sum by the latency. */
-            coverage: number | null;
-            /** @description Typical, of a call without the profiler. */
-            latency_ms: components["schemas"]["Figure"] | null;
-            /** @description How many there are. */
-            nodes: number;
-            /** @description In no node. */
-            outside_ms: components["schemas"]["Figure"] | null;
-            /** @description Whose rows are shown. */
-            run_id: string;
-            /** @description Of all nodes. */
-            sum_ms: components["schemas"]["Figure"];
-        };
-        /**
-         * Architecture
-         * @description The code that builds a model for which a file holds only the weights.
-         */
-        Architecture: {
-            /** @description Its keyword arguments, as JSON values. */
-            arguments: {
-                [key: string]: unknown;
-            };
-            /** @description `package.module:factory`. */
-            factory: string;
-            /**
-             * @description Searched for the package after everything that is installed.
-             * @default null
-             */
-            folder: string | null;
-        };
-        /**
          * ArtifactDocument
          * @description A file that a run left.
          */
@@ -1852,107 +1815,115 @@ export interface components {
             size_bytes: number;
         };
         /**
-         * ArtifactsTold
-         * @description Always one page: runs leave few files.
+         * AttemptDocument
+         * @description An attempt to run a model once: exactly one of the two.
          */
-        ArtifactsTold: {
-            /** Items */
-            items: components["schemas"]["ArtifactDocument"][];
+        AttemptDocument: {
             /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /**
-         * Attribute
-         * @description A setting of a node. What is large is described and not shown.
-         */
-        Attribute: {
-            /**
-             * @description Of a tensor: element type; null otherwise.
+             * @description Why it did not work, and what to do.
              * @default null
              */
-            dtype: string | null;
-            /** @description Its name. */
-            name: string;
+            failure: components["schemas"]["FailureDocument"] | null;
             /**
-             * @description What was left out, in words; empty when nothing was.
-             * @default
-             */
-            note: string;
-            /**
-             * @description Of a tensor: sizes; null otherwise.
+             * @description How it went.
              * @default null
              */
-            shape: (number | string | null)[] | null;
-            /** @description int, floats, string, tensor, graph and so on, as the format calls it. */
-            type: string;
-            /**
-             * @description The value, of a small tensor its elements in one row; null for what is large or no value.
-             *     NaN, Infinity and -Infinity are texts.
-             */
-            value: boolean | number | string | (boolean | number | string)[] | null;
+            inference: {
+                /** @description As it ran. */
+                batch_size: number;
+                /** @description That it ran on. */
+                device: string;
+                /** @description By name. */
+                engine: string;
+                /** @description Of its package. */
+                engine_version: string;
+                /** @description The very first call, which may compile and allocate. */
+                first_ms: number;
+                /** @description As it was fed. */
+                inputs: components["schemas"]["FedTensorDocument"][];
+                /** @description Until the model was loaded. */
+                load_ms: number;
+                /** @description The call after it: no measurement. */
+                ms: number;
+                /** @description What was guessed, and the like. */
+                notes: string[];
+                /** @description As they came. */
+                outputs: components["schemas"]["FedTensorDocument"][];
+                /** @description Of its kernels; null if the engine does not say. */
+                precision: string | null;
+            } | null;
         };
         /**
-         * AxesTold
-         * @description What its cells differ in: each value once, as it ran where that is known.
+         * AxesDocument
+         * @description What cells differ in: each value once, as it ran where that is known.
          */
-        AxesTold: {
-            /**
-             * Batch Sizes
-             * @example [
-             *       1,
-             *       8,
-             *       32
-             *     ]
-             */
+        AxesDocument: {
+            /** @description Items per call. */
             batch_sizes: number[];
-            /**
-             * Cores
-             * @example [
-             *       1,
-             *       2,
-             *       4
-             *     ]
-             */
+            /** @description CPU cores. */
             cores: number[];
-            /**
-             * Devices
-             * @example [
-             *       "cpu"
-             *     ]
-             */
+            /** @description By name. */
             devices: string[];
-            /**
-             * Engines
-             * @example [
-             *       "onnxruntime",
-             *       "pytorch"
-             *     ]
-             */
+            /** @description By name. */
             engines: string[];
-            /**
-             * Instances
-             * @example [
-             *       1
-             *     ]
-             */
+            /** @description Processes side by side. */
             instances: number[];
-            /**
-             * Precisions
-             * @example [
-             *       "fp32"
-             *     ]
-             */
+            /** @description By name. */
             precisions: string[];
-            /**
-             * Streams
-             * @example [
-             *       1
-             *     ]
-             */
+            /** @description Requests at a time, inside the engine. */
             streams: number[];
+        };
+        /**
+         * BenchmarkDetailsDocument
+         * @description A benchmark: its settings, its latest run, and how each cell came out the last time.
+         */
+        BenchmarkDetailsDocument: {
+            /** @description What its cells differ in. */
+            axes: components["schemas"]["AxesDocument"];
+            /** @description All of them, in the order requested. */
+            cells: components["schemas"]["CellDocument"][];
+            /** @description Measures the same in a terminal. */
+            command: string;
+            /**
+             * Format: date-time
+             * @description In UTC.
+             */
+            created_at: string;
+            /** @description Number of its dataset. */
+            dataset_id: number | null;
+            /** @description Its number among those of its kind. */
+            id: number;
+            /** @description When its latest run began. */
+            last_run_at: string | null;
+            /** @description Null before the first. */
+            latest_run: components["schemas"]["LatestRunSummary"] | null;
+            /**
+             * @description What it measures.
+             * @enum {string}
+             */
+            mode: "performance" | "accuracy";
+            /** @description Number of its model. */
+            model_id: number;
+            /** @description Of its model. */
+            model_name: string;
+            /** @description When it was changed. */
+            modified_at: string | null;
+            /** @description As people call it. */
+            name: string;
+            /** @description Number of its project. */
+            project_id: number;
+            /** @description The benchmark that this one repeats. */
+            rerun_of: number | null;
+            /** @description As they were requested; those of a terminal may be beyond what a server accepts. */
+            settings: components["schemas"]["BenchmarkRequest"];
+            /** @description Of its latest run; `draft` before the first. */
+            state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
+            /** @description Of its best cell. */
+            summary: components["schemas"]["SummaryDocument"];
+            /** @description Null without a baseline, and before both have a number. */
+            vs_baseline: components["schemas"]["VersusBaselineDocument"] | null;
+            /** @description Null before it is measured. */
+            worst_noise: components["schemas"]["WorstNoiseDocument"] | null;
         };
         /**
          * BenchmarkDocument
@@ -1961,12 +1932,41 @@ export interface components {
          */
         BenchmarkDocument: {
             /**
+             * BestDocument
              * @description Who leads a sweep, by latency per call and by throughput; null for a single cell, and where
              *     the leading number is unusable.
              */
-            best: components["schemas"]["BestDocument"];
-            /** @description How much time each cell might take. */
-            budget: components["schemas"]["Budget"];
+            best: {
+                /** @description By the time of a call. */
+                latency: components["schemas"]["StandingDocument"] | null;
+                /** @description By the time of an item. */
+                throughput: components["schemas"]["StandingDocument"] | null;
+            };
+            /**
+             * Budget
+             * @description How much time each cell might take.
+             */
+            budget: {
+                /** @description Relative half-width of the floor that counts as precise; null: never stop early. */
+                floor_half_width: number | null;
+                /** @description Before the width rule may stop a cell. */
+                min_sessions: number;
+                /**
+                 * @description Which preset.
+                 * @enum {string}
+                 */
+                name: "quick" | "default" | "thorough" | "custom";
+                /** @description Fresh worker processes. */
+                processes: number;
+                /** @description Per cell, process starts included. */
+                seconds: number;
+                /** @description Measured time of one session, at least. */
+                session_s: number;
+                /** @description At least; the last process goes on until the cell stops. */
+                sessions_per_process: number;
+                /** @description The same of the typical latency. */
+                typical_half_width: number | null;
+            };
             /** @description Cells of all models, in the order requested. */
             cells: components["schemas"]["CellDocument"][];
             /**
@@ -1975,7 +1975,12 @@ export interface components {
              */
             created_at: string;
             /** @description Models that could not be measured at all: they have no cell here. */
-            errors: components["schemas"]["UnmeasuredDocument"][];
+            errors: {
+                /** @description Why. */
+                error: components["schemas"]["FailureDocument"];
+                /** @description Its path, as in `models`. */
+                model: string;
+            }[];
             /** @description The machine. */
             host: components["schemas"]["HostFacts"];
             /** @description Whether somebody stopped it; what was measured is in the document. */
@@ -2007,7 +2012,6 @@ export interface components {
          */
         BenchmarkRequest: {
             /**
-             * Batch Sizes
              * @example [
              *       1,
              *       8
@@ -2015,19 +2019,16 @@ export interface components {
              */
             batch_sizes: number[];
             /**
-             * Budget
              * @description How long a cell may take, by name or in seconds.
              * @example quick
              */
             budget: ("quick" | "default" | "thorough") | number;
             /**
-             * Contract
              * @description What one call includes.
              * @enum {string}
              */
             contract: "hot" | "api" | "e2e";
             /**
-             * Cores
              * @example [
              *       1,
              *       2
@@ -2035,14 +2036,12 @@ export interface components {
              */
             cores: number[];
             /**
-             * Devices
              * @example [
              *       "cpu"
              *     ]
              */
             devices: string[];
             /**
-             * Dims
              * @description Sizes of open dimensions.
              * @example {
              *       "seq": 128
@@ -2052,7 +2051,6 @@ export interface components {
                 [key: string]: number;
             };
             /**
-             * Engines
              * @description None: the first that reads the model.
              * @example [
              *       "onnxruntime"
@@ -2060,7 +2058,6 @@ export interface components {
              */
             engines: string[];
             /**
-             * Inputs
              * @description What a file takes that does not say so itself.
              * @example [
              *       "x=float32[1,3,224,224]"
@@ -2068,38 +2065,26 @@ export interface components {
              */
             inputs: string[];
             /**
-             * Instances
              * @description Processes side by side.
              * @example [
              *       1
              *     ]
              */
             instances: number[];
-            /**
-             * Iterations
-             * @description Exactly so many calls, in one session.
-             */
+            /** @description Exactly so many calls, in one session. */
             iterations: number | null;
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
+            /** @description Most memory a worker may use; null: nine tenths of the machine's. */
             memory_limit_bytes: number | null;
             /**
-             * Options
              * @description Of the engine.
              * @example {}
              */
             options: {
                 [key: string]: boolean | number | string;
             };
-            /**
-             * Per Call
-             * @description Time every call by itself, for tails.
-             */
+            /** @description Time every call by itself, for tails. */
             per_call: boolean;
             /**
-             * Precisions
              * @description None: as the model has it.
              * @example [
              *       "fp32"
@@ -2107,25 +2092,16 @@ export interface components {
              */
             precisions: string[];
             /**
-             * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @enum {string}
              */
             sandbox: "on" | "off" | "required";
-            /** Seed */
             seed: number;
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
+            /** @description Of a SavedModel; null: `serving_default`, or else the first by name. */
             signature: string | null;
-            /**
-             * Spinning
-             * @description Of thread pools; null: the engine's own way.
-             */
+            /** @description Of thread pools; null: the engine's own way. */
             spinning: boolean | null;
             /**
-             * Streams
              * @description Requests at a time, of engines that have streams.
              * @example [
              *       1
@@ -2133,262 +2109,61 @@ export interface components {
              */
             streams: number[];
             /**
-             * Timeout S
              * @description After which a cell fails, load included.
              * @example 600
              */
             timeout_s: number;
             /**
-             * Values
              * @description Values of inputs.
              * @example {}
              */
             values: {
                 [key: string]: number;
             };
-            /**
-             * Warmup
-             * @description Exactly so many calls before; null: to a plateau.
-             */
+            /** @description Exactly so many calls before; null: to a plateau. */
             warmup: number | null;
         };
-        /** BenchmarkRowTold */
-        BenchmarkRowTold: {
-            axes: components["schemas"]["AxesTold"];
-            /**
-             * Cells
-             * @description Null unless asked for by `with_cells`.
-             */
+        /**
+         * BenchmarkSummary
+         * @description A line of a list of benchmarks.
+         */
+        BenchmarkSummary: {
+            /** @description What its cells differ in. */
+            axes: components["schemas"]["AxesDocument"];
+            /** @description Null in a list, unless requested by `with_cells`. */
             cells: components["schemas"]["CellDocument"][] | null;
             /**
-             * Created At
              * Format: date-time
+             * @description In UTC.
              */
             created_at: string;
-            /**
-             * Id
-             * @example 1
-             */
+            /** @description Its number among those of its kind. */
             id: number;
-            /** Last Run At */
+            /** @description When its latest run began. */
             last_run_at: string | null;
             /**
-             * Mode
+             * @description What it measures.
              * @enum {string}
              */
             mode: "performance" | "accuracy";
-            /**
-             * Model Id
-             * @example 1
-             */
+            /** @description Number of its model. */
             model_id: number;
-            /**
-             * Model Name
-             * @example resnet50.onnx
-             */
+            /** @description Of its model. */
             model_name: string;
-            /**
-             * Name
-             * @example resnet50.onnx
-             */
+            /** @description As people call it. */
             name: string;
-            /**
-             * Project Id
-             * @example 1
-             */
+            /** @description Number of its project. */
             project_id: number;
-            /**
-             * Rerun Of
-             * @description The benchmark that this one repeats.
-             */
+            /** @description The benchmark that this one repeats. */
             rerun_of: number | null;
-            /**
-             * State
-             * @description Of its latest run; `draft` before the first.
-             */
+            /** @description Of its latest run; `draft` before the first. */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            /** Summary */
+            /** @description Of its best cell. */
             summary: components["schemas"]["SummaryDocument"];
             /** @description Null without a baseline, and before both have a number. */
-            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
+            vs_baseline: components["schemas"]["VersusBaselineDocument"] | null;
             /** @description Null before it is measured. */
-            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
-        };
-        /** BenchmarkTold */
-        BenchmarkTold: {
-            axes: components["schemas"]["AxesTold"];
-            /** Cells */
-            cells: components["schemas"]["CellDocument"][];
-            /**
-             * Command
-             * @description Measures the same in a terminal.
-             * @example modeldyno bench resnet50.onnx --batch 1,8
-             */
-            command: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Dataset Id */
-            dataset_id: number | null;
-            /**
-             * Id
-             * @example 1
-             */
-            id: number;
-            /** Last Run At */
-            last_run_at: string | null;
-            latest_run: components["schemas"]["LatestRunTold"] | null;
-            /**
-             * Mode
-             * @enum {string}
-             */
-            mode: "performance" | "accuracy";
-            /**
-             * Model Id
-             * @example 1
-             */
-            model_id: number;
-            /**
-             * Model Name
-             * @example resnet50.onnx
-             */
-            model_name: string;
-            /** Modified At */
-            modified_at: string | null;
-            /**
-             * Name
-             * @example resnet50.onnx
-             */
-            name: string;
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * Rerun Of
-             * @description The benchmark that this one repeats.
-             */
-            rerun_of: number | null;
-            settings: components["schemas"]["BenchmarkRequest"];
-            /**
-             * State
-             * @description Of its latest run; `draft` before the first.
-             */
-            state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            /** Summary */
-            summary: components["schemas"]["SummaryDocument"];
-            /** @description Null without a baseline, and before both have a number. */
-            vs_baseline: components["schemas"]["VersusBaselineTold"] | null;
-            /** @description Null before it is measured. */
-            worst_noise: components["schemas"]["WorstNoiseTold"] | null;
-        };
-        /**
-         * BestDocument
-         * @description Who leads a sweep.
-         */
-        BestDocument: {
-            /** @description By the time of a call. */
-            latency: components["schemas"]["StandingDocument"] | null;
-            /** @description By the time of an item. */
-            throughput: components["schemas"]["StandingDocument"] | null;
-        };
-        /** BestTold */
-        BestTold: {
-            /**
-             * Is Clear
-             * @description Somebody leads, and nobody ties.
-             */
-            is_clear: boolean;
-            /** @description Not the best when others tie. */
-            leader: components["schemas"]["ContenderTold"] | null;
-            /**
-             * Note
-             * @description Why there is none, or what to keep in mind; may be empty.
-             */
-            note: string;
-            /**
-             * Objective
-             * @enum {string}
-             */
-            objective: "latency" | "throughput";
-            /**
-             * Tied
-             * @description That cannot be told from the leader.
-             */
-            tied: components["schemas"]["ContenderTold"][];
-        };
-        /**
-         * Body
-         * @description A graph inside the graph: a branch, a loop's body, or a local function.
-         */
-        Body: {
-            /** @description Ids of the tensors it is given. */
-            inputs: string[];
-            /**
-             * @description A sub-graph belongs to one node; a function is there once, however often it is called.
-             * @enum {string}
-             */
-            kind: "subgraph" | "function";
-            /** @description What the file calls it; may be empty. */
-            name: string;
-            /** @description Ids of the tensors it returns. */
-            outputs: string[];
-            /** @description The group that holds its nodes, there or below. */
-            scope: string;
-        };
-        /**
-         * Box
-         * @description One thing to draw. Its id tells kinds apart: a node and a group may share a name.
-         */
-        Box: {
-            /** @description `node:`, `group:`, `input:` or `output:`, and what it stands for. */
-            id: string;
-            /**
-             * @description What it stands for.
-             * @enum {string}
-             */
-            kind: "node" | "group" | "input" | "output";
-            /** @description What to write on it. */
-            label: string;
-            /** @description Nodes that it stands for. */
-            nodes: number;
-            /** @description The id of the node or tensor, or the group's scope. */
-            of: string;
-            /**
-             * @description The operator of a node; empty of all else.
-             * @default
-             */
-            op: string;
-            /** @description The innermost open group around it; empty: none. */
-            parent: string;
-        };
-        /**
-         * Budget
-         * @description How much time a cell may take, and when it is precise enough to stop earlier.
-         */
-        Budget: {
-            /** @description Relative half-width of the floor that counts as precise; null: never stop early. */
-            floor_half_width: number | null;
-            /** @description Before the width rule may stop a cell. */
-            min_sessions: number;
-            /**
-             * @description Which preset.
-             * @enum {string}
-             */
-            name: "quick" | "default" | "thorough" | "custom";
-            /** @description Fresh worker processes. */
-            processes: number;
-            /** @description Per cell, process starts included. */
-            seconds: number;
-            /** @description Measured time of one session, at least. */
-            session_s: number;
-            /** @description At least; the last process goes on until the cell stops. */
-            sessions_per_process: number;
-            /** @description The same of the typical latency. */
-            typical_half_width: number | null;
+            worst_noise: components["schemas"]["WorstNoiseDocument"] | null;
         };
         /**
          * CellDocument
@@ -2487,7 +2262,40 @@ export interface components {
              * @description Null when nothing was measured.
              * @default null
              */
-            latency_ms: components["schemas"]["LatencyDocument"] | null;
+            latency_ms: {
+                /**
+                 * @description What the work costs: the 10th percentile of a session's samples, geometric mean over
+                 *     sessions.
+                 */
+                floor: components["schemas"]["Figure"];
+                /** @description Slowest sample. */
+                max: number | null;
+                /** @description Mean of all samples. */
+                mean: number | null;
+                /** @description Quickest sample; it depends on how many were taken. */
+                min: number | null;
+                /** @description Share of samples above 1.5 × floor; they are counted, never removed. */
+                outlier_share: number | null;
+                /**
+                 * @description 90th percentile of the samples, which are means of `calls_per_sample` calls. The intervals of
+                 *     percentiles are wide enough for slow calls that come in bursts.
+                 */
+                p90: components["schemas"]["Figure"];
+                /** @description 95th percentile. */
+                p95: components["schemas"]["Figure"];
+                /** @description 99th percentile. */
+                p99: components["schemas"]["Figure"];
+                /**
+                 * @description Standard deviation of all samples; not the uncertainty of anything else here. Null of a
+                 *     single one.
+                 */
+                stdev: number | null;
+                /**
+                 * @description What a caller typically sees: the median of a session's samples, geometric mean over
+                 *     sessions.
+                 */
+                typical: components["schemas"]["Figure"];
+            } | null;
             /**
              * @description Time to load the model with the engine already imported: median of the first session of each
              *     process.
@@ -2498,7 +2306,14 @@ export interface components {
              * @description The readings behind peak_memory_bytes; null when the system does not tell.
              * @default null
              */
-            memory_bytes: components["schemas"]["MemoryDocument"] | null;
+            memory_bytes: {
+                /** @description Engine imported, no model yet. */
+                engine: number;
+                /** @description Model loaded. */
+                loaded: number;
+                /** @description Highest from loading to the end of measuring. */
+                peak: number;
+            } | null;
             /**
              * @description What keeps the cell out of the ranking, in plain words: another precision, input type, call
              *     contract or result than the first cell's, or more cores than allowed.
@@ -2597,7 +2412,20 @@ export interface components {
              * @description What several instances did at the same time; null of a single one.
              * @default null
              */
-            side_by_side: components["schemas"]["SideBySideDocument"] | null;
+            side_by_side: {
+                /** @description Threads for each CPU where there are more threads than CPUs; else 1. */
+                expected_contention: number;
+                /** @description Work of the slowest instance over that of the quickest. */
+                fairness: number;
+                /** @description Items per second of CPU time, of all threads. */
+                items_per_cpu_s: number;
+                /** @description Whether there are more threads than CPUs. */
+                oversubscribed: boolean;
+                /** @description Times what one instance did while the others were idle; null with --iterations. */
+                scaling: components["schemas"]["Figure"] | null;
+                /** @description Items per second of all instances together; `n` is how often all of them were started. */
+                total_per_s: components["schemas"]["Figure"];
+            } | null;
             /**
              * @description done; partial: stopped early with 4 sessions or more; failed: see error (a measurement may
              *     still be there); null: not measured yet.
@@ -2638,197 +2466,70 @@ export interface components {
              */
             warmup_calls: number | null;
         };
-        /** CellJudgementTold */
-        CellJudgementTold: {
-            a: components["schemas"]["JudgedCellTold"];
-            b: components["schemas"]["JudgedCellTold"];
-            /**
-             * Basis
-             * @description `alternation`: a comparison measured this pair in turns, which outranks numbers from `separate runs`.
-             */
-            basis: ("alternation" | "one run" | "separate runs") | null;
-            /**
-             * Comparison Id
-             * @description Of that comparison.
-             */
-            comparison_id: number | null;
-            /**
-             * Faster
-             * @description Null unless one clearly is.
-             */
-            faster: ("a" | "b") | null;
-            /**
-             * Pairs
-             * @description Of sessions, in that comparison.
-             * @example 6
-             */
-            pairs: number | null;
-            /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
-            ratio: components["schemas"]["RatioTold"] | null;
-            /**
-             * Sentence
-             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
-             */
-            sentence: string;
-            /** @description Of the faster one; null where none is. */
-            speedup: components["schemas"]["RatioTold"] | null;
-            /** @description The same of typical latencies. */
-            typical_ratio: components["schemas"]["RatioTold"] | null;
-            /**
-             * Verdict
-             * @description Of B, seen from A; `inconclusive`: no clear difference.
-             */
-            verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | "not-comparable";
-            /**
-             * Why
-             * @description Why not comparable, or what to keep in mind; may be empty.
-             */
-            why: string;
-        };
-        /** CellProgressTold */
-        CellProgressTold: {
-            /**
-             * Estimate Ms
-             * @example 4.1
-             */
-            estimate_ms: number | null;
-            /**
-             * Name
-             * @example onnxruntime · 1 core · batch 1
-             */
-            name: string;
-            /**
-             * Relative Half Width
-             * @example 0.012
-             */
-            relative_half_width: number | null;
-            /**
-             * Sessions
-             * @example 4
-             */
-            sessions: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "measuring" | "done" | "failed";
-        };
         /**
-         * CellStanding
+         * CellProgressDocument
          * @description How far one cell of a running benchmark is.
          */
-        CellStanding: {
-            /**
-             * Estimate Ms
-             * @description The latency so far.
-             */
+        CellProgressDocument: {
+            /** @description The latency so far. */
             estimate_ms: number | null;
-            /**
-             * Name
-             * @description In words: onnxruntime · 1 core · batch 1.
-             */
+            /** @description In words: onnxruntime · 1 core · batch 1. */
             name: string;
-            /**
-             * Relative Half Width
-             * @description Half its interval, as a share of it.
-             */
+            /** @description Half its interval, as a share of it. */
             relative_half_width: number | null;
-            /**
-             * Sessions
-             * @description That are kept.
-             */
+            /** @description That are kept. */
             sessions: number;
             /**
-             * State
              * @description Whether it is over.
              * @enum {string}
              */
             state: "measuring" | "done" | "failed";
         };
         /**
-         * ChangeDocument
-         * @description A node or an operator, and its counterpart.
+         * ComparisonDetailsDocument
+         * @description A comparison: its two sides, its latest run, and the verdict.
          */
-        ChangeDocument: {
-            /** @description What A has of it; null: nothing. */
-            a: components["schemas"]["DiffPartDocument"] | null;
-            /** @description What B has of it; null: nothing. */
-            b: components["schemas"]["DiffPartDocument"] | null;
-            /** @description B less A. */
-            delta_ms: number;
+        ComparisonDetailsDocument: {
+            /** @description Number of A's model. */
+            a_model_id: number;
+            /** @description Of A's model. */
+            a_model_name: string;
+            /** @description Number of B's model. */
+            b_model_id: number;
+            /** @description Of B's model. */
+            b_model_name: string;
+            /** @description Compares the same in a terminal. */
+            command: string;
             /**
-             * @description How the counterpart was found: by its name, by the model's nodes it is made of, by operator
-             *     and place, or by its kind of work; null where there is none.
+             * Format: date-time
+             * @description In UTC.
              */
-            matched_by: ("name" | "parts" | "place" | "kind") | null;
-            /** @description What it is called. */
+            created_at: string;
+            /** @description Its number among those of its kind. */
+            id: number;
+            /** @description When its latest run began. */
+            last_run_at: string | null;
+            /** @description Null before the first. */
+            latest_run: components["schemas"]["LatestRunSummary"] | null;
+            /** @description As people call it. */
             name: string;
+            /** @description How they are compared. */
+            pairing: components["schemas"]["PairingDocument"];
+            /** @description Number of its project. */
+            project_id: number;
+            /** @description The comparison that this one repeats. */
+            rerun_of: number | null;
             /**
-             * @description `moved`: in both, at another place in the order of execution, or run by another provider.
-             * @enum {string}
+             * @description The verdict of its latest run: "B is 1.31× faster than A (1.24–1.38, 95 %)."; null before it
+             *     has one.
              */
-            standing: "kept" | "moved" | "appeared" | "vanished";
-            /**
-             * @description Faster or slower where the intervals do not overlap; not comparable: measured on two
-             *     machines.
-             * @enum {string}
-             */
-            verdict: "faster" | "slower" | "no clear difference" | "not comparable" | "only in A" | "only in B";
-        };
-        /**
-         * Check
-         * @description Source and result on one input.
-         */
-        Check: {
-            /**
-             * Batch Size
-             * @description Items of the input.
-             */
-            batch_size: number;
-            /**
-             * Max Abs Error
-             * @description The largest difference of outputs.
-             */
-            max_abs_error: number;
-            /**
-             * Max Rel Error
-             * @description The same, of the largest value of the same output.
-             */
-            max_rel_error: number;
-        };
-        /**
-         * ClockDocument
-         * @description The stopwatch.
-         */
-        ClockDocument: {
-            /** @description Of one reading. */
-            cost_ns: number;
-            /** @description How much later than requested a sleep of 1 ms ended, typically. */
-            oversleep_ms: number;
-            /** @description Smallest step seen. */
-            resolution_ns: number;
-            /** @description Whether it ever ran backwards. */
-            went_back: boolean;
-        };
-        /** CodeTold */
-        CodeTold: {
-            /**
-             * Code
-             * @example q0Xv…
-             */
-            code: string;
-            /**
-             * Lifetime S
-             * @description It works once, and for this long.
-             * @example 60
-             */
-            lifetime_s: number;
-            /**
-             * Path
-             * @description What a browser opens to be signed in.
-             * @example /login?code=q0Xv…
-             */
-            path: string;
+            sentence: string | null;
+            /** @description The same, with both sides by what tells them apart. */
+            sentence_by_name: string | null;
+            /** @description Of its latest run; `draft` before the first. */
+            state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
+            /** @description Of its latest run. */
+            summary: components["schemas"]["SummaryDocument"];
         };
         /**
          * ComparisonDocument
@@ -2852,7 +2553,15 @@ export interface components {
              */
             distribution_changed: boolean;
             /** @description Null without --fail-if-slower. */
-            gate: components["schemas"]["GateDocument"] | null;
+            gate: {
+                /** @description By how much B may be slower than A: 0.05 is 5 %. */
+                fail_if_slower: number;
+                /**
+                 * @description Whether the whole interval of the ratio is within that, beyond it, or neither.
+                 * @enum {string}
+                 */
+                outcome: "pass" | "fail" | "inconclusive";
+            } | null;
             /** @description The machine. */
             host: components["schemas"]["HostFacts"];
             /** @description Whether somebody stopped it; what was measured is in the document. */
@@ -2910,458 +2619,213 @@ export interface components {
             /** @description What the machine did meanwhile. */
             weather: components["schemas"]["WeatherDocument"];
         };
-        /** ComparisonRowTold */
-        ComparisonRowTold: {
-            /**
-             * A Model Id
-             * @example 1
-             */
+        /**
+         * ComparisonSummary
+         * @description A line of a list of comparisons.
+         */
+        ComparisonSummary: {
+            /** @description Number of A's model. */
             a_model_id: number;
-            /**
-             * B Model Id
-             * @example 2
-             */
+            /** @description Number of B's model. */
             b_model_id: number;
             /**
-             * Created At
              * Format: date-time
+             * @description In UTC.
              */
             created_at: string;
-            /**
-             * Id
-             * @example 1
-             */
+            /** @description Its number among those of its kind. */
             id: number;
-            /** Last Run At */
+            /** @description When its latest run began. */
             last_run_at: string | null;
-            /**
-             * Name
-             * @example old.onnx against new.onnx
-             */
+            /** @description As people call it. */
             name: string;
-            /**
-             * Project Id
-             * @example 1
-             */
+            /** @description Number of its project. */
             project_id: number;
-            /**
-             * Rerun Of
-             * @description The comparison that this one repeats.
-             */
+            /** @description The comparison that this one repeats. */
             rerun_of: number | null;
             /**
-             * Sentence
-             * @description The verdict of its latest run; null before it has one.
-             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
+             * @description The verdict of its latest run: "B is 1.31× faster than A (1.24–1.38, 95 %)."; null before it
+             *     has one.
              */
             sentence: string | null;
-            /**
-             * Sentence By Name
-             * @description The same, with both sides by what tells them apart.
-             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
-             */
+            /** @description The same, with both sides by what tells them apart. */
             sentence_by_name: string | null;
-            /**
-             * State
-             * @description Of its latest run; `draft` before the first.
-             */
+            /** @description Of its latest run; `draft` before the first. */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            /** Summary */
+            /** @description Of its latest run. */
             summary: components["schemas"]["SummaryDocument"];
         };
-        /** ComparisonTold */
-        ComparisonTold: {
-            /**
-             * A Model Id
-             * @example 1
-             */
-            a_model_id: number;
-            /**
-             * A Model Name
-             * @example old.onnx
-             */
-            a_model_name: string;
-            /**
-             * B Model Id
-             * @example 2
-             */
-            b_model_id: number;
-            /**
-             * B Model Name
-             * @example new.onnx
-             */
-            b_model_name: string;
-            /**
-             * Command
-             * @description Compares the same in a terminal.
-             * @example modeldyno compare old.onnx new.onnx
-             */
-            command: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Id
-             * @example 1
-             */
-            id: number;
-            /** Last Run At */
-            last_run_at: string | null;
-            latest_run: components["schemas"]["LatestRunTold"] | null;
-            /**
-             * Name
-             * @example old.onnx against new.onnx
-             */
-            name: string;
-            pairing: components["schemas"]["PairingTold"];
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * Rerun Of
-             * @description The comparison that this one repeats.
-             */
-            rerun_of: number | null;
-            /**
-             * Sentence
-             * @description The verdict of its latest run; null before it has one.
-             * @example B is 1.31× faster than A (1.24–1.38, 95 %).
-             */
-            sentence: string | null;
-            /**
-             * Sentence By Name
-             * @description The same, with both sides by what tells them apart.
-             * @example OpenVINO is 1.31× faster than ONNX Runtime (1.24–1.38, 95 %).
-             */
-            sentence_by_name: string | null;
-            /**
-             * State
-             * @description Of its latest run; `draft` before the first.
-             */
-            state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            /** Summary */
-            summary: components["schemas"]["SummaryDocument"];
-        };
-        /** ContenderTold */
-        ContenderTold: {
-            /**
-             * Benchmark Id
-             * @example 3
-             */
+        /**
+         * ContenderDocument
+         * @description A cell that leads, or ties with the one that does.
+         */
+        ContenderDocument: {
+            /** @description Number of its benchmark. */
             benchmark_id: number;
-            /** Cell */
+            /** @description As it was measured. */
             cell: components["schemas"]["CellDocument"];
-            /**
-             * Model Id
-             * @example 1
-             */
+            /** @description Number of its model. */
             model_id: number;
-            /**
-             * Model Name
-             * @example resnet50.onnx
-             */
+            /** @description Of the model. */
             model_name: string;
-            /**
-             * Name
-             * @description Of the benchmark.
-             */
+            /** @description Of the benchmark. */
             name: string;
         };
-        /** ConversionAsked */
-        ConversionAsked: {
+        /**
+         * ConversionJobDocument
+         * @description A conversion on a server: how far it is, or what became of it.
+         */
+        ConversionJobDocument: {
+            /** @description One for each input on which both were run. */
+            checks: {
+                /** @description Items of the input. */
+                batch_size: number;
+                /** @description The largest difference of outputs. */
+                max_abs_error: number;
+                /** @description The same, of the largest value of the same output. */
+                max_rel_error: number;
+            }[];
+            /** @description The step it is at. */
+            doing: string;
+            /** @description Why nothing came of it, and what to do. */
+            failure: components["schemas"]["FailureDocument"] | null;
+            /** @description Its number, for as long as this server runs. */
+            id: number;
+            /** @description The new model, in the same project. */
+            made_id: number | null;
+            /** @description What it is made of. */
+            model_id: number;
+            /** @description What somebody should know about it. */
+            notes: string[];
+            /** @description Number of the project. */
+            project_id: number;
             /**
-             * To
+             * @description Whether it is over.
+             * @enum {string}
+             */
+            state: "converting" | "done" | "failed" | "cancelled";
+            /** @description So far. */
+            steps_done: number;
+            /** @description 0 as long as it has not begun. */
+            steps_planned: number;
+            /**
+             * @description The requested format.
              * @enum {string}
              */
             to: "onnx" | "openvino" | "litert";
         };
         /**
          * ConversionMessage
-         * @description Not kept either; that the model is there is told as ``model.created``.
+         * @description That the model is there is told as ``model.created``.
          */
         ConversionMessage: {
-            /** At */
             at: string;
-            data: components["schemas"]["ConversionStanding"];
+            /**
+             * ConversionStanding
+             * @description How far a conversion is.
+             */
+            data: {
+                /** @description The step it is at. */
+                doing: string;
+                /** @description Its number. */
+                id: number;
+                /** @description The new model, in the same project, once it is there. */
+                made_id: number | null;
+                /** @description What it is made of. */
+                model_id: number;
+                /**
+                 * @description Whether it is over.
+                 * @enum {string}
+                 */
+                state: "converting" | "done" | "failed" | "cancelled";
+                /** @description So far. */
+                steps_done: number;
+                /** @description 0 as long as it has not begun. */
+                steps_planned: number;
+                /**
+                 * @description The format that was requested.
+                 * @enum {string}
+                 */
+                to: "onnx" | "openvino" | "litert";
+            };
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "conversion.progress";
-            /**
-             * Number
-             * @default null
-             */
+            /** @default null */
             number?: null;
-            /** Project Id */
             project_id: number | null;
         };
         /**
-         * ConversionStanding
-         * @description How far a conversion is.
+         * ConversionsDocument
+         * @description What a model can be converted to, and what was tried.
          */
-        ConversionStanding: {
-            /** Doing */
-            doing: string;
-            /** Id */
-            id: number;
-            /** Made Id */
-            made_id: number | null;
-            /** Model Id */
-            model_id: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "converting" | "done" | "failed" | "cancelled";
-            /** Steps Done */
-            steps_done: number;
-            /** Steps Planned */
-            steps_planned: number;
-            /**
-             * To
-             * @enum {string}
-             */
-            to: "onnx" | "openvino" | "litert";
-        };
-        /** ConversionTold */
-        ConversionTold: {
-            /**
-             * Checks
-             * @description One for each input on which both were run.
-             */
-            checks: components["schemas"]["Check"][];
-            /**
-             * Doing
-             * @description The step it is at.
-             * @example converting
-             */
-            doing: string;
-            /**
-             * Failure
-             * @description Why nothing came of it, and what to do.
-             */
-            failure: components["schemas"]["FailureDocument"] | null;
-            /**
-             * Id
-             * @example 1
-             */
-            id: number;
-            /**
-             * Made Id
-             * @description The new model, in the same project.
-             */
-            made_id: number | null;
-            /**
-             * Model Id
-             * @description What it is made of.
-             * @example 1
-             */
-            model_id: number;
-            /** Notes */
-            notes: string[];
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "converting" | "done" | "failed" | "cancelled";
-            /** Steps Done */
-            steps_done: number;
-            /**
-             * Steps Planned
-             * @description 0 as long as it has not begun.
-             */
-            steps_planned: number;
-            /**
-             * To
-             * @enum {string}
-             */
-            to: "onnx" | "openvino" | "litert";
-        };
-        /** ConversionsTold */
-        ConversionsTold: {
-            /**
-             * Conversions
-             * @description Of this model, oldest first, as far as this server remembers.
-             */
-            conversions: components["schemas"]["ConversionTold"][];
-            /**
-             * Possible
-             * @description Every format, whether it can be or not.
-             */
-            possible: components["schemas"]["Possibility"][];
-        };
-        /** CoreTold */
-        CoreTold: {
-            /**
-             * Core
-             * @description A CPU, as the system numbers it.
-             * @example 2
-             */
-            core: number;
-            /**
-             * Job Id
-             * @description Null: no job of this server measures on it.
-             * @example 7
-             */
-            job_id: number | null;
-            /** Since */
-            since: string | null;
-            /**
-             * Used By
-             * @description Another process on this machine that measures on it; null: none does.
-             * @example modeldyno pid 4711
-             */
-            used_by: string | null;
-        };
-        /** CountsTold */
-        CountsTold: {
-            /**
-             * Active Jobs
-             * @description That wait or run.
-             */
-            active_jobs: number;
-            /** Benchmarks */
-            benchmarks: number;
-            /** Comparisons */
-            comparisons: number;
-            /** Datasets */
-            datasets: number;
-            /** Models */
-            models: number;
-            /** Optimizations */
-            optimizations: number;
-            /** Profiles */
-            profiles: number;
-        };
-        /** DatasetAsked */
-        DatasetAsked: {
-            /**
-             * Filter
-             * @description Which samples count; null: all.
-             */
-            filter?: {
-                [key: string]: components["schemas"]["JsonValue"];
-            } | null;
-            /**
-             * Kind
-             * @description Who reads it.
-             * @example dummy_v2
-             */
-            kind: string;
-            /**
-             * Metric
-             * @description How answers are judged.
-             */
-            metric?: {
-                [key: string]: components["schemas"]["JsonValue"];
-            } | null;
-            /**
-             * Name
-             * @example Noise of the right shape
-             */
-            name: string;
-            /**
-             * Parameters
-             * @description What its reader needs.
-             * @default {}
-             * @example {
-             *       "input_shape": [
-             *         3,
-             *         224,
-             *         224
-             *       ]
-             *     }
-             */
-            parameters?: {
-                [key: string]: components["schemas"]["JsonValue"];
-            };
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * Transforms
-             * @description What is done to each sample, in this order.
-             * @default []
-             * @example []
-             */
-            transforms?: {
-                [key: string]: components["schemas"]["JsonValue"];
+        ConversionsDocument: {
+            /** @description Of this model, oldest first, as far as this server remembers. */
+            conversions: components["schemas"]["ConversionJobDocument"][];
+            /** @description Every format, whether a conversion to it is possible or not. */
+            possible: {
+                /**
+                 * @description What to do about it.
+                 * @default
+                 */
+                fix: string;
+                /** @description For people. */
+                title: string;
+                /**
+                 * @description What a conversion is asked for by.
+                 * @enum {string}
+                 */
+                to: "onnx" | "openvino" | "litert";
+                /**
+                 * @description Empty: it can be made.
+                 * @default
+                 */
+                why_not: string;
             }[];
         };
-        /** DatasetTold */
-        DatasetTold: {
+        /**
+         * DatasetDocument
+         * @description Where samples come from, and what is done to them. Where the code of one lies is left out.
+         */
+        DatasetDocument: {
             /**
-             * Created At
              * Format: date-time
+             * @description In UTC.
              */
             created_at: string;
-            /** Filter */
+            /** @description Which samples count; null: all. */
             filter: {
                 [key: string]: unknown;
             } | null;
-            /**
-             * Id
-             * @example 1
-             */
+            /** @description Its number. */
             id: number;
-            /**
-             * Kind
-             * @example dummy_v2
-             */
+            /** @description What reads it: dummy_v2, ImageFolder and so on. */
             kind: string;
-            /** Metric */
+            /** @description How answers are judged. */
             metric: {
                 [key: string]: unknown;
             } | null;
-            /**
-             * Name
-             * @example Noise of the right shape
-             */
+            /** @description As people call it. */
             name: string;
-            /**
-             * Parameters
-             * @example {
-             *       "input_shape": [
-             *         3,
-             *         224,
-             *         224
-             *       ]
-             *     }
-             */
+            /** @description What its reader needs. */
             parameters: {
                 [key: string]: unknown;
             };
-            /**
-             * Project Id
-             * @example 1
-             */
+            /** @description Number of its project. */
             project_id: number;
-            /**
-             * Transforms
-             * @example []
-             */
+            /** @description What is done to each sample, in this order. */
             transforms: {
                 [key: string]: unknown;
             }[];
         };
-        /** DemoTold */
-        DemoTold: {
-            /**
-             * Project Id
-             * @example 1
-             */
+        /**
+         * DemoDocument
+         * @description Where the demonstration is.
+         */
+        DemoDocument: {
+            /** @description Number of its project. */
             project_id: number;
         };
         /**
@@ -3405,13 +2869,35 @@ export interface components {
          */
         DistributionDocument: {
             /** @description Each session's samples, in the order in which they were measured. */
-            by_session: components["schemas"]["SessionSamplesDocument"][];
+            by_session: {
+                /** @description Upper edge of that band: the 90th percentile. */
+                high_ms: number;
+                /** @description Lower edge of the band that holds eight of ten: the 10th percentile. */
+                low_ms: number;
+                /** @description Median of its samples. */
+                median_ms: number;
+                /** @description How many it took. */
+                samples: number;
+            }[];
             /** @description Number of the cell, from 0. */
             cell: number;
             /** @description Upper edge of that band: the 90th percentile. */
             high_ms: number;
-            /** @description Of all samples. */
-            histogram: components["schemas"]["HistogramDocument"];
+            /**
+             * HistogramDocument
+             * @description Of all samples.
+             */
+            histogram: {
+                /** @description Samples beyond the last edge; they count everywhere else. */
+                above: number;
+                /** @description Samples in each bin. */
+                counts: number[];
+                /**
+                 * @description One more than there are counts. The last is where drawings end, so that one slow call does
+                 *     not flatten all others.
+                 */
+                edges_ms: number[];
+            };
             /** @description Whether there are more samples than points. */
             is_thinned: boolean;
             /** @description Lower edge of the band that holds eight of ten samples: the 10th percentile. */
@@ -3424,12 +2910,39 @@ export interface components {
             median_ms: number;
             /** @description Quickest sample. */
             min_ms: number;
-            /** @description Samples far above what the work costs. */
-            outliers: components["schemas"]["OutliersDocument"];
+            /**
+             * OutliersDocument
+             * @description Samples far above what the work costs.
+             */
+            outliers: {
+                /**
+                 * @description Whether they are too many to be exceptions, more than a quarter: then the samples have more
+                 *     than one peak.
+                 */
+                has_several_peaks: boolean;
+                /** @description 1.5 × floor: what takes longer is slow. */
+                limit_ms: number;
+                /** @description How many took longer. */
+                samples: number;
+            };
             /** @description With intervals that allow for slow calls in bursts. */
-            percentiles: components["schemas"]["PercentileDocument"][];
+            percentiles: {
+                /** @description Its `value` is null when there are too few samples to know it. */
+                ms: components["schemas"]["Figure"];
+                /** @description 0.99 for the 99th percentile. */
+                quantile: number;
+            }[];
             /** @description In the order in which they were measured. */
-            points: components["schemas"]["PointDocument"][];
+            points: {
+                /** @description Its place among all samples of the cell, from 1. */
+                iteration: number;
+                /** @description Of one call, that is of a whole batch. */
+                ms: number;
+                /** @description Its place within its session, from 0. */
+                sample: number;
+                /** @description From 0, in the order in which they were measured. */
+                session: number;
+            }[];
             /** @description Run that measured the cell. */
             run_id: string;
             /** @description Samples of the cell, in all sessions together. */
@@ -3450,7 +2963,20 @@ export interface components {
          * @description What `modeldyno doctor --json` gives: whether this machine is fit to measure, and why not.
          */
         DoctorDocument: {
-            clock: components["schemas"]["ClockDocument"];
+            /**
+             * ClockDocument
+             * @description The stopwatch.
+             */
+            clock: {
+                /** @description Of one reading. */
+                cost_ns: number;
+                /** @description How much later than requested a sleep of 1 ms ended, typically. */
+                oversleep_ms: number;
+                /** @description Smallest step seen. */
+                resolution_ns: number;
+                /** @description Whether it ever ran backwards. */
+                went_back: boolean;
+            };
             /**
              * Format: date-time
              * @description When: ISO 8601 with zone.
@@ -3461,9 +2987,44 @@ export interface components {
             /** @description The machine. */
             host: components["schemas"]["HostFacts"];
             /** @description A fixed piece of work, measured for a second; null when no core was free. */
-            noise: components["schemas"]["NoiseDocument"] | null;
+            noise: {
+                /** @description Wall over CPU time; 1 is undisturbed. */
+                contention: number;
+                /** @description What the work costs. */
+                floor_ms: number;
+                /** @description Timings taken. */
+                samples: number;
+                /** @description What it took typically: the median. */
+                typical_ms: number;
+            } | null;
             /** @description What the machine reached with --peaks, now or earlier; null when never. */
-            peaks: components["schemas"]["PeaksDocument"] | null;
+            peaks: {
+                /** @description For one core and for all. */
+                cores: {
+                    /** @description CPUs used. */
+                    cores: number;
+                    /** @description Billions of bytes a second, read and written. */
+                    gbyte_per_s: number;
+                    /** @description Billions of fp32 operations a second. */
+                    gflop_per_s: number;
+                    /**
+                     * @description Of the worse of both measurements; unless quiet, more may be possible.
+                     * @enum {string}
+                     */
+                    noise: "quiet" | "noisy" | "contended" | "unusable";
+                }[];
+                /**
+                 * Format: date-time
+                 * @description When: ISO 8601 with zone.
+                 */
+                created_at: string;
+                /** @description Engine and version whose kernels were used. */
+                engine: string;
+                /** @description What was moved for GB/s. */
+                traffic: string;
+                /** @description What was computed for GFLOP/s. */
+                work: string;
+            } | null;
             /**
              * @description Name and version of this format.
              * @default modeldyno.doctor/2
@@ -3479,341 +3040,6 @@ export interface components {
             verdict: "fit" | "fit with care" | "unfit";
             /** @description What the machine did meanwhile. */
             weather: components["schemas"]["WeatherDocument"];
-        };
-        /**
-         * EdgeDocument
-         * @description A tensor between two nodes.
-         */
-        EdgeDocument: {
-            /** @description Element type by NumPy's name (float32, int64, bool); null when it is not known. */
-            dtype: string | null;
-            /** @description Sizes; null when not even the number of dimensions is known. */
-            shape: (number | string | null)[] | null;
-            /** @description Id of the node that makes it. */
-            source: string;
-            /** @description Id of a node that takes it. */
-            target: string;
-            /** @description Id of the tensor. */
-            tensor: string;
-        };
-        /**
-         * EditBenchmarkRequest
-         * @description What is not sent stays.
-         */
-        EditBenchmarkRequest: {
-            /**
-             * Batch Sizes
-             * @example [
-             *       1,
-             *       8
-             *     ]
-             */
-            batch_sizes?: number[];
-            /**
-             * Budget
-             * @description How long a cell may take, by name or in seconds.
-             * @example quick
-             */
-            budget?: ("quick" | "default" | "thorough") | number;
-            /**
-             * Contract
-             * @description What one call includes.
-             * @enum {string}
-             */
-            contract?: "hot" | "api" | "e2e";
-            /**
-             * Cores
-             * @example [
-             *       1,
-             *       2
-             *     ]
-             */
-            cores?: number[];
-            /** Dataset Id */
-            dataset_id?: number | null;
-            /**
-             * Devices
-             * @example [
-             *       "cpu"
-             *     ]
-             */
-            devices?: string[];
-            /**
-             * Dims
-             * @description Sizes of open dimensions.
-             * @example {
-             *       "seq": 128
-             *     }
-             */
-            dims?: {
-                [key: string]: number;
-            };
-            /**
-             * Engines
-             * @description None: the first that reads the model.
-             * @example [
-             *       "onnxruntime"
-             *     ]
-             */
-            engines?: string[];
-            /**
-             * Inputs
-             * @description What a file takes that does not say so itself.
-             * @example [
-             *       "x=float32[1,3,224,224]"
-             *     ]
-             */
-            inputs?: string[];
-            /**
-             * Instances
-             * @description Processes side by side.
-             * @example [
-             *       1
-             *     ]
-             */
-            instances?: number[];
-            /**
-             * Iterations
-             * @description Exactly so many calls, in one session.
-             */
-            iterations?: number | null;
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Name
-             * @example On the edge box
-             */
-            name?: string | null;
-            /**
-             * Options
-             * @description Of the engine.
-             * @example {}
-             */
-            options?: {
-                [key: string]: boolean | number | string;
-            };
-            /**
-             * Per Call
-             * @description Time every call by itself, for tails.
-             */
-            per_call?: boolean;
-            /**
-             * Precisions
-             * @description None: as the model has it.
-             * @example [
-             *       "fp32"
-             *     ]
-             */
-            precisions?: string[];
-            /**
-             * Sandbox
-             * @description `required`: fail where the system cannot confine the model fully.
-             * @enum {string}
-             */
-            sandbox?: "on" | "required";
-            /** Seed */
-            seed?: number;
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
-            signature?: string | null;
-            /**
-             * Spinning
-             * @description Of thread pools; null: the engine's own way.
-             */
-            spinning?: boolean | null;
-            /**
-             * Streams
-             * @description Requests at a time, of engines that have streams.
-             * @example [
-             *       1
-             *     ]
-             */
-            streams?: number[];
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @example 600
-             */
-            timeout_s?: number;
-            /**
-             * Values
-             * @description Values of inputs.
-             * @example {}
-             */
-            values?: {
-                [key: string]: number;
-            };
-            /**
-             * Warmup
-             * @description Exactly so many calls before; null: to a plateau.
-             */
-            warmup?: number | null;
-        };
-        /**
-         * EditComparisonRequest
-         * @description What is not sent stays; a side that is sent is that side, whole.
-         */
-        EditComparisonRequest: {
-            a?: components["schemas"]["ModelSideRequest"] | null;
-            /**
-             * Adaptive
-             * @description Stop at 8, 16 or 32 pairs if that decides.
-             */
-            adaptive?: boolean;
-            b?: components["schemas"]["ModelSideRequest"] | null;
-            /**
-             * Budget
-             * @description How long a cell may take, by name or in seconds.
-             * @example quick
-             */
-            budget?: ("quick" | "default" | "thorough") | number;
-            /**
-             * Margin
-             * @description Differences below this share do not matter.
-             * @example 0.02
-             */
-            margin?: number;
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Name
-             * @example Before and after
-             */
-            name?: string | null;
-            /**
-             * Pairs
-             * @description Exactly so many pairs of sessions instead of a budget.
-             */
-            pairs?: number | null;
-            /** Seed */
-            seed?: number;
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @example 600
-             */
-            timeout_s?: number;
-        };
-        /**
-         * EditProfileRequest
-         * @description What is not sent stays.
-         */
-        EditProfileRequest: {
-            /** Batch Size */
-            batch_size?: number;
-            /**
-             * Contract
-             * @description What one call includes.
-             * @enum {string}
-             */
-            contract?: "hot" | "api" | "e2e";
-            /**
-             * Cores
-             * @description The engine has as many threads.
-             * @example 2
-             */
-            cores?: number;
-            /** Dataset Id */
-            dataset_id?: number | null;
-            /**
-             * Device
-             * @example cpu
-             */
-            device?: string;
-            /**
-             * Dims
-             * @description Sizes of open dimensions.
-             * @example {
-             *       "seq": 128
-             *     }
-             */
-            dims?: {
-                [key: string]: number;
-            };
-            /**
-             * Engine
-             * @description Null: the first that reads the model.
-             * @example onnxruntime
-             */
-            engine?: string | null;
-            /**
-             * Inputs
-             * @description What a file takes that does not say so itself.
-             * @example [
-             *       "x=float32[1,3,224,224]"
-             *     ]
-             */
-            inputs?: string[];
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Name
-             * @example On the edge box
-             */
-            name?: string | null;
-            /**
-             * Options
-             * @description Of the engine.
-             * @example {}
-             */
-            options?: {
-                [key: string]: boolean | number | string;
-            };
-            /**
-             * Precision
-             * @description Null: as the model has it.
-             * @example fp32
-             */
-            precision?: string | null;
-            /**
-             * Repeats
-             * @description Fresh sessions, each measured with the engine's profiler and without.
-             * @example 5
-             */
-            repeats?: number;
-            /**
-             * Sandbox
-             * @description `required`: fail where the system cannot confine the model fully.
-             * @enum {string}
-             */
-            sandbox?: "on" | "required";
-            /** Seed */
-            seed?: number;
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
-            signature?: string | null;
-            /**
-             * Spinning
-             * @description Of thread pools; null: the engine's own way.
-             */
-            spinning?: boolean | null;
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @example 600
-             */
-            timeout_s?: number;
-            /**
-             * Values
-             * @description Values of inputs.
-             * @example {}
-             */
-            values?: {
-                [key: string]: number;
-            };
         };
         /**
          * EffectiveDocument
@@ -3844,7 +3070,14 @@ export interface components {
                 [key: string]: number;
             } | null;
             /** @description The other Python that the engine lives in; null: Modeldyno's own. */
-            other_python: components["schemas"]["OtherPython"] | null;
+            other_python: {
+                /** @description Which engine it is; the cell's `engine` is the name that its user gave it. */
+                engine: string;
+                /** @description Version of NumPy there. */
+                numpy: string | null;
+                /** @description Version of that Python. */
+                python: string;
+            } | null;
             /**
              * @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. Null
              *     when the engine does not tell.
@@ -3860,47 +3093,6 @@ export interface components {
             threads: number | null;
         };
         /**
-         * EngineDocument
-         * @description One engine and whether it can be used here.
-         */
-        EngineDocument: {
-            /** @description Which engine it is, where it goes by a name that its user gave it. */
-            adapter: string;
-            /** @description Of `devices`: what only a worker that loads the engine can find out. */
-            device_notes: {
-                [key: string]: string;
-            };
-            /** @description Devices it can use here, as far as is known without loading it. */
-            devices: string[];
-            /** @description Model formats it reads. */
-            formats: string[];
-            /** @description Whether it can run several requests at a time: `streams` of a benchmark. */
-            has_streams: boolean;
-            /** @description How to get it. */
-            install: string;
-            /** @description As --engine takes it. */
-            name: string;
-            /**
-             * @description How it came there: what pip installed, or the path of its Python; empty for engines of
-             *     Modeldyno's own environment.
-             */
-            origin: string;
-            /** @description Version of the other Python that it lives in; null: Modeldyno's own. */
-            python: string | null;
-            /** @description As its makers write it: ONNX Runtime. */
-            title: string;
-            /** @description The others that it has, each with the reason why it cannot be used here. */
-            unavailable_devices: {
-                [key: string]: string;
-            };
-            /** @description Whether its package is installed and its entry point loads. */
-            usable: boolean;
-            /** @description Version of its package. */
-            version: string | null;
-            /** @description Why it is not usable; null when it is. */
-            why_not: string | null;
-        };
-        /**
          * EnginesDocument
          * @description What `modeldyno engines --json` gives.
          */
@@ -3909,7 +3101,43 @@ export interface components {
              * @description Built-in engines first, then those that installed packages announce, then those that were
              *     added.
              */
-            engines: components["schemas"]["EngineDocument"][];
+            engines: {
+                /** @description Which engine it is, where it goes by a name that its user gave it. */
+                adapter: string;
+                /** @description Of `devices`: what only a worker that loads the engine can find out. */
+                device_notes: {
+                    [key: string]: string;
+                };
+                /** @description Devices it can use here, as far as is known without loading it. */
+                devices: string[];
+                /** @description Model formats it reads. */
+                formats: string[];
+                /** @description Whether it can run several requests at a time: `streams` of a benchmark. */
+                has_streams: boolean;
+                /** @description How to get it. */
+                install: string;
+                /** @description As --engine takes it. */
+                name: string;
+                /**
+                 * @description How it came there: what pip installed, or the path of its Python; empty for engines of
+                 *     Modeldyno's own environment.
+                 */
+                origin: string;
+                /** @description Version of the other Python that it lives in; null: Modeldyno's own. */
+                python: string | null;
+                /** @description As its makers write it: ONNX Runtime. */
+                title: string;
+                /** @description The others that it has, each with the reason why it cannot be used here. */
+                unavailable_devices: {
+                    [key: string]: string;
+                };
+                /** @description Whether its package is installed and its entry point loads. */
+                usable: boolean;
+                /** @description Version of its package. */
+                version: string | null;
+                /** @description Why it is not usable; null when it is. */
+                why_not: string | null;
+            }[];
             /**
              * @description Name and version of this format.
              * @default modeldyno.engines/1
@@ -3917,179 +3145,73 @@ export interface components {
              */
             schema: "modeldyno.engines/1";
         };
-        /** EntryTold */
-        EntryTold: {
-            /**
-             * Is Model
-             * @description By its name alone; the rest shows when it is imported.
-             */
-            is_model: boolean;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "folder" | "file";
-            /**
-             * Name
-             * @example resnet50.onnx
-             */
-            name: string;
-            /**
-             * Size Bytes
-             * @example 102530333
-             */
-            size_bytes: number;
-        };
         EventMessage: components["schemas"]["ThingMessage"] | components["schemas"]["RunnableMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"] | components["schemas"]["ProgressMessage"] | components["schemas"]["FetchMessage"] | components["schemas"]["ConversionMessage"];
         /**
-         * EventsTold
-         * @description Of the same shape as those that Socket.IO tells.
+         * EventsDocument
+         * @description Events, of the same shape as those that Socket.IO sends.
          */
-        EventsTold: {
-            /**
-             * Events
-             * @description Oldest first.
-             * @example [
-             *       {
-             *         "at": "2026-11-15T09:51:16.123456Z",
-             *         "data": {
-             *           "id": 7,
-             *           "kind": "benchmark"
-             *         },
-             *         "kind": "runnable.created",
-             *         "number": 42,
-             *         "project_id": 1
-             *       }
-             *     ]
-             */
+        EventsDocument: {
+            /** @description Oldest first. */
             events: (components["schemas"]["ThingMessage"] | components["schemas"]["RunnableMessage"] | components["schemas"]["RunMessage"] | components["schemas"]["NoteMessage"] | components["schemas"]["TrialMessage"])[];
-            /**
-             * Is Complete
-             * @description False: some that you missed are not kept any more, so fetch everything anew.
-             */
+            /** @description False: some that you missed are not kept any more, so fetch everything anew. */
             is_complete: boolean;
-            /**
-             * Last
-             * @description What to ask `after` next time.
-             * @example 42
-             */
+            /** @description What to ask `after` next time. */
             last: number;
-        };
-        /** ExampleAsked */
-        ExampleAsked: {
-            /**
-             * Example
-             * @description The `slug` of one that `GET /examples` lists.
-             * @example onnx-squeezenet
-             * @enum {string}
-             */
-            example: "onnx-alexnet" | "onnx-densenet121" | "onnx-inception-v1" | "onnx-inception-v2" | "onnx-resnet50" | "onnx-shufflenet" | "onnx-squeezenet" | "onnx-vgg19" | "onnx-zfnet512" | "keras-convnexttiny" | "keras-densenet121" | "keras-efficientnetb0" | "keras-efficientnetv2b0" | "keras-inceptionv3" | "keras-mobilenetv2" | "keras-mobilenetv3large" | "keras-mobilenetv3small" | "keras-nasnetmobile" | "keras-resnet50" | "keras-resnet50v2" | "keras-vgg16" | "keras-xception" | "tensorflow-inception-v3" | "tensorflow-inception-v4" | "tensorflow-mobilenetv1" | "tensorflow-resnet50-v1-5" | "tensorflow-resnet101" | "tensorflow-faster-rcnn-inception-resnet-v2" | "tensorflow-faster-rcnn-resnet101" | "tensorflow-mask-rcnn-inception-v2" | "tensorflow-ssd-mobilenet-v1" | "tensorflow-ssd-resnet50-v1";
         };
         /**
          * ExampleDocument
          * @description A model to try, and what can be done with it here.
          */
         ExampleDocument: {
-            /**
-             * Available
-             * @description Whether it is here, or may be fetched.
-             */
+            /** @description Whether it is here, or may be fetched. */
             available: boolean;
-            /**
-             * Can Run
-             * @description Whether an engine that is installed reads its format.
-             */
+            /** @description Whether an engine that is installed reads its format. */
             can_run: boolean;
-            /**
-             * Domain
-             * @description What it is for.
-             */
+            /** @description What it is for. */
             domain: string;
-            /**
-             * File
-             * @description Name of the model's file.
-             */
+            /** @description Name of the model's file. */
             file: string;
-            /**
-             * Fix
-             * @description What to do about that; null when it is available.
-             */
+            /** @description What to do about that; null when it is available. */
             fix: string | null;
-            /**
-             * Format
-             * @description Of its file, as engines name the formats they read.
-             */
+            /** @description Of its file, as engines name the formats they read. */
             format: string;
-            /**
-             * Framework
-             * @description What it was made with.
-             */
+            /** @description What it was made with. */
             framework: string;
-            /**
-             * Input Shapes
-             * @description Shapes of the inputs for one item, without the batch.
-             */
+            /** @description Shapes of the inputs for one item, without the batch. */
             input_shapes: number[][];
-            /**
-             * Inputs
-             * @description Names of the model's inputs, where the catalogue knows them.
-             */
+            /** @description Names of the model's inputs, where the catalogue knows them. */
             inputs: string[];
             /**
-             * Kind
              * @description Where it comes from: the installed onnx package, Keras, or a download.
              * @enum {string}
              */
             kind: "onnx-wheel" | "keras" | "download";
-            /**
-             * Name
-             * @description How its makers do.
-             */
+            /** @description How its makers do. */
             name: string;
-            /**
-             * Note
-             * @description What it is, and what it is useless for.
-             */
+            /** @description What it is, and what it is useless for. */
             note: string;
-            /**
-             * Outputs
-             * @description Names of the model's outputs, where the catalogue knows them.
-             */
+            /** @description Names of the model's outputs, where the catalogue knows them. */
             outputs: string[];
-            /**
-             * Sha256
-             * @description Of what is downloaded; null when it is not known.
-             */
+            /** @description Of what is downloaded; null when it is not known. */
             sha256: string | null;
-            /**
-             * Size Bytes
-             * @description Of the file, or of what is downloaded; null when that is not known before.
-             */
+            /** @description Of the file, or of what is downloaded; null when that is not known before. */
             size_bytes: number | null;
-            /**
-             * Slug
-             * @description How commands name it.
-             */
+            /** @description How commands name it. */
             slug: string;
-            /**
-             * Url
-             * @description Where a download comes from; null for other kinds.
-             */
+            /** @description Where a download comes from; null for other kinds. */
             url: string | null;
-            /**
-             * Why Not
-             * @description Why it is not available; null when it is.
-             */
+            /** @description Why it is not available; null when it is. */
             why_not: string | null;
         };
-        /** ExampleTold */
-        ExampleTold: {
+        /**
+         * ExampleFetchesDocument
+         * @description A model to try, and how far it is on its way into projects.
+         */
+        ExampleFetchesDocument: {
+            /** @description What it is. */
             example: components["schemas"]["ExampleDocument"];
-            /**
-             * Fetches
-             * @description The latest into each project.
-             */
-            fetches: components["schemas"]["FetchTold"][];
+            /** @description The latest into each project. */
+            fetches: components["schemas"]["FetchDocument"][];
         };
         /**
          * ExamplesDocument
@@ -4102,25 +3224,22 @@ export interface components {
              * @description Where the example that was got lies now; null for a list.
              * @default null
              */
-            fetched: components["schemas"]["FetchedDocument"] | null;
+            fetched: {
+                /** @description The file: the copy that --to asked for, or the one in the workspace. */
+                path: string;
+                /** @description Checksum of the model's file. */
+                sha256: string;
+                /** @description Size of the model's file. */
+                size_bytes: number;
+                /** @description Where it came from. */
+                source: string;
+            } | null;
             /**
              * @description Name and version of this format.
              * @default modeldyno.examples/1
              * @constant
              */
             schema: "modeldyno.examples/1";
-        };
-        /**
-         * ExternalFile
-         * @description A file beside the model that holds some of its weights.
-         */
-        ExternalFile: {
-            /** @description Relative to the model's folder, and inside it. */
-            location: string;
-            /** @description Of the whole file. */
-            sha256: string;
-            /** @description Size of the whole file. */
-            size_bytes: number;
         };
         /**
          * FailureDocument
@@ -4140,90 +3259,73 @@ export interface components {
             title: string;
         };
         /**
+         * FedTensorDocument
+         * @description An input as it was fed, or an output as it came.
+         */
+        FedTensorDocument: {
+            /** @description Element type by NumPy's name. */
+            dtype: string;
+            /** @description The tensor's name. */
+            name: string;
+            /** @description Null of a list or a map of tensors. */
+            shape: number[] | null;
+        };
+        /**
+         * FetchDocument
+         * @description An example on its way into a project of a server.
+         */
+        FetchDocument: {
+            /** @description That are here. */
+            done_bytes: number;
+            /** @description Its `slug`. */
+            example: string;
+            /** @description Why nothing came of it, and what to do. */
+            failure: components["schemas"]["FailureDocument"] | null;
+            /** @description The model that became of it. */
+            model_id: number | null;
+            /** @description Number of the project. */
+            project_id: number;
+            /**
+             * @description Whether it is over.
+             * @enum {string}
+             */
+            state: "fetching" | "done" | "failed";
+            /** @description Null as long as nobody has said. */
+            total_bytes: number | null;
+        };
+        /**
          * FetchMessage
-         * @description Not kept either; that the model is there is told as ``model.created``.
+         * @description That the model is there is told as ``model.created``.
          */
         FetchMessage: {
-            /** At */
             at: string;
-            data: components["schemas"]["FetchStanding"];
+            /**
+             * FetchStanding
+             * @description How far an example is on its way into a project.
+             */
+            data: {
+                /** @description That are here. */
+                done_bytes: number;
+                /** @description Its `slug`. */
+                example: string;
+                /** @description The model that became of it, once it is there. */
+                model_id: number | null;
+                /**
+                 * @description Whether it is over.
+                 * @enum {string}
+                 */
+                state: "fetching" | "done" | "failed";
+                /** @description Null as long as nobody has said. */
+                total_bytes: number | null;
+            };
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "example.progress";
-            /**
-             * Number
-             * @default null
-             */
+            /** @default null */
             number?: null;
-            /** Project Id */
             project_id: number | null;
-        };
-        /**
-         * FetchStanding
-         * @description How far an example is on its way into a project.
-         */
-        FetchStanding: {
-            /** Done Bytes */
-            done_bytes: number;
-            /** Example */
-            example: string;
-            /** Model Id */
-            model_id: number | null;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "fetching" | "done" | "failed";
-            /** Total Bytes */
-            total_bytes: number | null;
-        };
-        /** FetchTold */
-        FetchTold: {
-            /** Done Bytes */
-            done_bytes: number;
-            /**
-             * Example
-             * @example onnx-squeezenet
-             */
-            example: string;
-            /** Failure */
-            failure: components["schemas"]["FailureDocument"] | null;
-            /**
-             * Model Id
-             * @description The model that became of it.
-             */
-            model_id: number | null;
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * State
-             * @enum {string}
-             */
-            state: "fetching" | "done" | "failed";
-            /**
-             * Total Bytes
-             * @description Null as long as nobody has told.
-             */
-            total_bytes: number | null;
-        };
-        /**
-         * FetchedDocument
-         * @description A model in the workspace.
-         */
-        FetchedDocument: {
-            /** @description The file: the copy that --to asked for, or the one in the workspace. */
-            path: string;
-            /** @description Checksum of the model's file. */
-            sha256: string;
-            /** @description Size of the model's file. */
-            size_bytes: number;
-            /** @description Where it came from. */
-            source: string;
         };
         /**
          * Figure
@@ -4265,71 +3367,54 @@ export interface components {
             /** @description Null when too little was measured to know it: see `needs`. */
             value: number | null;
         };
-        /** FilesTold */
-        FilesTold: {
-            /**
-             * Entries
-             * @description Folders first, then by name.
-             */
-            entries: components["schemas"]["EntryTold"][];
-            /**
-             * Is Cut
-             * @description There are more than 1 000.
-             */
-            is_cut: boolean;
-            /**
-             * Path
-             * @description The folder; empty: those to start from.
-             * @example vision
-             */
-            path: string;
-        };
         /**
          * Finding
          * @description One check.
          */
         Finding: {
             /**
-             * Effect
              * @description What it does to numbers; "none" when nothing.
              * @default none
              */
             effect: string;
             /**
-             * Fix
              * @description A command where there is one, else advice, else "none".
              * @default none
              */
             fix: string;
-            /**
-             * Name
-             * @description What was looked at.
-             */
+            /** @description What was looked at. */
             name: string;
             /**
-             * State
              * @description unknown is not held against the machine.
              * @enum {string}
              */
             state: "ok" | "warning" | "problem" | "unknown";
-            /**
-             * Value
-             * @description What was found.
-             */
+            /** @description What was found. */
             value: string;
         };
         /**
-         * GateDocument
-         * @description What `--fail-if-slower` comes to.
+         * FolderDocument
+         * @description What can be imported. Hidden files, links, and files with a second name are left out.
          */
-        GateDocument: {
-            /** @description By how much B may be slower than A: 0.05 is 5 %. */
-            fail_if_slower: number;
-            /**
-             * @description Whether the whole interval of the ratio is within that, beyond it, or neither.
-             * @enum {string}
-             */
-            outcome: "pass" | "fail" | "inconclusive";
+        FolderDocument: {
+            /** @description Folders first, then by name. */
+            entries: {
+                /** @description By its name alone; the rest shows when it is imported. */
+                is_model: boolean;
+                /**
+                 * @description Which of the two.
+                 * @enum {string}
+                 */
+                kind: "folder" | "file";
+                /** @description In its folder. */
+                name: string;
+                /** @description Of a file. */
+                size_bytes: number;
+            }[];
+            /** @description There are more than 1 000. */
+            is_cut: boolean;
+            /** @description The folder; empty: those to start from. */
+            path: string;
         };
         /**
          * GraphDocument
@@ -4338,9 +3423,34 @@ export interface components {
          */
         GraphDocument: {
             /** @description Graphs inside the graph: branches, loop bodies, local functions. */
-            bodies: components["schemas"]["Body"][];
+            bodies: {
+                /** @description Ids of the tensors it is given. */
+                inputs: string[];
+                /**
+                 * @description A sub-graph belongs to one node; a function is there once, however often it is called.
+                 * @enum {string}
+                 */
+                kind: "subgraph" | "function";
+                /** @description What the file calls it; may be empty. */
+                name: string;
+                /** @description Ids of the tensors it returns. */
+                outputs: string[];
+                /** @description The group that holds its nodes, there or below. */
+                scope: string;
+            }[];
             /** @description From the node that makes a tensor to every node that takes it. */
-            edges: components["schemas"]["EdgeDocument"][];
+            edges: {
+                /** @description Element type by NumPy's name (float32, int64, bool); null when it is not known. */
+                dtype: string | null;
+                /** @description Sizes; null when not even the number of dimensions is known. */
+                shape: (number | string | null)[] | null;
+                /** @description Id of the node that makes it. */
+                source: string;
+                /** @description Id of a node that takes it. */
+                target: string;
+                /** @description Id of the tensor. */
+                tensor: string;
+            }[];
             /**
              * @description The file's format, recognised by content.
              * @enum {string}
@@ -4353,7 +3463,51 @@ export interface components {
             /** @description What the file calls its graph; may be empty. */
             name: string;
             /** @description In the order of the file; nodes of a sub-graph follow the node it belongs to. */
-            nodes: components["schemas"]["NodeDocument"][];
+            nodes: {
+                /** @description Its settings. */
+                attributes: {
+                    /**
+                     * @description Of a tensor: element type; null otherwise.
+                     * @default null
+                     */
+                    dtype: string | null;
+                    /** @description Its name. */
+                    name: string;
+                    /**
+                     * @description What was left out, in words; empty when nothing was.
+                     * @default
+                     */
+                    note: string;
+                    /**
+                     * @description Of a tensor: sizes; null otherwise.
+                     * @default null
+                     */
+                    shape: (number | string | null)[] | null;
+                    /** @description int, floats, string, tensor, graph and so on, as the format calls it. */
+                    type: string;
+                    /**
+                     * @description The value, of a small tensor its elements in one row; null for what is large or no value.
+                     *     NaN, Infinity and -Infinity are texts.
+                     */
+                    value: boolean | number | string | (boolean | number | string)[] | null;
+                }[];
+                /** @description Scopes of the branches, loop bodies or functions it runs. */
+                bodies: string[];
+                /** @description Whose operator it is; empty for the format's own. */
+                domain: string;
+                /** @description Unique among the nodes. */
+                id: string;
+                /** @description Ids of tensors, weights included; null where an optional input is left out. */
+                inputs: (string | null)[];
+                /** @description As in the file; may be empty, and is cut after 256 characters. */
+                name: string;
+                /** @description The operator. */
+                op_type: string;
+                /** @description Ids of tensors; null where an optional output is left out. */
+                outputs: (string | null)[];
+                /** @description The group it lies in, parts joined by /; empty at the top. */
+                scope: string;
+            }[];
             /** @description What somebody should know about this graph. */
             notes: string[];
             /** @description Ids of the tensors that a call returns. */
@@ -4367,27 +3521,22 @@ export interface components {
             /** @description Of the model file; external files do not count. */
             sha256: string;
             /** @description Everything that nodes take or make, weights included. */
-            tensors: components["schemas"]["GraphTensor"][];
-        };
-        /**
-         * GraphTensor
-         * @description A tensor of the graph.
-         */
-        GraphTensor: {
-            /** @description Element type by NumPy's name (float32, int64, bool); null when it is not known. */
-            dtype: string | null;
-            /** @description Unique among the tensors. */
-            id: string;
-            /**
-             * @description Who makes it: the caller, the file (a weight), a node, the node that a sub-graph or function
-             *     belongs to, or nobody.
-             * @enum {string}
-             */
-            kind: "input" | "initializer" | "node" | "argument" | "missing";
-            /** @description As in the file, cut after 256 characters. */
-            name: string;
-            /** @description Sizes; null when not even the number of dimensions is known. */
-            shape: (number | string | null)[] | null;
+            tensors: {
+                /** @description Element type by NumPy's name (float32, int64, bool); null when it is not known. */
+                dtype: string | null;
+                /** @description Unique among the tensors. */
+                id: string;
+                /**
+                 * @description Who makes it: the caller, the file (a weight), a node, the node that a sub-graph or function
+                 *     belongs to, or nobody.
+                 * @enum {string}
+                 */
+                kind: "input" | "initializer" | "node" | "argument" | "missing";
+                /** @description As in the file, cut after 256 characters. */
+                name: string;
+                /** @description Sizes; null when not even the number of dimensions is known. */
+                shape: (number | string | null)[] | null;
+            }[];
         };
         /**
          * GroupDocument
@@ -4405,602 +3554,295 @@ export interface components {
             /** @description Its path, parts joined by /. */
             scope: string;
         };
-        /** HappenedTold */
-        HappenedTold: {
-            /**
-             * At
-             * Format: date-time
-             */
-            at: string;
-            /**
-             * Id
-             * @example 3
-             */
-            id: number;
-            /** Run Id */
-            run_id: string | null;
-            /**
-             * Sentence
-             * @example Benchmark resnet50.onnx is done
-             */
-            sentence: string;
-            /**
-             * State
-             * @description Of a run; null of a model that came.
-             */
-            state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
-            /**
-             * Subject
-             * @enum {string}
-             */
-            subject: "model" | "benchmark" | "comparison" | "optimization" | "profile";
-        };
-        /**
-         * HealthTold
-         * @description From what the system says of itself; `POST /system/doctor` measures as well.
-         */
-        HealthTold: {
-            /** Findings */
-            findings: components["schemas"]["Finding"][];
-            /**
-             * Governor
-             * @example performance
-             */
-            governor: string | null;
-            /**
-             * Load 1M
-             * @example 0.1
-             */
-            load_1m: number | null;
-            /**
-             * Sentence
-             * @example fit with care: governor
-             */
-            sentence: string;
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "fit" | "fit with care" | "unfit";
-        };
-        /**
-         * HistogramDocument
-         * @description All samples in bins of one width, from the quickest up.
-         */
-        HistogramDocument: {
-            /** @description Samples beyond the last edge; they count everywhere else. */
-            above: number;
-            /** @description Samples in each bin. */
-            counts: number[];
-            /**
-             * @description One more than there are counts. The last is where drawings end, so that one slow call does
-             *     not flatten all others.
-             */
-            edges_ms: number[];
-        };
         /**
          * HostFacts
          * @description The machine the numbers were made on; null where the system does not say.
          */
         HostFacts: {
-            /**
-             * Boost
-             * @description Whether the CPU may exceed its nominal frequency.
-             */
+            /** @description Whether the CPU may exceed its nominal frequency. */
             boost: boolean | null;
-            /**
-             * Cache Bytes
-             * @description Cache sizes of the first CPU by level: L1d, L1i, L2, L3.
-             */
+            /** @description Cache sizes of the first CPU by level: L1d, L1i, L2, L3. */
             cache_bytes: {
                 [key: string]: number;
             };
             /**
-             * Clocksource
              * @description What the kernel tells the time by.
+             * @default null
              */
             clocksource: string | null;
             /**
-             * Container
              * @description Kind of container we run in; null when none is seen.
+             * @default null
              */
             container: string | null;
-            /**
-             * Cpu Model
-             * @description As the CPU calls itself.
-             */
+            /** @description As the CPU calls itself. */
             cpu_model: string;
-            /**
-             * Cpu Quota
-             * @description Cores' worth of CPU time that the cgroup allows; null when there is no limit.
-             */
+            /** @description Cores' worth of CPU time that the cgroup allows; null when there is no limit. */
             cpu_quota: number | null;
-            /**
-             * Cpus
-             * @description CPUs the system sees.
-             */
+            /** @description CPUs the system sees. */
             cpus: number;
-            /**
-             * Cpus Allowed
-             * @description Numbers of the CPUs we may run on.
-             */
+            /** @description Numbers of the CPUs we may run on. */
             cpus_allowed: number[];
             /**
-             * Fingerprint
              * @description Short hash of everything below but `machine`: another value means that the hardware or its
              *     system differs.
              */
             fingerprint: string;
-            /**
-             * Governor
-             * @description CPU frequency governor of all CPUs, joined by + where they differ.
-             */
+            /** @description CPU frequency governor of all CPUs, joined by + where they differ. */
             governor: string | null;
             /**
-             * Has Pressure
              * @description Whether the kernel says how long tasks waited for CPUs.
+             * @default null
              */
             has_pressure: boolean | null;
-            /**
-             * Huge Pages
-             * @description Transparent huge pages: always, madvise or never.
-             */
+            /** @description Transparent huge pages: always, madvise or never. */
             huge_pages: string | null;
-            /**
-             * Hypervisor
-             * @description Whether this is a virtual machine.
-             */
+            /** @description Whether this is a virtual machine. */
             hypervisor: boolean | null;
-            /**
-             * Instruction Sets
-             * @description Those that matter for inference, by the kernel's names.
-             */
+            /** @description Those that matter for inference, by the kernel's names. */
             instruction_sets: string[];
             /**
-             * Isolated Cpus
              * @description CPUs kept free of other programs at boot.
              * @default []
              */
             isolated_cpus: number[];
-            /**
-             * Kernel
-             * @description Its kernel release.
-             */
+            /** @description Its kernel release. */
             kernel: string;
-            /**
-             * Libc
-             * @description C library and version.
-             */
+            /** @description C library and version. */
             libc: string;
             /**
-             * Machine
              * @description Which machine it is: hashes of the ids that its system (`os-…`) and its board (`board-…`)
              *     have, or the name in MODELDYNO_MACHINE; null when unknown.
+             * @default null
              */
             machine: string | null;
-            /**
-             * Memory Bytes
-             * @description Memory of the machine, or the cgroup's limit where that is less.
-             */
+            /** @description Memory of the machine, or the cgroup's limit where that is less. */
             memory_bytes: number;
-            /**
-             * Microcode
-             * @description The CPU's microcode revision.
-             */
+            /** @description The CPU's microcode revision. */
             microcode: string | null;
             /**
-             * Nohz Full
              * @description CPUs without a periodic tick.
              * @default []
              */
             nohz_full: number[];
-            /**
-             * Numa Nodes
-             * @description Memory nodes.
-             */
+            /** @description Memory nodes. */
             numa_nodes: number | null;
-            /**
-             * Python
-             * @description Python version.
-             */
+            /** @description Python version. */
             python: string;
             /**
-             * Smt
              * @description Whether two CPUs may share a core.
+             * @default null
              */
             smt: boolean | null;
             /**
-             * Swap Bytes
              * @description Size of the swap space.
+             * @default null
              */
             swap_bytes: number | null;
-            /**
-             * System
-             * @description Operating system.
-             */
+            /** @description Operating system. */
             system: string;
         };
-        /** ImportAsked */
-        ImportAsked: {
-            /**
-             * Name
-             * @description The file's own, unless given.
-             */
-            name?: string | null;
-            /**
-             * Path
-             * @description Below one of the folders that the server was started with.
-             * @example vision/resnet50.onnx
-             */
-            path: string;
-        };
         /**
-         * IndexRange
-         * @description The values an integer input may take, and how we know.
-         */
-        IndexRange: {
-            /** @description The reason, in words: indexes an embedding of 30522 rows. */
-            because: string;
-            /** @description One more than the largest value. */
-            high: number;
-            /** @description Smallest value. */
-            low: number;
-        };
-        /** InferenceTold */
-        InferenceTold: {
-            /**
-             * Batch Size
-             * @description As it ran.
-             * @example 1
-             */
-            batch_size: number;
-            /**
-             * Device
-             * @example cpu
-             */
-            device: string;
-            /**
-             * Engine
-             * @example onnxruntime
-             */
-            engine: string;
-            /**
-             * Engine Version
-             * @example 1.22.0
-             */
-            engine_version: string;
-            /**
-             * First Ms
-             * @description The very first call, which may compile and allocate.
-             * @example 9.2
-             */
-            first_ms: number;
-            /**
-             * Inputs
-             * @description As it was fed.
-             */
-            inputs: components["schemas"]["TensorTold"][];
-            /**
-             * Load Ms
-             * @example 31
-             */
-            load_ms: number;
-            /**
-             * Ms
-             * @description The call after it: no measurement.
-             * @example 4.1
-             */
-            ms: number;
-            /**
-             * Notes
-             * @description What was guessed, and the like.
-             */
-            notes: string[];
-            /** Outputs */
-            outputs: components["schemas"]["TensorTold"][];
-            /**
-             * Precision
-             * @example fp32
-             */
-            precision: string | null;
-        };
-        /**
-         * JobStanding
-         * @description Where a running job stands; milliseconds, as everywhere outside.
-         */
-        JobStanding: {
-            /**
-             * Cells
-             * @default []
-             */
-            cells?: components["schemas"]["CellStanding"][];
-            /**
-             * Doing
-             * @default
-             */
-            doing?: string;
-            /**
-             * Estimate Ms
-             * @default null
-             */
-            estimate_ms?: number | null;
-            /** Headline */
-            headline: string;
-            /** Id */
-            id: number;
-            /**
-             * Ratio
-             * @default null
-             */
-            ratio?: number | null;
-            /**
-             * Relative Half Width
-             * @default null
-             */
-            relative_half_width?: number | null;
-            /**
-             * Remaining S
-             * @default null
-             */
-            remaining_s?: number | null;
-            /** Run Id */
-            run_id: string;
-            /** Units Done */
-            units_done: number;
-            /** Units Planned */
-            units_planned: number;
-        };
-        /**
-         * JobTold
+         * JobDocument
          * @description A run that waits or executes; afterwards, what became of it.
          */
-        JobTold: {
-            /**
-             * Attempts
-             * @description How often it was started.
-             */
+        JobDocument: {
+            /** @description How often it was started. */
             attempts: number;
-            /** Finished At */
+            /** @description In UTC. */
             finished_at: string | null;
-            /**
-             * Id
-             * @example 1
-             */
+            /** @description Its number. */
             id: number;
             /**
-             * Kind
+             * @description What is run.
              * @enum {string}
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
-            /**
-             * Name
-             * @description Of that benchmark, comparison …
-             * @example resnet50.onnx
-             */
+            /** @description Of that benchmark, comparison and so on. */
             name: string;
-            /**
-             * Of Id
-             * @description The benchmark's, comparison's … number.
-             * @example 7
-             */
+            /** @description Number of the benchmark, comparison and so on. */
             of_id: number;
-            /**
-             * Place
-             * @description In the queue, from 1; null when it does not wait.
-             */
+            /** @description In the queue, from 1; null when it does not wait. */
             place: number | null;
-            /**
-             * Priority
-             * @description Higher goes first.
-             */
+            /** @description Higher goes first. */
             priority: number;
-            /** @description Null when it does not run. */
-            progress: components["schemas"]["ProgressTold"] | null;
-            /**
-             * Project Id
-             * @example 1
-             */
+            /** @description How far it is while it runs, else null. */
+            progress: {
+                /**
+                 * @description Of a benchmark.
+                 * @default []
+                 */
+                cells: components["schemas"]["CellProgressDocument"][];
+                /**
+                 * @description What happens right now.
+                 * @default
+                 */
+                doing: string;
+                /**
+                 * @description The latency so far.
+                 * @default null
+                 */
+                estimate_ms: number | null;
+                /**
+                 * @description The model's name.
+                 * @default
+                 */
+                headline: string;
+                /**
+                 * @description Of a comparison: time(B) / time(A) so far.
+                 * @default null
+                 */
+                ratio: number | null;
+                /**
+                 * @description Half its interval, as a share of it.
+                 * @default null
+                 */
+                relative_half_width: number | null;
+                /**
+                 * @description About how much longer.
+                 * @default null
+                 */
+                remaining_s: number | null;
+                /**
+                 * @description Sessions or pairs that are kept.
+                 * @default 0
+                 */
+                units_done: number;
+                /**
+                 * @description How many there will be.
+                 * @default 0
+                 */
+                units_planned: number;
+            } | null;
+            /** @description Number of its project. */
             project_id: number;
             /**
-             * Queued At
              * Format: date-time
+             * @description In UTC.
              */
             queued_at: string;
-            /**
-             * Reason
-             * @description Why it waits, or what became of it.
-             * @example waiting for job 3
-             */
+            /** @description Why it waits, or what became of it. */
             reason: string;
-            /**
-             * Run Id
-             * @example 20261115-095116-3fa9c1
-             */
+            /** @description The run that it is. */
             run_id: string;
-            /** Started At */
+            /** @description In UTC. */
             started_at: string | null;
             /**
-             * State
+             * @description Where it is.
              * @enum {string}
              */
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
         };
         JsonValue: unknown;
-        /** JudgedCellTold */
-        JudgedCellTold: {
-            /**
-             * Name
-             * @example onnxruntime · 2 cores · batch 8
-             */
+        /**
+         * JudgedCell
+         * @description One side of a pair of cells.
+         */
+        JudgedCell: {
+            /** @description In words: onnxruntime · 2 cores · batch 8. */
             name: string;
-            /** Noise */
+            /** @description How far to trust it. */
             noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
-            /**
-             * Number
-             * @example 0
-             */
+            /** @description Of the cell, from 0. */
             number: number;
-            /**
-             * Samples
-             * @example 2212
-             */
+            /** @description That were timed. */
             samples: number;
-            /**
-             * Sessions
-             * @example 12
-             */
+            /** @description That were measured. */
             sessions: number;
         };
-        /** JudgedSideTold */
-        JudgedSideTold: {
-            /**
-             * Benchmark Id
-             * @example 12
-             */
+        /**
+         * JudgedSide
+         * @description One of two benchmarks.
+         */
+        JudgedSide: {
+            /** @description Its number. */
             benchmark_id: number;
-            /**
-             * Model Name
-             * @example resnet50.onnx
-             */
+            /** @description Of its model. */
             model_name: string;
-            /** Name */
+            /** @description As people call it. */
             name: string;
-            /**
-             * Run Id
-             * @description The run whose numbers count.
-             */
+            /** @description The run whose numbers count. */
             run_id: string;
         };
-        /** JudgementTold */
-        JudgementTold: {
-            a: components["schemas"]["JudgedSideTold"];
-            b: components["schemas"]["JudgedSideTold"];
-            /**
-             * Cells
-             * @description Cells of the same axes, pair by pair.
-             */
-            cells: components["schemas"]["CellJudgementTold"][];
-            /**
-             * Environment
-             * @description The machines, and what runs on them.
-             */
-            environment: components["schemas"]["SettingTold"][];
-            /**
-             * Environment Differing
-             * @example 0
-             */
+        /**
+         * JudgementDocument
+         * @description Which of two benchmarks is quicker, cell by cell, with all settings side by side.
+         */
+        JudgementDocument: {
+            /** @description What B is held against. */
+            a: components["schemas"]["JudgedSide"];
+            /** @description What is held against A. */
+            b: components["schemas"]["JudgedSide"];
+            /** @description Cells of the same axes, pair by pair. */
+            cells: {
+                /** @description What B is held against. */
+                a: components["schemas"]["JudgedCell"];
+                /** @description What is held against A. */
+                b: components["schemas"]["JudgedCell"];
+                /**
+                 * @description `alternation`: a comparison measured this pair in turns, which outranks numbers from
+                 *     `separate runs`.
+                 */
+                basis: ("alternation" | "one run" | "separate runs") | null;
+                /** @description Number of that comparison. */
+                comparison_id: number | null;
+                /** @description Null unless one clearly is. */
+                faster: ("a" | "b") | null;
+                /** @description Of sessions, in that comparison. */
+                pairs: number | null;
+                /** @description B's time by A's, per item, of what the work costs (the floor); null when not comparable. */
+                ratio: components["schemas"]["RatioDocument"] | null;
+                /** @description In words: B is 1.31× faster than A (1.24–1.38, 95 %). */
+                sentence: string;
+                /** @description Of the faster one; null if none is. */
+                speedup: components["schemas"]["RatioDocument"] | null;
+                /** @description The same of typical latencies. */
+                typical_ratio: components["schemas"]["RatioDocument"] | null;
+                /** @description Of B, seen from A; `inconclusive`: no clear difference. */
+                verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | "not-comparable";
+                /** @description Why not comparable, or what to keep in mind; may be empty. */
+                why: string;
+            }[];
+            /** @description The machines, and what runs on them. */
+            environment: components["schemas"]["SettingDocument"][];
+            /** @description How many of those are not the same. */
             environment_differing: number;
-            /** Sentence */
+            /** @description Of one pair its own; of several, how many went which way. */
             sentence: string;
-            /**
-             * Settings
-             * @description All of them, of the first pair of cells.
-             */
-            settings: components["schemas"]["SettingTold"][];
-            /**
-             * Settings Differing
-             * @example 3
-             */
+            /** @description All of them, of the first pair of cells. */
+            settings: components["schemas"]["SettingDocument"][];
+            /** @description How many of those are not the same. */
             settings_differing: number;
-            /**
-             * Unmatched A
-             * @description Cells that B has no counterpart of.
-             */
+            /** @description Cells that B has no counterpart of. */
             unmatched_a: number[];
-            /** Unmatched B */
+            /** @description Cells that A has no counterpart of. */
             unmatched_b: number[];
         };
         /**
-         * LatencyDocument
-         * @description Milliseconds of one call, that is of a whole batch. Rows that an earlier version wrote have
-         *     null where it kept less.
+         * LatestRunSummary
+         * @description The latest run of what can be run.
          */
-        LatencyDocument: {
+        LatestRunSummary: {
             /**
-             * @description What the work costs: the 10th percentile of a session's samples, geometric mean over
-             *     sessions.
-             */
-            floor: components["schemas"]["Figure"];
-            /** @description Slowest sample. */
-            max: number | null;
-            /** @description Mean of all samples. */
-            mean: number | null;
-            /** @description Quickest sample; it depends on how many were taken. */
-            min: number | null;
-            /** @description Share of samples above 1.5 × floor; they are counted, never removed. */
-            outlier_share: number | null;
-            /**
-             * @description 90th percentile of the samples, which are means of `calls_per_sample` calls. The intervals of
-             *     percentiles are wide enough for slow calls that come in bursts.
-             */
-            p90: components["schemas"]["Figure"];
-            /** @description 95th percentile. */
-            p95: components["schemas"]["Figure"];
-            /** @description 99th percentile. */
-            p99: components["schemas"]["Figure"];
-            /**
-             * @description Standard deviation of all samples; not the uncertainty of anything else here. Null of a
-             *     single one.
-             */
-            stdev: number | null;
-            /**
-             * @description What a caller typically sees: the median of a session's samples, geometric mean over
-             *     sessions.
-             */
-            typical: components["schemas"]["Figure"];
-        };
-        /** LatestRunTold */
-        LatestRunTold: {
-            /**
-             * Created At
              * Format: date-time
+             * @description When it was put in the queue, or begun in a terminal.
              */
             created_at: string;
-            /** Failure */
+            /** @description Why it failed as a whole. */
             failure: components["schemas"]["FailureDocument"] | null;
-            /** Finished At */
+            /** @description In UTC. */
             finished_at: string | null;
-            /**
-             * Id
-             * @example 20261115-095116-3fa9c1
-             */
+            /** @description Name of the run's folder in the workspace; sorts by time. */
             id: string;
-            /**
-             * Job Id
-             * @description Null of a run of the terminal.
-             * @example 1
-             */
+            /** @description Null of a run of the terminal. */
             job_id: number | null;
-            /** Started At */
+            /** @description In UTC. */
             started_at: string | null;
             /**
-             * State
+             * @description Where it is.
              * @enum {string}
              */
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
-        };
-        /** LeaseTold */
-        LeaseTold: {
-            /**
-             * Core
-             * @example 2
-             */
-            core: number;
-            /**
-             * Host
-             * @example bench-01
-             */
-            host: string;
-            /**
-             * Job Id
-             * @example 7
-             */
-            job_id: number;
-            /**
-             * Taken At
-             * Format: date-time
-             */
-            taken_at: string;
         };
         /**
          * LevelDocument
@@ -5013,365 +3855,169 @@ export interface components {
             typical: components["schemas"]["Figure"];
         };
         /**
-         * Link
-         * @description All tensors that go from one box to another.
-         */
-        Link: {
-            /** @description Id of the box that they come from. */
-            source: string;
-            /** @description Id of the box that they go to. */
-            target: string;
-            /** @description Ids of tensors. */
-            tensors: string[];
-        };
-        /**
-         * MachineTold
-         * @description What a line about the machine says; `host` has the rest.
-         */
-        MachineTold: {
-            /**
-             * Cpu Model
-             * @example AMD EPYC 7763
-             */
-            cpu_model: string;
-            /**
-             * Cpus
-             * @description That the system sees.
-             * @example 8
-             */
-            cpus: number;
-            /**
-             * Cpus Allowed
-             * @description That we may use.
-             * @example 8
-             */
-            cpus_allowed: number;
-            /**
-             * Memory Bytes
-             * @example 67430154240
-             */
-            memory_bytes: number;
-            /**
-             * System
-             * @example Linux
-             */
-            system: string;
-        };
-        /**
-         * Making
-         * @description What a model was converted from, with what, and how close it came.
-         */
-        Making: {
-            /** @description ISO 8601, UTC. */
-            at: string;
-            /** @description Inputs on which both were run. */
-            checks: number;
-            /** @description The largest difference of outputs, as a share of the largest value of the same output. */
-            max_rel_error: number;
-            /** @description Name of the file it was made of. */
-            source: string;
-            /** @description Of that file. */
-            source_format: string;
-            /** @description Of that file. */
-            source_sha256: string;
-            /** @description What converted it: `torch.onnx`. */
-            tool: string;
-            /** @description Of the packages that took part, by name. */
-            versions: {
-                [key: string]: string;
-            };
-        };
-        /**
-         * MeasuredByName
+         * MeasuredByNameDocument
          * @description One device. There is more in it: all that `cells[]` of a run's result has.
          */
-        MeasuredByName: {
-            /**
-             * Avg Inference Time Ms
-             * @description Mean of all calls.
-             * @example 6.149
-             */
+        MeasuredByNameDocument: {
+            /** @description Mean of all calls. */
             avg_inference_time_ms: number;
-            /**
-             * Batch Size
-             * @description As it really ran.
-             * @example 1
-             */
+            /** @description As it really ran. */
             batch_size: number;
-            /** Benchmark Id */
+            /** @description Number of the benchmark. */
             benchmark_id: number;
-            /** Cores */
+            /** @description CPU cores. */
             cores: number;
-            /**
-             * Device
-             * @example cpu
-             */
+            /** @description As requested. */
             device: string;
-            /**
-             * Effective Device
-             * @description As the engine says.
-             * @example cpu
-             */
+            /** @description As the engine says. */
             effective_device: string;
-            /** Energy J Per Item */
+            /** @description Null if nothing meters it. */
             energy_j_per_item: number | null;
-            /**
-             * Energy Note
-             * @description What was metered, or why nothing was.
-             */
+            /** @description What was metered, or why nothing was. */
             energy_note: string;
-            /**
-             * Engine
-             * @example onnxruntime
-             */
+            /** @description By name. */
             engine: string;
-            /**
-             * Framework
-             * @example ONNX Runtime
-             */
+            /** @description The engine, as its makers write it. */
             framework: string;
-            /**
-             * Input Shape
-             * @description Of the first input, as it was fed; `input_shapes` has all.
-             * @example [
-             *       1,
-             *       64,
-             *       256
-             *     ]
-             */
+            /** @description Of the first input, as it was fed; `input_shapes` has all. */
             input_shape: number[] | null;
-            /**
-             * Iterations
-             * @example 100
-             */
+            /** @description Calls that were timed. */
             iterations: number;
-            /** Job Id */
+            /** @description Number of the job. */
             job_id: number;
-            /** Max Ms */
+            /** @description The longest call. */
             max_ms: number;
-            /** Min Ms */
+            /** @description The shortest call. */
             min_ms: number;
-            /**
-             * Model Name
-             * @example tenn_eeg.onnx
-             */
+            /** @description Of its file. */
             model_name: string;
-            /**
-             * Model Path
-             * @description In the workspace; `models/12` is model 12 of a project.
-             * @example models/exported/tenn_eeg.onnx
-             */
+            /** @description In the workspace; `models/12` is model 12 of a project. */
             model_path: string;
             /**
-             * Noise
-             * @description How far to trust it: quiet, noisy, contended or unusable.
-             * @example quiet
+             * @description How far to trust it.
+             * @enum {string}
              */
-            noise: string;
-            /** P50 Ms */
+            noise: "quiet" | "noisy" | "contended" | "unusable";
+            /** @description Null if there were too few iterations. */
             p50_ms: number | null;
-            /** P95 Ms */
+            /** @description Null if there were too few iterations. */
             p95_ms: number | null;
-            /** P99 Ms */
+            /** @description Null if there were too few iterations. */
             p99_ms: number | null;
-            /**
-             * Parameters
-             * @example 1204360
-             */
+            /** @description Of the model; null if neither file nor engine says. */
             parameters: number | null;
-            /**
-             * Peak Memory Bytes
-             * @description That the model took, engine not counted.
-             */
-            peak_memory_bytes: number | null;
-            /**
-             * Percentiles Note
-             * @description How many iterations it takes for those that are null.
-             * @example p99 needs 368 iterations; there were 100
-             */
+            /** @description How many iterations it takes for those that are null. */
             percentiles_note: string | null;
-            /**
-             * Precision
-             * @example fp32
-             */
+            /** @description Of its kernels. */
             precision: string | null;
-            /**
-             * Providers
-             * @description In effect, not asked for.
-             * @example [
-             *       "CPUExecutionProvider"
-             *     ]
-             */
+            /** @description In effect, not requested. */
             providers: string[];
-            /**
-             * Run Id
-             * @description Every sample is at /api/v1/runs/{run_id}/samples.
-             */
+            /** @description Every sample is at /api/v1/runs/{run_id}/samples. */
             run_id: string;
             /**
-             * Status
+             * @description What tells it from a refusal.
              * @constant
              */
             status: "success";
-            /** Std Ms */
+            /** @description Standard deviation. */
             std_ms: number | null;
-            /**
-             * Throughput Samples Per Sec
-             * @example 162.63
-             */
+            /** @description Samples, not calls. */
             throughput_samples_per_sec: number;
-            /**
-             * Warmup
-             * @example 10
-             */
+            /** @description Calls before those that count. */
             warmup: number;
         } & {
             [key: string]: unknown;
         };
         /**
-         * MeasuredOnDevices
-         * @description Of a list of devices: at least one could be measured.
+         * MeasuredOnDevicesDocument
+         * @description Of a list of devices: at least one was measured.
          */
-        MeasuredOnDevices: {
-            /**
-             * Available Devices
-             * @example [
-             *       "cpu"
-             *     ]
-             */
+        MeasuredOnDevicesDocument: {
+            /** @description By name. */
             available_devices: string[];
-            /** Iterations */
+            /** @description Calls that were timed. */
             iterations: number;
-            /** Model Name */
+            /** @description Of its file. */
             model_name: string;
-            /** Model Path */
+            /** @description In the workspace. */
             model_path: string;
+            /** @description In the order of the devices. */
+            results: (components["schemas"]["MeasuredByNameDocument"] | {
+                /** @description Stable: programs may rely on it. */
+                code: string;
+                /** @description Why. */
+                detail: string;
+                /** @description As requested. */
+                device: string;
+                /** @description What to do about it. */
+                fix: string;
+                /** @description What went wrong. */
+                message: string;
+                /**
+                 * @description What tells it from a measurement.
+                 * @constant
+                 */
+                status: "error";
+            })[];
             /**
-             * Results
-             * @description In the order of the devices.
-             */
-            results: (components["schemas"]["MeasuredByName"] | components["schemas"]["NotMeasuredByName"])[];
-            /**
-             * Status
+             * @description What tells it from a refusal.
              * @constant
              */
             status: "success";
-            /**
-             * Unavailable Devices
-             * @description And why.
-             */
+            /** @description And why. */
             unavailable_devices: {
                 [key: string]: string;
             };
         };
         /**
-         * MemoryDocument
-         * @description Resident memory of the worker at three moments of the first session in a process; of the
-         *     process where the model took most.
+         * ModelDetailsDocument
+         * @description A model: origin, content, inputs and outputs, trust.
          */
-        MemoryDocument: {
-            /** @description Engine imported, no model yet. */
-            engine: number;
-            /** @description Model loaded. */
-            loaded: number;
-            /** @description Highest from loading to the end of measuring. */
-            peak: number;
-        };
-        /** ModelAsked */
-        ModelAsked: {
+        ModelDetailsDocument: {
             /**
-             * Name
-             * @example ResNet-50, pruned
-             */
-            name: string;
-        };
-        /** ModelDetails */
-        ModelDetails: {
-            /**
-             * Created At
              * Format: date-time
+             * @description In UTC.
              */
             created_at: string;
-            /**
-             * Domain
-             * @description What it is for, as far as it shows; empty: that is not known.
-             * @example Image Recognition
-             */
+            /** @description What it is for, as far as it shows; empty: that is not known. */
             domain: string;
-            /**
-             * Facts
-             * @description What the file says of itself.
-             */
+            /** @description What the file says of itself. */
             facts: components["schemas"]["ModelDocument"] | null;
-            /** Format */
+            /** @description Recognised by content; null: never looked into. */
             format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
-            /**
-             * Framework
-             * @example onnx
-             */
+            /** @description The family the format belongs to. */
             framework: string;
-            /**
-             * Id
-             * @example 1
-             */
+            /** @description Its number. */
             id: number;
-            /**
-             * Missing
-             * @description Weights files to send.
-             * @example [
-             *       "weights.bin"
-             *     ]
-             */
+            /** @description Weights files to send. */
             missing: string[];
-            /**
-             * Name
-             * @example resnet50.onnx
-             */
+            /** @description As people call it. */
             name: string;
             /**
-             * Origin
+             * @description How it came here.
              * @enum {string}
              */
             origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
-            /**
-             * Precision
-             * @description Of most of its weights.
-             * @example fp32
-             */
+            /** @description Of most of its weights. */
             precision: string;
-            /**
-             * Project Id
-             * @example 1
-             */
+            /** @description Number of its project. */
             project_id: number;
-            /**
-             * Sha256
-             * @description Of the model's own file.
-             */
+            /** @description Of the model's own file. */
             sha256: string | null;
-            /**
-             * Size Bytes
-             * @description With the weights beside it.
-             */
+            /** @description With the weights beside it. */
             size_bytes: number | null;
-            /**
-             * Source
-             * @description The file, address or recipe it came from.
-             * @example resnet50.onnx
-             */
+            /** @description The file, address or recipe it came from. */
             source: string;
             /**
-             * State
-             * @description `ready` may run. `incomplete` lacks weights files; `untrusted` could run code, and nobody vouched for it; `unread` was never looked into.
+             * @description `ready` may run. `incomplete` lacks weights files; `untrusted` could run code, and nobody
+             *     vouched for it; `unread` was never looked into.
              * @enum {string}
              */
             state: "ready" | "untrusted" | "incomplete" | "unread";
-            /**
-             * Tier
-             * @description `data` is only read; `program` and `code` are run.
-             */
+            /** @description `data` is only read; `program` and `code` are run. */
             tier: ("data" | "program" | "code") | null;
-            trust: components["schemas"]["TrustTold"];
+            /** @description Whether somebody vouched for it. */
+            trust: components["schemas"]["ModelTrustDocument"];
         };
         /**
          * ModelDocument
@@ -5383,9 +4029,28 @@ export interface components {
              * @description What builds the model around a checkpoint's weights; null for files that hold their own
              *     graph.
              */
-            architecture: components["schemas"]["Architecture"] | null;
+            architecture: {
+                /** @description Its keyword arguments, as JSON values. */
+                arguments: {
+                    [key: string]: unknown;
+                };
+                /** @description `package.module:factory`. */
+                factory: string;
+                /**
+                 * @description Searched for the package after everything that is installed.
+                 * @default null
+                 */
+                folder: string | null;
+            } | null;
             /** @description Files beside the model that hold weights. */
-            external: components["schemas"]["ExternalFile"][];
+            external: {
+                /** @description Relative to the model's folder, and inside it. */
+                location: string;
+                /** @description Of the whole file. */
+                sha256: string;
+                /** @description Size of the whole file. */
+                size_bytes: number;
+            }[];
             /**
              * @description Recognised by content, never by name. scripted is for tests and demonstrations.
              * @enum {string}
@@ -5400,7 +4065,26 @@ export interface components {
             /** @description ONNX's file format version; null for other formats. */
             ir_version: number | null;
             /** @description What a converted model was made of, with what, and how close it came. */
-            made: components["schemas"]["Making"] | null;
+            made: {
+                /** @description ISO 8601, UTC. */
+                at: string;
+                /** @description Inputs on which both were run. */
+                checks: number;
+                /** @description The largest difference of outputs, as a share of the largest value of the same output. */
+                max_rel_error: number;
+                /** @description Name of the file it was made of. */
+                source: string;
+                /** @description Of that file. */
+                source_format: string;
+                /** @description Of that file. */
+                source_sha256: string;
+                /** @description What converted it: `torch.onnx`. */
+                tool: string;
+                /** @description Of the packages that took part, by name. */
+                versions: {
+                    [key: string]: string;
+                };
+            } | null;
             /** @description Nodes in all graphs, sub-graphs included. */
             nodes: number;
             /** @description How many nodes there are of each operator. */
@@ -5435,7 +4119,14 @@ export interface components {
             /** @description Of a SavedModel: the signature that inputs and outputs belong to. */
             signature: string | null;
             /** @description Of a SavedModel: all its signatures, the usual one first. */
-            signatures: components["schemas"]["SignatureDocument"][];
+            signatures: {
+                /** @description What a caller must give. */
+                inputs: components["schemas"]["TensorDocument"][];
+                /** @description What `--signature` takes. */
+                name: string;
+                /** @description What a call returns. */
+                outputs: components["schemas"]["TensorDocument"][];
+            }[];
             /** @description Size of the model file and its external files together. */
             size_bytes: number;
             /**
@@ -5552,582 +4243,71 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** ModelTold */
-        ModelTold: {
+        /**
+         * ModelSummary
+         * @description A line of a list of models.
+         */
+        ModelSummary: {
             /**
-             * Created At
              * Format: date-time
+             * @description In UTC.
              */
             created_at: string;
-            /**
-             * Domain
-             * @description What it is for, as far as it shows; empty: that is not known.
-             * @example Image Recognition
-             */
+            /** @description What it is for, as far as it shows; empty: that is not known. */
             domain: string;
-            /** Format */
+            /** @description Recognised by content; null: never looked into. */
             format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
-            /**
-             * Framework
-             * @example onnx
-             */
+            /** @description The family the format belongs to. */
             framework: string;
-            /**
-             * Id
-             * @example 1
-             */
+            /** @description Its number. */
             id: number;
-            /**
-             * Missing
-             * @description Weights files to send.
-             * @example [
-             *       "weights.bin"
-             *     ]
-             */
+            /** @description Weights files to send. */
             missing: string[];
-            /**
-             * Name
-             * @example resnet50.onnx
-             */
+            /** @description As people call it. */
             name: string;
             /**
-             * Origin
+             * @description How it came here.
              * @enum {string}
              */
             origin: "path" | "upload" | "example" | "optimization" | "conversion" | "terminal";
-            /**
-             * Precision
-             * @description Of most of its weights.
-             * @example fp32
-             */
+            /** @description Of most of its weights. */
             precision: string;
-            /**
-             * Project Id
-             * @example 1
-             */
+            /** @description Number of its project. */
             project_id: number;
-            /**
-             * Sha256
-             * @description Of the model's own file.
-             */
+            /** @description Of the model's own file. */
             sha256: string | null;
-            /**
-             * Size Bytes
-             * @description With the weights beside it.
-             */
+            /** @description With the weights beside it. */
             size_bytes: number | null;
-            /**
-             * Source
-             * @description The file, address or recipe it came from.
-             * @example resnet50.onnx
-             */
+            /** @description The file, address or recipe it came from. */
             source: string;
             /**
-             * State
-             * @description `ready` may run. `incomplete` lacks weights files; `untrusted` could run code, and nobody vouched for it; `unread` was never looked into.
+             * @description `ready` may run. `incomplete` lacks weights files; `untrusted` could run code, and nobody
+             *     vouched for it; `unread` was never looked into.
              * @enum {string}
              */
             state: "ready" | "untrusted" | "incomplete" | "unread";
-            /**
-             * Tier
-             * @description `data` is only read; `program` and `code` are run.
-             */
+            /** @description `data` is only read; `program` and `code` are run. */
             tier: ("data" | "program" | "code") | null;
-            trust: components["schemas"]["TrustTold"];
-        };
-        /** NewBenchmarkRequest */
-        NewBenchmarkRequest: {
-            /**
-             * Batch Sizes
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1,
-             *       8
-             *     ]
-             */
-            batch_sizes?: number[];
-            /**
-             * Budget
-             * @description How long a cell may take, by name or in seconds.
-             * @default default
-             * @example quick
-             */
-            budget?: ("quick" | "default" | "thorough") | number;
-            /**
-             * Contract
-             * @description What one call includes.
-             * @default api
-             * @enum {string}
-             */
-            contract?: "hot" | "api" | "e2e";
-            /**
-             * Cores
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1,
-             *       2
-             *     ]
-             */
-            cores?: number[];
-            /** Dataset Id */
-            dataset_id?: number | null;
-            /**
-             * Devices
-             * @default [
-             *       "cpu"
-             *     ]
-             * @example [
-             *       "cpu"
-             *     ]
-             */
-            devices?: string[];
-            /**
-             * Dims
-             * @description Sizes of open dimensions.
-             * @example {
-             *       "seq": 128
-             *     }
-             */
-            dims?: {
-                [key: string]: number;
-            };
-            /**
-             * Engines
-             * @description None: the first that reads the model.
-             * @default []
-             * @example [
-             *       "onnxruntime"
-             *     ]
-             */
-            engines?: string[];
-            /**
-             * Inputs
-             * @description What a file takes that does not say so itself.
-             * @default []
-             * @example [
-             *       "x=float32[1,3,224,224]"
-             *     ]
-             */
-            inputs?: string[];
-            /**
-             * Instances
-             * @description Processes side by side.
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1
-             *     ]
-             */
-            instances?: number[];
-            /**
-             * Iterations
-             * @description Exactly so many calls, in one session.
-             */
-            iterations?: number | null;
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Model Id
-             * @example 1
-             */
-            model_id: number;
-            /**
-             * Name
-             * @description Null: the model's.
-             * @example On the edge box
-             */
-            name?: string | null;
-            /**
-             * Options
-             * @description Of the engine.
-             * @example {}
-             */
-            options?: {
-                [key: string]: boolean | number | string;
-            };
-            /**
-             * Per Call
-             * @description Time every call by itself, for tails.
-             * @default false
-             */
-            per_call?: boolean;
-            /**
-             * Precisions
-             * @description None: as the model has it.
-             * @default []
-             * @example [
-             *       "fp32"
-             *     ]
-             */
-            precisions?: string[];
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * Sandbox
-             * @description `required`: fail where the system cannot confine the model fully.
-             * @default on
-             * @enum {string}
-             */
-            sandbox?: "on" | "required";
-            /**
-             * Seed
-             * @default 0
-             */
-            seed?: number;
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
-            signature?: string | null;
-            /**
-             * Spinning
-             * @description Of thread pools; null: the engine's own way.
-             */
-            spinning?: boolean | null;
-            /**
-             * Start
-             * @description Put it in the queue at once.
-             * @default true
-             */
-            start?: boolean;
-            /**
-             * Streams
-             * @description Requests at a time, of engines that have streams.
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1
-             *     ]
-             */
-            streams?: number[];
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @default 600
-             * @example 600
-             */
-            timeout_s?: number;
-            /**
-             * Values
-             * @description Values of inputs.
-             * @example {}
-             */
-            values?: {
-                [key: string]: number;
-            };
-            /**
-             * Warmup
-             * @description Exactly so many calls before; null: to a plateau.
-             */
-            warmup?: number | null;
-        };
-        /** NewComparisonRequest */
-        NewComparisonRequest: {
-            a: components["schemas"]["ModelSideRequest"];
-            /**
-             * Adaptive
-             * @description Stop at 8, 16 or 32 pairs if that decides.
-             * @default false
-             */
-            adaptive?: boolean;
-            b: components["schemas"]["ModelSideRequest"];
-            /**
-             * Budget
-             * @description How long a cell may take, by name or in seconds.
-             * @default default
-             * @example quick
-             */
-            budget?: ("quick" | "default" | "thorough") | number;
-            /**
-             * Margin
-             * @description Differences below this share do not matter.
-             * @default 0.02
-             * @example 0.02
-             */
-            margin?: number;
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Name
-             * @description Null: made of the models' names.
-             * @example Before and after
-             */
-            name?: string | null;
-            /**
-             * Pairs
-             * @description Exactly so many pairs of sessions instead of a budget.
-             */
-            pairs?: number | null;
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * Seed
-             * @default 0
-             */
-            seed?: number;
-            /**
-             * Start
-             * @description Put it in the queue at once.
-             * @default true
-             */
-            start?: boolean;
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @default 600
-             * @example 600
-             */
-            timeout_s?: number;
-        };
-        /** NewProfileRequest */
-        NewProfileRequest: {
-            /**
-             * Batch Size
-             * @default 1
-             */
-            batch_size?: number;
-            /**
-             * Contract
-             * @description What one call includes.
-             * @default hot
-             * @enum {string}
-             */
-            contract?: "hot" | "api" | "e2e";
-            /**
-             * Cores
-             * @description The engine has as many threads.
-             * @default 1
-             * @example 2
-             */
-            cores?: number;
-            /** Dataset Id */
-            dataset_id?: number | null;
-            /**
-             * Device
-             * @default cpu
-             * @example cpu
-             */
-            device?: string;
-            /**
-             * Dims
-             * @description Sizes of open dimensions.
-             * @example {
-             *       "seq": 128
-             *     }
-             */
-            dims?: {
-                [key: string]: number;
-            };
-            /**
-             * Engine
-             * @description Null: the first that reads the model.
-             * @example onnxruntime
-             */
-            engine?: string | null;
-            /**
-             * Inputs
-             * @description What a file takes that does not say so itself.
-             * @default []
-             * @example [
-             *       "x=float32[1,3,224,224]"
-             *     ]
-             */
-            inputs?: string[];
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Model Id
-             * @example 1
-             */
-            model_id: number;
-            /**
-             * Name
-             * @description Null: the model's.
-             * @example On the edge box
-             */
-            name?: string | null;
-            /**
-             * Options
-             * @description Of the engine.
-             * @example {}
-             */
-            options?: {
-                [key: string]: boolean | number | string;
-            };
-            /**
-             * Precision
-             * @description Null: as the model has it.
-             * @example fp32
-             */
-            precision?: string | null;
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * Repeats
-             * @description Fresh sessions, each measured with the engine's profiler and without.
-             * @default 5
-             * @example 5
-             */
-            repeats?: number;
-            /**
-             * Sandbox
-             * @description `required`: fail where the system cannot confine the model fully.
-             * @default on
-             * @enum {string}
-             */
-            sandbox?: "on" | "required";
-            /**
-             * Seed
-             * @default 0
-             */
-            seed?: number;
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
-            signature?: string | null;
-            /**
-             * Spinning
-             * @description Of thread pools; null: the engine's own way.
-             */
-            spinning?: boolean | null;
-            /**
-             * Start
-             * @description Put it in the queue at once.
-             * @default true
-             */
-            start?: boolean;
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @default 600
-             * @example 600
-             */
-            timeout_s?: number;
-            /**
-             * Values
-             * @description Values of inputs.
-             * @example {}
-             */
-            values?: {
-                [key: string]: number;
-            };
-        };
-        /** NextStepTold */
-        NextStepTold: {
-            /**
-             * Action
-             * @enum {string}
-             */
-            action: "add-model" | "complete-model" | "trust-model" | "add-benchmark" | "add-engine" | "rerun-benchmark" | "compare" | "set-baseline" | "add-profile";
-            /** Benchmark Id */
-            benchmark_id: number | null;
-            /** Engine */
-            engine: string | null;
-            /**
-             * Label
-             * @description Of the button.
-             * @example Compare with PyTorch
-             */
-            label: string;
-            /** Model Id */
-            model_id: number | null;
-            /** Other Benchmark Id */
-            other_benchmark_id: number | null;
-            /**
-             * Sentence
-             * @example 1 engine measured; PyTorch reads this model, too.
-             */
-            sentence: string;
+            /** @description Whether somebody vouched for it. */
+            trust: components["schemas"]["ModelTrustDocument"];
         };
         /**
-         * NodeDocument
-         * @description One operator.
+         * ModelTrustDocument
+         * @description Whether somebody vouched for a model, and what for.
          */
-        NodeDocument: {
-            /** @description Its settings. */
-            attributes: components["schemas"]["Attribute"][];
-            /** @description Scopes of the branches, loop bodies or functions it runs. */
-            bodies: string[];
-            /** @description Whose operator it is; empty for the format's own. */
-            domain: string;
-            /** @description Unique among the nodes. */
-            id: string;
-            /** @description Ids of tensors, weights included; null where an optional input is left out. */
-            inputs: (string | null)[];
-            /** @description As in the file; may be empty, and is cut after 256 characters. */
-            name: string;
-            /** @description The operator. */
-            op_type: string;
-            /** @description Ids of tensors; null where an optional output is left out. */
-            outputs: (string | null)[];
-            /** @description The group it lies in, parts joined by /; empty at the top. */
-            scope: string;
-        };
-        /**
-         * NoiseDocument
-         * @description A fixed piece of work, measured for a second.
-         */
-        NoiseDocument: {
-            /** @description Wall over CPU time; 1 is undisturbed. */
-            contention: number;
-            /** @description What the work costs. */
-            floor_ms: number;
-            /** @description Timings taken. */
-            samples: number;
-            /** @description What it took typically: the median. */
-            typical_ms: number;
-        };
-        /**
-         * NotMeasuredByName
-         * @description One device of several.
-         */
-        NotMeasuredByName: {
-            /**
-             * Code
-             * @example ENGINE_UNAVAILABLE
-             */
-            code: string;
-            /** Detail */
-            detail: string;
-            /**
-             * Device
-             * @example cuda
-             */
-            device: string;
-            /** Fix */
-            fix: string;
-            /** Message */
-            message: string;
-            /**
-             * Status
-             * @constant
-             */
-            status: "error";
+        ModelTrustDocument: {
+            /** @description What its pickles name, listed without unpickling them. */
+            imports: string[];
+            /** @description Somebody vouched for exactly these bytes. */
+            is_given: boolean;
+            /** @description Loading this kind of file can run what is in it. */
+            is_needed: boolean;
+            /** @description Why, in their words; may be empty. */
+            reason: string;
+            /** @description When, in UTC. */
+            since: string | null;
+            /** @description What running it would do; empty for data. */
+            warning: string;
         };
         /** NoteAsked */
         NoteAsked: {
@@ -6165,281 +4345,256 @@ export interface components {
         };
         /** NoteMessage */
         NoteMessage: {
-            /** At */
             at: string;
-            data: components["schemas"]["NoteThing"];
+            /**
+             * NoteThing
+             * @description A note, and what it is about.
+             */
+            data: {
+                id: number;
+                /** @enum {string} */
+                kind: "project" | "model" | "dataset" | "benchmark" | "comparison" | "optimization" | "profile";
+                version: number;
+            };
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "note.changed";
-            /** Number */
             number: number;
-            /** Project Id */
             project_id: number | null;
         };
         /**
-         * NoteThing
-         * @description A note, and what it is about.
+         * OptimizationDocument
+         * @description An optimization: its settings, its latest run, and what it made.
          */
-        NoteThing: {
-            /** Id */
-            id: number;
+        OptimizationDocument: {
             /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "project" | "model" | "dataset" | "benchmark" | "comparison" | "optimization" | "profile";
-            /** Version */
-            version: number;
-        };
-        /** OptimizationAsked */
-        OptimizationAsked: {
-            /**
-             * Dataset Id
-             * @description To calibrate with, and to measure accuracy.
-             */
-            dataset_id?: number | null;
-            /**
-             * Model Id
-             * @description Null: the project's first.
-             * @example 1
-             */
-            model_id?: number | null;
-            /**
-             * Name
-             * @example Smaller
-             */
-            name: string;
-            /**
-             * Precision
-             * @default int8
-             * @enum {string}
-             */
-            precision?: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            settings?: components["schemas"]["TuningAsked"] | null;
-            /**
-             * Type
-             * @default quantization
-             * @enum {string}
-             */
-            type?: "quantization" | "graph" | "mixed-precision";
-        };
-        /**
-         * OptimizationEdited
-         * @description What is not sent stays.
-         */
-        OptimizationEdited: {
-            /** Dataset Id */
-            dataset_id?: number | null;
-            /**
-             * Name
-             * @example Smaller
-             */
-            name?: string | null;
-            /** Precision */
-            precision?: ("fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16") | null;
-            settings?: components["schemas"]["TuningAsked"] | null;
-            /** Type */
-            type?: ("quantization" | "graph" | "mixed-precision") | null;
-        };
-        /** OptimizationTold */
-        OptimizationTold: {
-            /**
-             * Created At
              * Format: date-time
+             * @description In UTC.
              */
             created_at: string;
-            /** Dataset Id */
+            /** @description To calibrate with, and to measure accuracy. */
             dataset_id: number | null;
-            /**
-             * Id
-             * @example 1
-             */
+            /** @description Its number among those of its kind. */
             id: number;
-            /** Last Run At */
+            /** @description When its latest run began. */
             last_run_at: string | null;
-            latest_run: components["schemas"]["LatestRunTold"] | null;
-            /**
-             * Model Id
-             * @description What it starts from.
-             * @example 1
-             */
+            /** @description Null before the first. */
+            latest_run: components["schemas"]["LatestRunSummary"] | null;
+            /** @description What it starts from. */
             model_id: number;
-            /** Modified At */
+            /** @description When it was changed. */
             modified_at: string | null;
-            /**
-             * Name
-             * @example Smaller
-             */
+            /** @description As people call it. */
             name: string;
-            /**
-             * Optimized Model Id
-             * @description The best that it made.
-             */
+            /** @description The best that it made. */
             optimized_model_id: number | null;
-            pins: components["schemas"]["PinsTold"];
             /**
-             * Precision
-             * @example int8
+             * PinsDocument
+             * @description Benchmarks that speak for it.
              */
+            pins: {
+                /**
+                 * @description Number of the benchmark that measures it.
+                 * @default null
+                 */
+                accuracy: number | null;
+                /**
+                 * @description Number of the benchmark that measures it.
+                 * @default null
+                 */
+                performance: number | null;
+            };
+            /** @description What it is to compute in. */
             precision: string;
-            /**
-             * Project Id
-             * @example 1
-             */
+            /** @description Number of its project. */
             project_id: number;
-            settings: components["schemas"]["TuningTold"];
             /**
-             * State
-             * @description Of its latest run; `draft` before the first.
+             * TuningSettings
+             * @description How it looks for a better model.
              */
+            settings: {
+                /**
+                 * @description Items per call.
+                 * @default 100
+                 */
+                batch_size: number;
+                /**
+                 * @description What `threshold` is a part of.
+                 * @default relative
+                 * @enum {string}
+                 */
+                criterion: "relative" | "absolute";
+                /**
+                 * @description At most so many.
+                 * @default 25
+                 */
+                max_trials: number;
+                /**
+                 * @description What is to become better.
+                 * @default performance
+                 * @enum {string}
+                 */
+                objective: "accuracy" | "performance" | "footprint" | "modelsize";
+                /**
+                 * @description Samples to calibrate with.
+                 * @default 100
+                 */
+                sampling_size: number;
+                /**
+                 * @description Of whatever is random.
+                 * @default 9527
+                 */
+                seed: number;
+                /**
+                 * @description How the next trial is chosen.
+                 * @default basic
+                 * @enum {string}
+                 */
+                strategy: "basic" | "bayesian" | "exhaustive" | "automixedprecision" | "mse" | "random" | "sigopt" | "tpe";
+                /**
+                 * @description A fraction: 0.1 allows a tenth less accuracy, or 0.1 less where absolute.
+                 * @default 0.1
+                 */
+                threshold: number;
+                /**
+                 * @description 0: as soon as a model is good enough.
+                 * @default 0
+                 */
+                timeout_s: number;
+            };
+            /** @description Of its latest run; `draft` before the first. */
             state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
             /**
-             * Type
+             * @description What is done to the model.
              * @enum {string}
              */
             type: "quantization" | "graph" | "mixed-precision";
         };
         /**
-         * OtherPython
-         * @description The Python of an engine that does not share Modeldyno's own (`modeldyno engines add`).
+         * OverviewDocument
+         * @description The best so far, what happened last, and what to do next.
          */
-        OtherPython: {
-            /** @description Which engine it is; the cell's `engine` is the name that its user gave it. */
-            engine: string;
-            /** @description Version of NumPy there. */
-            numpy: string | null;
-            /** @description Version of that Python. */
-            python: string;
+        OverviewDocument: {
+            /** @description Newest first. */
+            activity: {
+                /**
+                 * Format: date-time
+                 * @description In UTC.
+                 */
+                at: string;
+                /** @description Its number. */
+                id: number;
+                /**
+                 * @description Of a run.
+                 * @default null
+                 */
+                run_id: string | null;
+                /** @description In words: Benchmark resnet50.onnx is done. */
+                sentence: string;
+                /**
+                 * @description Of a run; null of a model that came.
+                 * @default null
+                 */
+                state: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+                /**
+                 * @description To what.
+                 * @enum {string}
+                 */
+                subject: "model" | "benchmark" | "comparison" | "optimization" | "profile";
+            }[];
+            /** @description By latency, then by throughput. */
+            best: {
+                /** @description Somebody leads, and nobody ties. */
+                is_clear: boolean;
+                /** @description Not the best when others tie. */
+                leader: components["schemas"]["ContenderDocument"] | null;
+                /** @description Why there is none, or what to keep in mind; may be empty. */
+                note: string;
+                /**
+                 * @description By what.
+                 * @enum {string}
+                 */
+                objective: "latency" | "throughput";
+                /** @description Without a clear difference from the leader. */
+                tied: components["schemas"]["ContenderDocument"][];
+            }[];
+            /**
+             * CountsDocument
+             * @description How many of each there are.
+             */
+            counts: {
+                /** @description That wait or run. */
+                active_jobs: number;
+                /** @description Whether they ran or not. */
+                benchmarks: number;
+                /** @description Whether they ran or not. */
+                comparisons: number;
+                /** @description Of any kind. */
+                datasets: number;
+                /** @description Of any state. */
+                models: number;
+                /** @description Whether they ran or not. */
+                optimizations: number;
+                /** @description Whether they ran or not. */
+                profiles: number;
+            };
+            /** @description Three at most. */
+            next_steps: {
+                /**
+                 * @description What the button does.
+                 * @enum {string}
+                 */
+                action: "add-model" | "complete-model" | "trust-model" | "add-benchmark" | "add-engine" | "rerun-benchmark" | "compare" | "set-baseline" | "add-profile";
+                /**
+                 * @description With which benchmark.
+                 * @default null
+                 */
+                benchmark_id: number | null;
+                /**
+                 * @description With which engine.
+                 * @default null
+                 */
+                engine: string | null;
+                /** @description Of the button. */
+                label: string;
+                /**
+                 * @description With which model.
+                 * @default null
+                 */
+                model_id: number | null;
+                /**
+                 * @description With which other one.
+                 * @default null
+                 */
+                other_benchmark_id: number | null;
+                /** @description Why: 1 engine measured; PyTorch reads this model, too. */
+                sentence: string;
+            }[];
         };
         /**
-         * OutliersDocument
-         * @description Slow samples: counted, never removed.
+         * PairingDocument
+         * @description How two sides are compared, as it was requested.
          */
-        OutliersDocument: {
-            /**
-             * @description Whether they are too many to be exceptions, more than a quarter: then the samples have more
-             *     than one peak.
-             */
-            has_several_peaks: boolean;
-            /** @description 1.5 × floor: what takes longer is slow. */
-            limit_ms: number;
-            /** @description How many took longer. */
-            samples: number;
-        };
-        /** PageTold[BenchmarkRowTold] */
-        PageTold_BenchmarkRowTold_: {
-            /** Items */
-            items: components["schemas"]["BenchmarkRowTold"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /** PageTold[ComparisonRowTold] */
-        PageTold_ComparisonRowTold_: {
-            /** Items */
-            items: components["schemas"]["ComparisonRowTold"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /** PageTold[DatasetTold] */
-        PageTold_DatasetTold_: {
-            /** Items */
-            items: components["schemas"]["DatasetTold"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /** PageTold[JobTold] */
-        PageTold_JobTold_: {
-            /** Items */
-            items: components["schemas"]["JobTold"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /** PageTold[ModelTold] */
-        PageTold_ModelTold_: {
-            /** Items */
-            items: components["schemas"]["ModelTold"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /** PageTold[OptimizationTold] */
-        PageTold_OptimizationTold_: {
-            /** Items */
-            items: components["schemas"]["OptimizationTold"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /** PageTold[ProfileRowTold] */
-        PageTold_ProfileRowTold_: {
-            /** Items */
-            items: components["schemas"]["ProfileRowTold"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /** PageTold[ProjectTold] */
-        PageTold_ProjectTold_: {
-            /** Items */
-            items: components["schemas"]["ProjectTold"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /** PageTold[RunTold] */
-        PageTold_RunTold_: {
-            /** Items */
-            items: components["schemas"]["RunTold"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-        };
-        /** PairingTold */
-        PairingTold: {
+        PairingDocument: {
+            /** @description What B is held against. */
             a: components["schemas"]["SideSettingsDocument"];
-            /** Adaptive */
+            /** @description Whether it ends early when the verdict is clear. */
             adaptive: boolean;
+            /** @description What is held against A. */
             b: components["schemas"]["SideSettingsDocument"];
-            /** Budget S */
+            /** @description Time to measure. */
             budget_s: number;
-            /** Margin */
+            /** @description Within which a difference does not matter, as a part of 1. */
             margin: number;
-            /** Memory Limit Bytes */
+            /** @description Of a worker. */
             memory_limit_bytes: number | null;
-            /** Pairs */
+            /** @description Exactly so many, instead of a budget. */
             pairs: number | null;
-            /** Seed */
+            /** @description Of inputs and orders. */
             seed: number;
-            /** Timeout S */
+            /** @description For each answer of a worker. */
             timeout_s: number;
         };
         /**
@@ -6460,365 +4615,101 @@ export interface components {
             max_rel_error: number;
         };
         /**
-         * PeakDocument
-         * @description The most that so many cores reached.
+         * PlanDocument
+         * @description What a benchmark would measure; nothing is kept, nothing is run.
          */
-        PeakDocument: {
-            /** @description CPUs used. */
-            cores: number;
-            /** @description Billions of bytes a second, read and written. */
-            gbyte_per_s: number;
-            /** @description Billions of fp32 operations a second. */
-            gflop_per_s: number;
-            /**
-             * @description Of the worse of both measurements; unless quiet, more may be possible.
-             * @enum {string}
-             */
-            noise: "quiet" | "noisy" | "contended" | "unusable";
-        };
-        /**
-         * PeaksDocument
-         * @description What the machine reached with --peaks, now or earlier.
-         */
-        PeaksDocument: {
-            /** @description For one core and for all. */
-            cores: components["schemas"]["PeakDocument"][];
-            /**
-             * Format: date-time
-             * @description When: ISO 8601 with zone.
-             */
-            created_at: string;
-            /** @description Engine and version whose kernels were used. */
-            engine: string;
-            /** @description What was moved for GB/s. */
-            traffic: string;
-            /** @description What was computed for GFLOP/s. */
-            work: string;
-        };
-        /**
-         * PercentileDocument
-         * @description A percentile of all samples.
-         */
-        PercentileDocument: {
-            /** @description Its `value` is null when there are too few samples to know it. */
-            ms: components["schemas"]["Figure"];
-            /** @description 0.99 for the 99th percentile. */
-            quantile: number;
-        };
-        /** PinAsked */
-        PinAsked: {
-            /**
-             * Benchmark Id
-             * @description Of a model that the optimization made.
-             * @example 1
-             */
-            benchmark_id: number;
-        };
-        /**
-         * PinsTold
-         * @description Benchmarks that speak for it.
-         */
-        PinsTold: {
-            /** Accuracy */
-            accuracy: number | null;
-            /** Performance */
-            performance: number | null;
-        };
-        /** PlaceAsked */
-        PlaceAsked: {
-            /**
-             * Place
-             * @description From 1; beyond the end is the end.
-             * @example 2
-             */
-            place: number;
-        };
-        /** PlanBenchmarkRequest */
-        PlanBenchmarkRequest: {
-            /**
-             * Batch Sizes
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1,
-             *       8
-             *     ]
-             */
-            batch_sizes?: number[];
-            /**
-             * Budget
-             * @description How long a cell may take, by name or in seconds.
-             * @default default
-             * @example quick
-             */
-            budget?: ("quick" | "default" | "thorough") | number;
-            /**
-             * Contract
-             * @description What one call includes.
-             * @default api
-             * @enum {string}
-             */
-            contract?: "hot" | "api" | "e2e";
-            /**
-             * Cores
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1,
-             *       2
-             *     ]
-             */
-            cores?: number[];
-            /**
-             * Devices
-             * @default [
-             *       "cpu"
-             *     ]
-             * @example [
-             *       "cpu"
-             *     ]
-             */
-            devices?: string[];
-            /**
-             * Dims
-             * @description Sizes of open dimensions.
-             * @example {
-             *       "seq": 128
-             *     }
-             */
-            dims?: {
-                [key: string]: number;
-            };
-            /**
-             * Engines
-             * @description None: the first that reads the model.
-             * @default []
-             * @example [
-             *       "onnxruntime"
-             *     ]
-             */
-            engines?: string[];
-            /**
-             * Inputs
-             * @description What a file takes that does not say so itself.
-             * @default []
-             * @example [
-             *       "x=float32[1,3,224,224]"
-             *     ]
-             */
-            inputs?: string[];
-            /**
-             * Instances
-             * @description Processes side by side.
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1
-             *     ]
-             */
-            instances?: number[];
-            /**
-             * Iterations
-             * @description Exactly so many calls, in one session.
-             */
-            iterations?: number | null;
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
-            memory_limit_bytes?: number | null;
-            /**
-             * Model Id
-             * @example 1
-             */
-            model_id: number;
-            /**
-             * Options
-             * @description Of the engine.
-             * @example {}
-             */
-            options?: {
-                [key: string]: boolean | number | string;
-            };
-            /**
-             * Per Call
-             * @description Time every call by itself, for tails.
-             * @default false
-             */
-            per_call?: boolean;
-            /**
-             * Precisions
-             * @description None: as the model has it.
-             * @default []
-             * @example [
-             *       "fp32"
-             *     ]
-             */
-            precisions?: string[];
-            /**
-             * Sandbox
-             * @description `required`: fail where the system cannot confine the model fully.
-             * @default on
-             * @enum {string}
-             */
-            sandbox?: "on" | "required";
-            /**
-             * Seed
-             * @default 0
-             */
-            seed?: number;
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
-            signature?: string | null;
-            /**
-             * Spinning
-             * @description Of thread pools; null: the engine's own way.
-             */
-            spinning?: boolean | null;
-            /**
-             * Streams
-             * @description Requests at a time, of engines that have streams.
-             * @default [
-             *       1
-             *     ]
-             * @example [
-             *       1
-             *     ]
-             */
-            streams?: number[];
-            /**
-             * Timeout S
-             * @description After which a cell fails, load included.
-             * @default 600
-             * @example 600
-             */
-            timeout_s?: number;
-            /**
-             * Values
-             * @description Values of inputs.
-             * @example {}
-             */
-            values?: {
-                [key: string]: number;
-            };
-            /**
-             * Warmup
-             * @description Exactly so many calls before; null: to a plateau.
-             */
-            warmup?: number | null;
-        };
-        /** PlanTold */
-        PlanTold: {
-            /**
-             * About S
-             * @description Null when the number of calls is exact.
-             */
+        PlanDocument: {
+            /** @description Null when the number of calls is exact. */
             about_s: number | null;
-            /** Cells */
+            /** @description Without figures. */
             cells: components["schemas"]["CellDocument"][];
-            /**
-             * Command
-             * @example modeldyno bench resnet50.onnx --batch 1,8
-             */
+            /** @description Measures the same in a terminal. */
             command: string;
-            /**
-             * Cores
-             * @description Used at once, at the most.
-             */
+            /** @description Used at once, at most. */
             cores: number;
-            /**
-             * Threads
-             * @description More than cores: they would share them.
-             */
+            /** @description More than cores: they would share them. */
             threads: number;
         };
         /**
-         * PointDocument
-         * @description One sample, to be drawn.
+         * ProblemDocument
+         * @description What went wrong with a request, why, and what to do (RFC 9457).
          */
-        PointDocument: {
-            /** @description Its place among all samples of the cell, from 1. */
-            iteration: number;
-            /** @description Of one call, that is of a whole batch. */
-            ms: number;
-            /** @description Its place within its session, from 0. */
-            sample: number;
-            /** @description From 0, in the order in which they were measured. */
-            session: number;
-        };
-        /**
-         * Possibility
-         * @description A format, and whether a model can be converted to it.
-         */
-        Possibility: {
+        ProblemDocument: {
+            /** @description Stable: programs may rely on it. */
+            code: string;
             /**
-             * Fix
-             * @description What to do about it.
+             * @description Why; may be empty.
+             * @default
+             */
+            detail: string;
+            /**
+             * @description What to do about it; may be empty.
              * @default
              */
             fix: string;
-            /**
-             * Title
-             * @description For people.
-             */
-            title: string;
-            /**
-             * To
-             * @description What a conversion is asked for by.
-             * @enum {string}
-             */
-            to: "onnx" | "openvino" | "litert";
-            /**
-             * Why Not
-             * @description Empty: it can be made.
-             * @default
-             */
-            why_not: string;
-        };
-        /**
-         * Problem
-         * @description What went wrong, why, and what to do (RFC 9457).
-         */
-        Problem: {
-            /**
-             * Code
-             * @description Stable: programs may rely on it.
-             * @example NOT_FOUND
-             */
-            code: string;
-            /**
-             * Detail
-             * @description Why.
-             * @default
-             */
-            detail?: string;
-            /**
-             * Fix
-             * @description What to do about it.
-             * @default
-             * @example Ask for the list
-             */
-            fix?: string;
-            /**
-             * Status
-             * @example 404
-             */
+            /** @description The status code of HTTP. */
             status: number;
-            /**
-             * Title
-             * @example There is no project 7
-             */
+            /** @description What happened. */
             title: string;
             /**
-             * Type
+             * @description Always this one: `code` tells kinds apart.
              * @default about:blank
              */
-            type?: string;
+            type: string;
+        };
+        /**
+         * ProfileDetailsDocument
+         * @description A profile: its settings, its latest run, and how far the rows agree with the latency.
+         */
+        ProfileDetailsDocument: {
+            /** @description Null before a run has rows. */
+            agreement: {
+                /** @description Within a tenth; if not, see the result's warnings. */
+                agrees: boolean | null;
+                /** @description The sum by the latency. */
+                coverage: number | null;
+                /** @description Typical, of a call without the profiler. */
+                latency_ms: components["schemas"]["Figure"] | null;
+                /** @description How many there are. */
+                nodes: number;
+                /** @description In no node. */
+                outside_ms: components["schemas"]["Figure"] | null;
+                /** @description Whose rows are shown. */
+                run_id: string;
+                /** @description Of all nodes. */
+                sum_ms: components["schemas"]["Figure"];
+            } | null;
+            /** @description Profiles the same in a terminal. */
+            command: string;
+            /**
+             * Format: date-time
+             * @description In UTC.
+             */
+            created_at: string;
+            /** @description Number of its dataset. */
+            dataset_id: number | null;
+            /** @description Its number among those of its kind. */
+            id: number;
+            /** @description When its latest run began. */
+            last_run_at: string | null;
+            /** @description Null before the first. */
+            latest_run: components["schemas"]["LatestRunSummary"] | null;
+            /** @description Number of its model. */
+            model_id: number;
+            /** @description Of its model. */
+            model_name: string;
+            /** @description When it was changed. */
+            modified_at: string | null;
+            /** @description As people call it. */
+            name: string;
+            /** @description Number of its project. */
+            project_id: number;
+            /** @description Null if another version wrote them. */
+            settings: components["schemas"]["ProfileRequest"] | null;
+            /** @description Of its latest run; `draft` before the first. */
+            state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
+            /** @description Of its latest run. */
+            summary: components["schemas"]["SummaryDocument"];
         };
         /**
          * ProfileDiffDocument
@@ -6836,7 +4727,32 @@ export interface components {
              */
             by: "node" | "op";
             /** @description The largest first. */
-            changes: components["schemas"]["ChangeDocument"][];
+            changes: {
+                /** @description What A has of it; null: nothing. */
+                a: components["schemas"]["DiffPartDocument"] | null;
+                /** @description What B has of it; null: nothing. */
+                b: components["schemas"]["DiffPartDocument"] | null;
+                /** @description B less A. */
+                delta_ms: number;
+                /**
+                 * @description How the counterpart was found: by its name, by the model's nodes it is made of, by operator
+                 *     and place, or by its kind of work; null where there is none.
+                 */
+                matched_by: ("name" | "parts" | "place" | "kind") | null;
+                /** @description What it is called. */
+                name: string;
+                /**
+                 * @description `moved`: in both, at another place in the order of execution, or run by another provider.
+                 * @enum {string}
+                 */
+                standing: "kept" | "moved" | "appeared" | "vanished";
+                /**
+                 * @description Faster or slower where the intervals do not overlap; not comparable: measured on two
+                 *     machines.
+                 * @enum {string}
+                 */
+                verdict: "faster" | "slower" | "no clear difference" | "not comparable" | "only in A" | "only in B";
+            }[];
             /** @description Latency of B less that of A. */
             delta_ms: number;
             /** @description What was not the same in how they were measured. */
@@ -6948,27 +4864,20 @@ export interface components {
          * @description One cell, looked at several times.
          */
         ProfileRequest: {
-            /** Batch Size */
             batch_size: number;
             /**
-             * Contract
              * @description What one call includes.
              * @enum {string}
              */
             contract: "hot" | "api" | "e2e";
             /**
-             * Cores
              * @description The engine has as many threads.
              * @example 2
              */
             cores: number;
-            /**
-             * Device
-             * @example cpu
-             */
+            /** @example cpu */
             device: string;
             /**
-             * Dims
              * @description Sizes of open dimensions.
              * @example {
              *       "seq": 128
@@ -6978,26 +4887,20 @@ export interface components {
                 [key: string]: number;
             };
             /**
-             * Engine
              * @description Null: the first that reads the model.
              * @example onnxruntime
              */
             engine: string | null;
             /**
-             * Inputs
              * @description What a file takes that does not say so itself.
              * @example [
              *       "x=float32[1,3,224,224]"
              *     ]
              */
             inputs: string[];
-            /**
-             * Memory Limit Bytes
-             * @description Most memory a worker may use; null: nine tenths of the machine's.
-             */
+            /** @description Most memory a worker may use; null: nine tenths of the machine's. */
             memory_limit_bytes: number | null;
             /**
-             * Options
              * @description Of the engine.
              * @example {}
              */
@@ -7005,43 +4908,31 @@ export interface components {
                 [key: string]: boolean | number | string;
             };
             /**
-             * Precision
              * @description Null: as the model has it.
              * @example fp32
              */
             precision: string | null;
             /**
-             * Repeats
              * @description Fresh sessions, each measured with the engine's profiler and without.
              * @example 5
              */
             repeats: number;
             /**
-             * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @enum {string}
              */
             sandbox: "on" | "off" | "required";
-            /** Seed */
             seed: number;
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
+            /** @description Of a SavedModel; null: `serving_default`, or else the first by name. */
             signature: string | null;
-            /**
-             * Spinning
-             * @description Of thread pools; null: the engine's own way.
-             */
+            /** @description Of thread pools; null: the engine's own way. */
             spinning: boolean | null;
             /**
-             * Timeout S
              * @description After which a cell fails, load included.
              * @example 600
              */
             timeout_s: number;
             /**
-             * Values
              * @description Values of inputs.
              * @example {}
              */
@@ -7049,378 +4940,227 @@ export interface components {
                 [key: string]: number;
             };
         };
-        /** ProfileRowTold */
-        ProfileRowTold: {
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Id
-             * @example 1
-             */
-            id: number;
-            /** Last Run At */
-            last_run_at: string | null;
-            /**
-             * Model Id
-             * @example 1
-             */
-            model_id: number;
-            /**
-             * Name
-             * @example resnet50.onnx
-             */
-            name: string;
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /**
-             * State
-             * @description Of its latest run; `draft` before the first.
-             */
-            state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            /** Summary */
-            summary: components["schemas"]["SummaryDocument"];
-        };
-        /** ProfileTold */
-        ProfileTold: {
-            /**
-             * Agreement
-             * @description Null before a run has rows.
-             */
-            agreement: components["schemas"]["AgreementDocument"] | null;
-            /**
-             * Command
-             * @description Profiles the same in a terminal.
-             * @example modeldyno profile resnet50.onnx --cores 2
-             */
-            command: string;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /** Dataset Id */
-            dataset_id: number | null;
-            /**
-             * Id
-             * @example 1
-             */
-            id: number;
-            /** Last Run At */
-            last_run_at: string | null;
-            latest_run: components["schemas"]["LatestRunTold"] | null;
-            /**
-             * Model Id
-             * @example 1
-             */
-            model_id: number;
-            /**
-             * Model Name
-             * @example resnet50.onnx
-             */
-            model_name: string;
-            /** Modified At */
-            modified_at: string | null;
-            /**
-             * Name
-             * @example resnet50.onnx
-             */
-            name: string;
-            /**
-             * Project Id
-             * @example 1
-             */
-            project_id: number;
-            /** @description Null where another version wrote them. */
-            settings: components["schemas"]["ProfileRequest"] | null;
-            /**
-             * State
-             * @description Of its latest run; `draft` before the first.
-             */
-            state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
-            /** Summary */
-            summary: components["schemas"]["SummaryDocument"];
-        };
         /**
-         * ProgressMessage
-         * @description Not kept, so it has no number.
+         * ProfileSummary
+         * @description A line of a list of profiles.
          */
+        ProfileSummary: {
+            /**
+             * Format: date-time
+             * @description In UTC.
+             */
+            created_at: string;
+            /** @description Its number among those of its kind. */
+            id: number;
+            /** @description When its latest run began. */
+            last_run_at: string | null;
+            /** @description Number of its model. */
+            model_id: number;
+            /** @description As people call it. */
+            name: string;
+            /** @description Number of its project. */
+            project_id: number;
+            /** @description Of its latest run; `draft` before the first. */
+            state: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
+            /** @description Of its latest run. */
+            summary: components["schemas"]["SummaryDocument"];
+        };
+        /** ProgressMessage */
         ProgressMessage: {
-            /** At */
             at: string;
-            data: components["schemas"]["JobStanding"];
+            /**
+             * JobProgressDocument
+             * @description The same of one job, as an event tells it.
+             */
+            data: {
+                /**
+                 * @description Of a benchmark.
+                 * @default []
+                 */
+                cells: components["schemas"]["CellProgressDocument"][];
+                /**
+                 * @description What happens right now.
+                 * @default
+                 */
+                doing: string;
+                /**
+                 * @description The latency so far.
+                 * @default null
+                 */
+                estimate_ms: number | null;
+                /**
+                 * @description The model's name.
+                 * @default
+                 */
+                headline: string;
+                /** @description Number of the job. */
+                id: number;
+                /**
+                 * @description Of a comparison: time(B) / time(A) so far.
+                 * @default null
+                 */
+                ratio: number | null;
+                /**
+                 * @description Half its interval, as a share of it.
+                 * @default null
+                 */
+                relative_half_width: number | null;
+                /**
+                 * @description About how much longer.
+                 * @default null
+                 */
+                remaining_s: number | null;
+                /** @description The run that it is. */
+                run_id: string;
+                /**
+                 * @description Sessions or pairs that are kept.
+                 * @default 0
+                 */
+                units_done: number;
+                /**
+                 * @description How many there will be.
+                 * @default 0
+                 */
+                units_planned: number;
+            };
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "job.progress";
-            /**
-             * Number
-             * @default null
-             */
+            /** @default null */
             number?: null;
-            /** Project Id */
             project_id: number | null;
         };
         /**
-         * ProgressTold
-         * @description Where a running job stands: units are sessions of cells, or pairs of a comparison.
+         * Project
+         * @description Models that belong together, and what was done with them.
          */
-        ProgressTold: {
-            /** Cells */
-            cells: components["schemas"]["CellProgressTold"][];
+        Project: {
             /**
-             * Doing
-             * @example measuring onnxruntime · 1 core · batch 1
-             */
-            doing: string;
-            /**
-             * Estimate Ms
-             * @description The latency so far.
-             * @example 4.1
-             */
-            estimate_ms: number | null;
-            /**
-             * Headline
-             * @example resnet50.onnx
-             */
-            headline: string;
-            /**
-             * Ratio
-             * @description Of a comparison: B's time by A's, so far.
-             */
-            ratio: number | null;
-            /**
-             * Relative Half Width
-             * @description Half its interval, as a share of it.
-             * @example 0.012
-             */
-            relative_half_width: number | null;
-            /**
-             * Remaining S
-             * @description About so long.
-             * @example 3.5
-             */
-            remaining_s: number | null;
-            /**
-             * Units Done
-             * @example 7
-             */
-            units_done: number;
-            /**
-             * Units Planned
-             * @example 12
-             */
-            units_planned: number;
-        };
-        /** ProjectAsked */
-        ProjectAsked: {
-            /**
-             * Is Draft
-             * @description Not listed before it is named; forgotten after a day.
-             * @default false
-             */
-            is_draft?: boolean;
-            /**
-             * Name
-             * @example ResNet on the edge box
-             */
-            name: string;
-        };
-        /** ProjectDetails */
-        ProjectDetails: {
-            /**
-             * Baseline Benchmark Id
-             * @description That others are held against.
+             * @description The benchmark that the others are held against.
+             * @default null
              */
             baseline_benchmark_id: number | null;
             /**
-             * Counts
-             * @description How many of each kind of thing it has.
-             * @example {
-             *       "benchmark": 3,
-             *       "model": 1
-             *     }
+             * Format: date-time
+             * @description In UTC.
              */
+            created_at: string;
+            /** @description Its number. */
+            id: number;
+            /**
+             * @description Under way: not listed before somebody names it.
+             * @default false
+             */
+            is_draft: boolean;
+            /**
+             * @description When it was changed.
+             * @default null
+             */
+            modified_at: string | null;
+            /** @description Need not be unique. */
+            name: string;
+        };
+        /**
+         * ProjectDocument
+         * @description A project, with how many of each kind of thing it has.
+         */
+        ProjectDocument: {
+            /**
+             * @description The benchmark that the others are held against.
+             * @default null
+             */
+            baseline_benchmark_id: number | null;
+            /** @description By kind: model, dataset, benchmark and so on. */
             counts: {
                 [key: string]: number;
             };
             /**
-             * Created At
              * Format: date-time
+             * @description In UTC.
              */
             created_at: string;
-            /**
-             * Id
-             * @example 1
-             */
+            /** @description Its number. */
             id: number;
             /**
-             * Is Draft
-             * @description Under way: not in the list of projects.
-             */
-            is_draft: boolean;
-            /** Modified At */
-            modified_at: string | null;
-            /**
-             * Name
-             * @example ResNet on the edge box
-             */
-            name: string;
-        };
-        /**
-         * ProjectEdited
-         * @description What is not sent stays.
-         */
-        ProjectEdited: {
-            /**
-             * Accept Noisy
-             * @description Of a baseline whose numbers are not sure.
+             * @description Under way: not listed before somebody names it.
              * @default false
              */
-            accept_noisy?: boolean;
-            /**
-             * Baseline Benchmark Id
-             * @description Null: none any more.
-             * @example 3
-             */
-            baseline_benchmark_id?: number | null;
-            /**
-             * Name
-             * @description Makes a draft a project like any other.
-             */
-            name?: string | null;
-        };
-        /** ProjectTold */
-        ProjectTold: {
-            /**
-             * Baseline Benchmark Id
-             * @description That others are held against.
-             */
-            baseline_benchmark_id: number | null;
-            /**
-             * Created At
-             * Format: date-time
-             */
-            created_at: string;
-            /**
-             * Id
-             * @example 1
-             */
-            id: number;
-            /**
-             * Is Draft
-             * @description Under way: not in the list of projects.
-             */
             is_draft: boolean;
-            /** Modified At */
-            modified_at: string | null;
             /**
-             * Name
-             * @example ResNet on the edge box
+             * @description When it was changed.
+             * @default null
              */
+            modified_at: string | null;
+            /** @description Need not be unique. */
             name: string;
         };
-        /** QueueTold */
-        QueueTold: {
-            /**
-             * Running
-             * @example 1
-             */
-            running: number;
-            /**
-             * Waiting
-             * @example 3
-             */
-            waiting: number;
-        };
-        /** QueueViewTold */
-        QueueViewTold: {
-            /**
-             * Cores
-             * @description Those that may be measured on. A job that measures has its cores to itself.
-             */
-            cores: components["schemas"]["CoreTold"][];
-            /**
-             * Is Paused
-             * @description What runs goes on; nothing else begins.
-             */
+        /**
+         * QueueDocument
+         * @description What runs, what waits, and who has which core.
+         */
+        QueueDocument: {
+            /** @description Those that may be measured on. A job that measures has its cores to itself. */
+            cores: {
+                /** @description A CPU, as the system numbers it. */
+                core: number;
+                /**
+                 * @description Null: no job of this server measures on it.
+                 * @default null
+                 */
+                job_id: number | null;
+                /**
+                 * @description When the job took it.
+                 * @default null
+                 */
+                since: string | null;
+                /**
+                 * @description Another process on this machine that measures on it: modeldyno pid 4711; null: none does.
+                 * @default null
+                 */
+                used_by: string | null;
+            }[];
+            /** @description What runs goes on; nothing else begins. */
             is_paused: boolean;
-            /** Running */
-            running: components["schemas"]["JobTold"][];
-            /**
-             * Waiting
-             * @description In the order in which they will begin.
-             */
-            waiting: components["schemas"]["JobTold"][];
+            /** @description What is measured now. */
+            running: components["schemas"]["JobDocument"][];
+            /** @description In the order in which they will begin. */
+            waiting: components["schemas"]["JobDocument"][];
         };
         /**
-         * RatioTold
+         * RatioDocument
          * @description With its 95 % interval.
          */
-        RatioTold: {
-            /**
-             * High
-             * @example 0.806
-             */
+        RatioDocument: {
+            /** @description Upper end. */
             high: number;
-            /**
-             * Low
-             * @example 0.725
-             */
+            /** @description Lower end. */
             low: number;
-            /**
-             * Value
-             * @example 0.763
-             */
+            /** @description One time by another. */
             value: number;
         };
         /**
-         * RefusedByName
+         * RefusedByNameDocument
          * @description What went wrong, why, and what to do.
          */
-        RefusedByName: {
-            /**
-             * Available Devices
-             * @example [
-             *       "cpu"
-             *     ]
-             */
+        RefusedByNameDocument: {
+            /** @description By name. */
             available_devices: string[];
-            /**
-             * Code
-             * @description Stable: programs may rely on it.
-             */
+            /** @description Stable: programs may rely on it. */
             code: string;
-            /**
-             * Detail
-             * @description Why.
-             */
+            /** @description Why. */
             detail: string;
-            /**
-             * Fix
-             * @description What to do about it.
-             */
+            /** @description What to do about it. */
             fix: string;
-            /**
-             * Message
-             * @example Device cuda is not available: no NVIDIA GPU was found
-             */
+            /** @description What went wrong. */
             message: string;
             /**
-             * Status
+             * @description What tells it from a measurement.
              * @constant
              */
             status: "error";
-            /**
-             * Unavailable Devices
-             * @description And why.
-             */
+            /** @description And why. */
             unavailable_devices: {
                 [key: string]: string;
             };
@@ -7445,36 +5185,20 @@ export interface components {
             /** @description The project's name. */
             title: string;
         };
-        /** ReproductionTold */
-        ReproductionTold: {
-            /**
-             * Config
-             * @description What `modeldyno bench --config` reads.
-             * @example {
-             *       "batch_size": [
-             *         1,
-             *         8
-             *       ],
-             *       "model": "resnet50.onnx"
-             *     }
-             */
+        /**
+         * ReproductionDocument
+         * @description Texts that measure the same again when they are pasted. None holds the token.
+         */
+        ReproductionDocument: {
+            /** @description What `modeldyno bench --config` reads. */
             config: {
                 [key: string]: unknown;
             };
-            /**
-             * Curl
-             * @description Puts the same benchmark in the server's queue.
-             */
+            /** @description Puts the same benchmark in the server's queue. */
             curl: string;
-            /**
-             * Python
-             * @description The same, and waits for the result.
-             */
+            /** @description The same, and waits for the result. */
             python: string;
-            /**
-             * Terminal
-             * @description Fetches the model's file, and measures it here.
-             */
+            /** @description Fetches the model's file, and measures it here. */
             terminal: string;
         };
         /**
@@ -7495,298 +5219,180 @@ export interface components {
             /** @description Where they come from, or how to get them. */
             text: string;
         };
-        /** RunDetailsTold */
-        RunDetailsTold: {
-            /**
-             * Artifacts
-             * @description Files that it left.
-             */
+        /**
+         * RunDetailsDocument
+         * @description A run: how it went, what was requested, and how much of it is kept.
+         */
+        RunDetailsDocument: {
+            /** @description Files that it left. */
             artifacts: components["schemas"]["ArtifactDocument"][];
-            /**
-             * Cells
-             * @description Empty until it has ended, and of a comparison.
-             */
+            /** @description Empty until it has ended, and of a comparison. */
             cells: components["schemas"]["CellDocument"][];
             /**
-             * Created At
              * Format: date-time
+             * @description When it was put in the queue, or begun in a terminal.
              */
             created_at: string;
-            /** Failure */
+            /** @description Why it failed as a whole. */
             failure: components["schemas"]["FailureDocument"] | null;
-            /** Finished At */
+            /** @description In UTC. */
             finished_at: string | null;
-            /**
-             * Has Result
-             * @description Whether there is something to export.
-             */
+            /** @description Whether there is something to export. */
             has_result: boolean;
-            /**
-             * Id
-             * @example 20261115-095116-3fa9c1
-             */
+            /** @description Name of the run's folder in the workspace; sorts by time. */
             id: string;
-            /**
-             * Job Id
-             * @description Null of a run of the terminal.
-             * @example 1
-             */
+            /** @description Null of a run of the terminal. */
             job_id: number | null;
             /**
-             * Kind
+             * @description What was run.
              * @enum {string}
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
-            /**
-             * Machine
-             * @description That measured it; null before there is a result, and of old runs.
-             * @example lab-2
-             */
+            /** @description That measured it; null before there is a result, and of old runs. */
             machine: string | null;
-            /**
-             * Of Id
-             * @description The benchmark's, comparison's … number.
-             * @example 1
-             */
+            /** @description Number of the benchmark, comparison and so on. */
             of_id: number;
-            /** @description Of a comparison, as it was asked for. */
-            pairing: components["schemas"]["PairingTold"] | null;
-            /** @description Of a profile, as it was asked for. */
+            /** @description Of a comparison, as requested. */
+            pairing: components["schemas"]["PairingDocument"] | null;
+            /** @description Of a profile, as requested. */
             profiling: components["schemas"]["ProfileRequest"] | null;
-            /**
-             * Project Id
-             * @example 1
-             */
+            /** @description Number of its project. */
             project_id: number;
-            /** @description Of a benchmark, as it was asked for. */
+            /** @description Of a benchmark, as requested. */
             settings: components["schemas"]["BenchmarkRequest"] | null;
-            /** Started At */
+            /** @description In UTC. */
             started_at: string | null;
             /**
-             * State
+             * @description Where it is.
              * @enum {string}
              */
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
-            /** Summary */
+            /** @description Of its best cell. */
             summary: components["schemas"]["SummaryDocument"];
-            /**
-             * Tool Version
-             * @example 0.1.0
-             */
+            /** @description Version of Modeldyno that ran it. */
             tool_version: string | null;
             /**
-             * Units Kept
-             * @description Sessions of each cell, pairs, or repeats, that are safe on the disk; what was stopped goes on from there.
-             * @example [
-             *       4,
-             *       4
-             *     ]
+             * @description Sessions of each cell, pairs, or repeats, that are safe on the disk; what was stopped goes on
+             *     from there.
              */
             units_kept: number[];
         };
         /** RunMessage */
         RunMessage: {
-            /** At */
             at: string;
-            data: components["schemas"]["RunThing"];
+            /**
+             * RunThing
+             * @description A run, and what it is one of.
+             */
+            data: {
+                id: number;
+                /** @enum {string} */
+                kind: "benchmark" | "comparison" | "optimization" | "profile";
+                run_id: string;
+                /** @default null */
+                state?: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
+            };
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "run.changed" | "run.created" | "run.deleted";
-            /** Number */
             number: number;
-            /** Project Id */
             project_id: number | null;
         };
         /**
-         * RunThing
-         * @description A run, and what it is one of.
+         * RunSummary
+         * @description A line of a list of runs.
          */
-        RunThing: {
-            /** Id */
-            id: number;
+        RunSummary: {
             /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "benchmark" | "comparison" | "optimization" | "profile";
-            /** Run Id */
-            run_id: string;
-            /**
-             * State
-             * @default null
-             */
-            state?: ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted") | null;
-        };
-        /** RunTold */
-        RunTold: {
-            /**
-             * Created At
              * Format: date-time
+             * @description When it was put in the queue, or begun in a terminal.
              */
             created_at: string;
-            /** Failure */
+            /** @description Why it failed as a whole. */
             failure: components["schemas"]["FailureDocument"] | null;
-            /** Finished At */
+            /** @description In UTC. */
             finished_at: string | null;
-            /**
-             * Id
-             * @example 20261115-095116-3fa9c1
-             */
+            /** @description Name of the run's folder in the workspace; sorts by time. */
             id: string;
             /**
-             * Kind
+             * @description What was run.
              * @enum {string}
              */
             kind: "benchmark" | "comparison" | "optimization" | "profile";
-            /**
-             * Machine
-             * @description That measured it; null before there is a result, and of old runs.
-             * @example lab-2
-             */
+            /** @description That measured it; null before there is a result, and of old runs. */
             machine: string | null;
-            /**
-             * Of Id
-             * @description The benchmark's, comparison's … number.
-             * @example 1
-             */
+            /** @description Number of the benchmark, comparison and so on. */
             of_id: number;
-            /**
-             * Project Id
-             * @example 1
-             */
+            /** @description Number of its project. */
             project_id: number;
-            /** Started At */
+            /** @description In UTC. */
             started_at: string | null;
             /**
-             * State
+             * @description Where it is.
              * @enum {string}
              */
             state: "queued" | "running" | "done" | "failed" | "cancelled" | "interrupted";
-            /** Summary */
+            /** @description Of its best cell. */
             summary: components["schemas"]["SummaryDocument"];
-            /**
-             * Tool Version
-             * @example 0.1.0
-             */
+            /** @description Version of Modeldyno that ran it. */
             tool_version: string | null;
         };
         /** RunnableMessage */
         RunnableMessage: {
-            /** At */
             at: string;
-            data: components["schemas"]["RunnableThing"];
+            /**
+             * RunnableThing
+             * @description A benchmark, comparison …: whatever can be run.
+             */
+            data: {
+                id: number;
+                /** @enum {string} */
+                kind: "benchmark" | "comparison" | "optimization" | "profile";
+            };
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "runnable.changed" | "runnable.created" | "runnable.deleted";
-            /** Number */
             number: number;
-            /** Project Id */
             project_id: number | null;
         };
         /**
-         * RunnableThing
-         * @description A benchmark, comparison …: whatever can be run.
+         * SessionDocument
+         * @description Who asks.
          */
-        RunnableThing: {
-            /** Id */
-            id: number;
+        SessionDocument: {
             /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "benchmark" | "comparison" | "optimization" | "profile";
-        };
-        /** SandboxTold */
-        SandboxTold: {
-            /**
-             * Level
-             * @description How far workers are confined here; unusable: none can be started.
-             * @enum {string}
-             */
-            level: "full" | "partial" | "none" | "unusable";
-            /**
-             * Missing
-             * @description What a worker could do nevertheless.
-             * @example []
-             */
-            missing: string[];
-        };
-        /**
-         * SessionSamplesDocument
-         * @description The samples of one session.
-         */
-        SessionSamplesDocument: {
-            /** @description Upper edge of that band: the 90th percentile. */
-            high_ms: number;
-            /** @description Lower edge of the band that holds eight of ten: the 10th percentile. */
-            low_ms: number;
-            /** @description Median of its samples. */
-            median_ms: number;
-            /** @description How many it took. */
-            samples: number;
-        };
-        /** SessionTold */
-        SessionTold: {
-            /**
-             * By
              * @description What let you in; the door is open for a server started with `--no-token`.
              * @enum {string}
              */
             by: "token" | "cookie" | "open door";
             /**
-             * Csrf
              * @description For a cookie: what changes must send as `X-Modeldyno-CSRF`.
-             * @example Yk3…
+             * @default null
              */
-            csrf?: string | null;
+            csrf: string | null;
             /**
-             * Until
              * @description For a cookie: when it ends.
+             * @default null
              */
-            until?: string | null;
-        };
-        /** SettingTold */
-        SettingTold: {
-            /**
-             * A
-             * @example 1.31.1
-             */
-            a: string | null;
-            /**
-             * B
-             * @example 1.30.0
-             */
-            b: string | null;
-            /** Differs */
-            differs: boolean;
-            /**
-             * Name
-             * @example engine version
-             */
-            name: string;
+            until: string | null;
         };
         /**
-         * SideBySideDocument
-         * @description Several instances of one cell, started at the same moment; only the window in which all of
-         *     them worked counts.
+         * SettingDocument
+         * @description Something that both sides have.
          */
-        SideBySideDocument: {
-            /** @description Threads for each CPU where there are more threads than CPUs; else 1. */
-            expected_contention: number;
-            /** @description Work of the slowest instance over that of the quickest. */
-            fairness: number;
-            /** @description Items per second of CPU time, of all threads. */
-            items_per_cpu_s: number;
-            /** @description Whether there are more threads than CPUs. */
-            oversubscribed: boolean;
-            /** @description Times what one instance did while the others were idle; null with --iterations. */
-            scaling: components["schemas"]["Figure"] | null;
-            /** @description Items per second of all instances together; `n` is how often all of them were started. */
-            total_per_s: components["schemas"]["Figure"];
+        SettingDocument: {
+            /** @description As text; null if A does not say. */
+            a: string | null;
+            /** @description As text; null if B does not say. */
+            b: string | null;
+            /** @description Whether they are not the same. */
+            differs: boolean;
+            /** @description In words: engine version. */
+            name: string;
         };
         /**
          * SideDocument
@@ -7826,22 +5432,20 @@ export interface components {
             /** @description Where it is not what was requested: silent defaults of the engine, in plain words. */
             surprises: components["schemas"]["Surprise"][];
         };
-        /** SideSettingsDocument */
+        /**
+         * SideSettingsDocument
+         * @description One side, as it was requested.
+         */
         SideSettingsDocument: {
-            /** Batch Size */
             batch_size: number;
             /**
-             * Contract
              * @description What one call includes.
              * @enum {string}
              */
             contract: "hot" | "api" | "e2e";
-            /** Cores */
             cores: number;
-            /** Device */
             device: string;
             /**
-             * Dims
              * @description Sizes of open dimensions.
              * @example {
              *       "seq": 128
@@ -7851,13 +5455,11 @@ export interface components {
                 [key: string]: number;
             };
             /**
-             * Engine
              * @description Null: the first that reads the model.
              * @example onnxruntime
              */
             engine: string | null;
             /**
-             * Inputs
              * @description What a file takes that does not say so itself.
              * @example [
              *       "x=float32[1,3,224,224]"
@@ -7865,12 +5467,11 @@ export interface components {
              */
             inputs: string[];
             /**
-             * Label
+             * @description Name of its model's file.
              * @example resnet50.onnx
              */
             label: string;
             /**
-             * Options
              * @description Of the engine.
              * @example {}
              */
@@ -7878,34 +5479,22 @@ export interface components {
                 [key: string]: boolean | number | string;
             };
             /**
-             * Precision
              * @description Null: as the model has it.
              * @example fp32
              */
             precision: string | null;
             /**
-             * Sandbox
              * @description `required`: fail where the system cannot confine the model fully.
              * @enum {string}
              */
             sandbox: "on" | "off" | "required";
-            /**
-             * Signature
-             * @description Of a SavedModel; null: `serving_default`, or else the first by name.
-             */
+            /** @description Of a SavedModel; null: `serving_default`, or else the first by name. */
             signature: string | null;
-            /**
-             * Spinning
-             * @description Of thread pools; null: the engine's own way.
-             */
+            /** @description Of thread pools; null: the engine's own way. */
             spinning: boolean | null;
-            /**
-             * Streams
-             * @description Requests at a time, of engines that have streams.
-             */
+            /** @description Requests at a time, of engines that have streams. */
             streams: number;
             /**
-             * Values
              * @description Values of inputs.
              * @example {}
              */
@@ -7914,16 +5503,16 @@ export interface components {
             };
         };
         /**
-         * SignatureDocument
-         * @description One of the ways in which a SavedModel can be called.
+         * SignInCodeDocument
+         * @description A one-time code, which may stand in an address where the token must not.
          */
-        SignatureDocument: {
-            /** @description What a caller must give. */
-            inputs: components["schemas"]["TensorDocument"][];
-            /** @description What `--signature` takes. */
-            name: string;
-            /** @description What a call returns. */
-            outputs: components["schemas"]["TensorDocument"][];
+        SignInCodeDocument: {
+            /** @description The code itself. */
+            code: string;
+            /** @description It works once, and for this long. */
+            lifetime_s: number;
+            /** @description What a browser opens to be signed in. */
+            path: string;
         };
         /**
          * StandingDocument
@@ -7936,25 +5525,6 @@ export interface components {
             leader: number;
             /** @description Places of all cells without a clear difference from the leader, the leader included. */
             tied: number[];
-        };
-        /** StandingTold */
-        StandingTold: {
-            /**
-             * Activity
-             * @description Newest first.
-             */
-            activity: components["schemas"]["HappenedTold"][];
-            /**
-             * Best
-             * @description By latency, then by throughput.
-             */
-            best: components["schemas"]["BestTold"][];
-            counts: components["schemas"]["CountsTold"];
-            /**
-             * Next Steps
-             * @description Three at the most.
-             */
-            next_steps: components["schemas"]["NextStepTold"][];
         };
         /**
          * SummaryDocument
@@ -8080,31 +5650,112 @@ export interface components {
             /** @description One plain sentence. */
             text: string;
         };
-        /** SystemTold */
-        SystemTold: {
-            health: components["schemas"]["HealthTold"];
+        /**
+         * SystemDocument
+         * @description The machine a server runs on, its workspace, the queue, and who has which core.
+         */
+        SystemDocument: {
+            /**
+             * HealthDocument
+             * @description Whether it is fit to measure.
+             */
+            health: {
+                /** @description One for each check that needs no measurement. */
+                findings: components["schemas"]["Finding"][];
+                /** @description Of the CPU's frequency. */
+                governor: string | null;
+                /** @description Load average over one minute. */
+                load_1m: number | null;
+                /** @description The same in words: fit with care: governor. */
+                sentence: string;
+                /**
+                 * @description unfit with any problem, fit with care with any warning, else fit.
+                 * @enum {string}
+                 */
+                verdict: "fit" | "fit with care" | "unfit";
+            };
             /** @description CPU, memory, kernel and settings, as in every result. */
             host: components["schemas"]["HostFacts"];
+            /** @description Which job has which CPU core. */
+            leases: {
+                /** @description A CPU, as the system numbers it. */
+                core: number;
+                /** @description Name of the machine. */
+                host: string;
+                /** @description Number of the job. */
+                job_id: number;
+                /**
+                 * Format: date-time
+                 * @description In UTC.
+                 */
+                taken_at: string;
+            }[];
             /**
-             * Leases
-             * @description Which job has which CPU core.
+             * MachineDocument
+             * @description The same in a line.
              */
-            leases: components["schemas"]["LeaseTold"][];
-            machine: components["schemas"]["MachineTold"];
-            queue: components["schemas"]["QueueTold"];
-            sandbox: components["schemas"]["SandboxTold"];
+            machine: {
+                /** @description As its makers call it. */
+                cpu_model: string;
+                /** @description That the system sees. */
+                cpus: number;
+                /** @description That we may use. */
+                cpus_allowed: number;
+                /** @description Of the whole machine. */
+                memory_bytes: number;
+                /** @description Linux and so on. */
+                system: string;
+            };
             /**
-             * Telemetry
-             * @example none: nothing about you, your models or your numbers leaves this machine
+             * QueueCountsDocument
+             * @description How many jobs there are.
+             */
+            queue: {
+                /** @description That are measured. */
+                running: number;
+                /** @description Whose turn has not come. */
+                waiting: number;
+            };
+            /**
+             * SandboxDocument
+             * @description How far workers are confined.
+             */
+            sandbox: {
+                /**
+                 * @description unusable: no worker can be started.
+                 * @enum {string}
+                 */
+                level: "full" | "partial" | "none" | "unusable";
+                /**
+                 * @description What a worker could do nevertheless.
+                 * @default []
+                 */
+                missing: string[];
+            };
+            /**
+             * @description What is sent to whom.
+             * @default none: nothing about you, your models or your numbers leaves this machine
              */
             telemetry: string;
-            /**
-             * Version
-             * @description Of Modeldyno.
-             * @example 0.1.0
-             */
+            /** @description Of Modeldyno. */
             version: string;
-            workspace: components["schemas"]["WorkspaceTold"];
+            /**
+             * WorkspaceDocument
+             * @description Where everything is kept.
+             */
+            workspace: {
+                /**
+                 * @description Which one it uses.
+                 * @enum {string}
+                 */
+                database: "sqlite" | "postgresql";
+                /** @description Free on its disk. */
+                free_bytes: number;
+                /** @description Size of its disk. */
+                total_bytes: number;
+                /** @description By its files, counted once a minute. */
+                used_bytes: number;
+            };
         };
         /**
          * TensorDocument
@@ -8114,54 +5765,32 @@ export interface components {
             /** @description Element type by NumPy's name (float32, int64, bool); string for strings. */
             dtype: string;
             /** @description Of integer inputs that provably index something. */
-            indices: components["schemas"]["IndexRange"] | null;
+            indices: {
+                /** @description The reason, in words: indexes an embedding of 30522 rows. */
+                because: string;
+                /** @description One more than the largest value. */
+                high: number;
+                /** @description Smallest value. */
+                low: number;
+            } | null;
             /** @description The tensor's name. */
             name: string;
             /** @description Sizes; null when the model does not even say how many dimensions there are. */
             shape: (number | string | null)[] | null;
         };
-        /** TensorTold */
-        TensorTold: {
-            /**
-             * Dtype
-             * @example float32
-             */
-            dtype: string;
-            /**
-             * Name
-             * @example x
-             */
-            name: string;
-            /**
-             * Shape
-             * @description Null of a list or a map of tensors.
-             * @example [
-             *       1,
-             *       3,
-             *       224,
-             *       224
-             *     ]
-             */
-            shape: number[] | null;
-        };
-        /** Thing */
-        Thing: {
-            /** Id */
-            id: number;
-        };
         /** ThingMessage */
         ThingMessage: {
-            /** At */
             at: string;
-            data: components["schemas"]["Thing"];
+            /** Thing */
+            data: {
+                id: number;
+            };
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "dataset.created" | "dataset.deleted" | "job.changed" | "model.changed" | "model.created" | "model.deleted" | "project.changed" | "project.created" | "project.deleted";
-            /** Number */
             number: number;
-            /** Project Id */
             project_id: number | null;
         };
         /**
@@ -8193,122 +5822,43 @@ export interface components {
             share: number | null;
             /** @description What the profiler added is taken out. */
             total_ms: components["schemas"]["Figure"];
-            /** @description What it has to do in that time. */
-            work: components["schemas"]["WorkDocument"];
-        };
-        /** TimesTold */
-        TimesTold: {
             /**
-             * By
-             * @enum {string}
+             * WorkDocument
+             * @description What it has to do in that time.
              */
-            by: "node" | "op";
-            /** Items */
-            items: components["schemas"]["TimeDocument"][];
-            /**
-             * Next
-             * @description The cursor of the next page; null: that was all.
-             */
-            next?: string | null;
-            /** Roof */
-            roof: components["schemas"]["RoofDocument"];
-            /**
-             * Run Id
-             * @example 20261115-095116-3fa9c1
-             */
-            run_id: string;
+            work: {
+                /** @description What limits it; null without peaks, or where its work is not known. */
+                bound: ("compute" | "memory" | "overhead") | null;
+                /** @description The same in numbers, or why there is no answer. */
+                bound_reason: string;
+                /** @description Read and written, from the shapes: each operand once; null where not known. */
+                bytes: number | null;
+                /** @description Arithmetic, from the shapes: additions and multiplications; null where not known. */
+                flop: number | null;
+                /** @description Its arithmetic for each byte that it moves. */
+                flop_per_byte: number | null;
+                /** @description What it reached. */
+                gbyte_per_s: number | null;
+                /** @description What it reached. */
+                gflop_per_s: number | null;
+            };
         };
         /** TrialMessage */
         TrialMessage: {
-            /** At */
             at: string;
-            data: components["schemas"]["TrialThing"];
+            /** TrialThing */
+            data: {
+                id: number;
+                run_id: string;
+                trial: number;
+            };
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             kind: "optimization.trial";
-            /** Number */
             number: number;
-            /** Project Id */
             project_id: number | null;
-        };
-        /** TrialThing */
-        TrialThing: {
-            /** Id */
-            id: number;
-            /** Run Id */
-            run_id: string;
-            /** Trial */
-            trial: number;
-        };
-        /**
-         * TriedTold
-         * @description Exactly one of the two.
-         */
-        TriedTold: {
-            /**
-             * Failure
-             * @description Why it did not work, and what to do.
-             */
-            failure: components["schemas"]["FailureDocument"] | null;
-            inference: components["schemas"]["InferenceTold"] | null;
-        };
-        /** TrustAsked */
-        TrustAsked: {
-            /**
-             * Reason
-             * @default
-             * @example I exported it myself
-             */
-            reason?: string;
-        };
-        /** TrustTold */
-        TrustTold: {
-            /**
-             * Imports
-             * @description What its pickles name, listed without unpickling them.
-             * @example [
-             *       "torch._utils._rebuild_tensor_v2"
-             *     ]
-             */
-            imports: string[];
-            /**
-             * Is Given
-             * @description Somebody vouched for exactly these bytes.
-             */
-            is_given: boolean;
-            /**
-             * Is Needed
-             * @description Loading this kind of file can run what is in it.
-             */
-            is_needed: boolean;
-            /** Reason */
-            reason: string;
-            /**
-             * Since
-             * @description ISO 8601, UTC.
-             * @example 2026-11-15T09:51:16+00:00
-             */
-            since: string | null;
-            /**
-             * Warning
-             * @description What running it would do; empty for data.
-             */
-            warning: string;
-        };
-        /** TryAsked */
-        TryAsked: {
-            /**
-             * Batch Size
-             * @default 1
-             */
-            batch_size?: number;
-            /**
-             * Engine
-             * @description Null: the first that reads the model.
-             */
-            engine?: string | null;
         };
         /**
          * TuningAsked
@@ -8353,75 +5903,22 @@ export interface components {
              */
             timeout_s?: number;
         };
-        /** TuningTold */
-        TuningTold: {
-            /** Batch Size */
-            batch_size: number;
-            /**
-             * Criterion
-             * @enum {string}
-             */
-            criterion: "relative" | "absolute";
-            /** Max Trials */
-            max_trials: number;
-            /**
-             * Objective
-             * @enum {string}
-             */
-            objective: "accuracy" | "performance" | "footprint" | "modelsize";
-            /** Sampling Size */
-            sampling_size: number;
-            /** Seed */
-            seed: number;
-            /**
-             * Strategy
-             * @enum {string}
-             */
-            strategy: "basic" | "bayesian" | "exhaustive" | "automixedprecision" | "mse" | "random" | "sigopt" | "tpe";
-            /** Threshold */
-            threshold: number;
-            /** Timeout S */
-            timeout_s: number;
-        };
         /**
-         * UnmeasuredDocument
-         * @description A model that could not be measured.
-         */
-        UnmeasuredDocument: {
-            /** @description Why. */
-            error: components["schemas"]["FailureDocument"];
-            /** @description Its path, as in `models`. */
-            model: string;
-        };
-        /**
-         * VersusBaselineTold
+         * VersusBaselineDocument
          * @description At the quickest cell that both have; of the baseline itself, the ratio is 1.
          */
-        VersusBaselineTold: {
-            /**
-             * Baseline Cell
-             * @example 0
-             */
+        VersusBaselineDocument: {
+            /** @description Its cell. */
             baseline_cell: number | null;
-            /**
-             * Benchmark Id
-             * @description Of the baseline.
-             * @example 3
-             */
+            /** @description Of the baseline. */
             benchmark_id: number;
-            /**
-             * Cell
-             * @example 0
-             */
+            /** @description The cell that is held against it. */
             cell: number | null;
             /** @description Its time by the baseline's, per item. */
-            ratio: components["schemas"]["RatioTold"] | null;
-            /** Verdict */
+            ratio: components["schemas"]["RatioDocument"] | null;
+            /** @description Null without a ratio. */
             verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
-            /**
-             * Why
-             * @description Why there is no ratio, or no verdict; may be empty.
-             */
+            /** @description Why there is no ratio, or no verdict; may be empty. */
             why: string;
         };
         /**
@@ -8430,13 +5927,41 @@ export interface components {
          */
         ViewDocument: {
             /** @description Nodes, closed groups, inputs and outputs. */
-            boxes: components["schemas"]["Box"][];
+            boxes: {
+                /** @description `node:`, `group:`, `input:` or `output:`, and what it stands for. */
+                id: string;
+                /**
+                 * @description What it stands for.
+                 * @enum {string}
+                 */
+                kind: "node" | "group" | "input" | "output";
+                /** @description What to write on it. */
+                label: string;
+                /** @description Nodes that it stands for. */
+                nodes: number;
+                /** @description The id of the node or tensor, or the group's scope. */
+                of: string;
+                /**
+                 * @description The operator of a node; empty of all else.
+                 * @default
+                 */
+                op: string;
+                /** @description The innermost open group around it; empty: none. */
+                parent: string;
+            }[];
             /** @description The open groups that can be seen. */
             expanded: string[];
             /** @description Those that are drawn, open or closed. */
             groups: components["schemas"]["GroupDocument"][];
             /** @description Between boxes. */
-            links: components["schemas"]["Link"][];
+            links: {
+                /** @description Id of the box that they come from. */
+                source: string;
+                /** @description Id of the box that they go to. */
+                target: string;
+                /** @description Ids of tensors. */
+                tensors: string[];
+            }[];
             /**
              * @description Name and version of this format.
              * @default modeldyno.graph-view/1
@@ -8469,72 +5994,18 @@ export interface components {
             throttled_ms: number | null;
         };
         /**
-         * WorkDocument
-         * @description Arithmetic and data of one call of the model, and what limits it.
+         * WorstNoiseDocument
+         * @description Of all cells of a benchmark; `summary` is about the best one only.
          */
-        WorkDocument: {
-            /** @description What limits it; null without peaks, or where its work is not known. */
-            bound: ("compute" | "memory" | "overhead") | null;
-            /** @description The same in numbers, or why there is no answer. */
-            bound_reason: string;
-            /** @description Read and written, from the shapes: each operand once; null where not known. */
-            bytes: number | null;
-            /** @description Arithmetic, from the shapes: additions and multiplications; null where not known. */
-            flop: number | null;
-            /** @description Its arithmetic for each byte that it moves. */
-            flop_per_byte: number | null;
-            /** @description What it reached. */
-            gbyte_per_s: number | null;
-            /** @description What it reached. */
-            gflop_per_s: number | null;
-        };
-        /** WorkspaceTold */
-        WorkspaceTold: {
-            /**
-             * Database
-             * @enum {string}
-             */
-            database: "sqlite" | "postgresql";
-            /**
-             * Free Bytes
-             * @description Free on its disk.
-             * @example 52613349376
-             */
-            free_bytes: number;
-            /**
-             * Total Bytes
-             * @example 107374182400
-             */
-            total_bytes: number;
-            /**
-             * Used Bytes
-             * @description By its files, counted once a minute.
-             * @example 1048576
-             */
-            used_bytes: number;
-        };
-        /**
-         * WorstNoiseTold
-         * @description Of all its cells; `summary` is about the best one only.
-         */
-        WorstNoiseTold: {
-            /**
-             * Cells
-             * @description So many are as noisy as that.
-             * @example 3
-             */
+        WorstNoiseDocument: {
+            /** @description So many are as noisy as that. */
             cells: number;
             /**
-             * Noise
-             * @example unusable
+             * @description The worst there is.
              * @enum {string}
              */
             noise: "quiet" | "noisy" | "contended" | "unusable";
-            /**
-             * Of
-             * @description Of so many that were measured.
-             * @example 4
-             */
+            /** @description Of so many that were measured. */
             of: number;
         };
     };
@@ -8544,198 +6015,104 @@ export interface components {
     headers: never;
     pathItems: never;
 }
-export type AgreementDocument = components['schemas']['AgreementDocument'];
-export type Architecture = components['schemas']['Architecture'];
 export type ArtifactDocument = components['schemas']['ArtifactDocument'];
-export type ArtifactsTold = components['schemas']['ArtifactsTold'];
-export type Attribute = components['schemas']['Attribute'];
-export type AxesTold = components['schemas']['AxesTold'];
+export type AttemptDocument = components['schemas']['AttemptDocument'];
+export type AxesDocument = components['schemas']['AxesDocument'];
+export type BenchmarkDetailsDocument = components['schemas']['BenchmarkDetailsDocument'];
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
 export type BenchmarkRequest = components['schemas']['BenchmarkRequest'];
-export type BenchmarkRowTold = components['schemas']['BenchmarkRowTold'];
-export type BenchmarkTold = components['schemas']['BenchmarkTold'];
-export type BestDocument = components['schemas']['BestDocument'];
-export type BestTold = components['schemas']['BestTold'];
-export type Body = components['schemas']['Body'];
-export type Box = components['schemas']['Box'];
-export type Budget = components['schemas']['Budget'];
+export type BenchmarkSummary = components['schemas']['BenchmarkSummary'];
 export type CellDocument = components['schemas']['CellDocument'];
-export type CellJudgementTold = components['schemas']['CellJudgementTold'];
-export type CellProgressTold = components['schemas']['CellProgressTold'];
-export type CellStanding = components['schemas']['CellStanding'];
-export type ChangeDocument = components['schemas']['ChangeDocument'];
-export type Check = components['schemas']['Check'];
-export type ClockDocument = components['schemas']['ClockDocument'];
-export type CodeTold = components['schemas']['CodeTold'];
+export type CellProgressDocument = components['schemas']['CellProgressDocument'];
+export type ComparisonDetailsDocument = components['schemas']['ComparisonDetailsDocument'];
 export type ComparisonDocument = components['schemas']['ComparisonDocument'];
-export type ComparisonRowTold = components['schemas']['ComparisonRowTold'];
-export type ComparisonTold = components['schemas']['ComparisonTold'];
-export type ContenderTold = components['schemas']['ContenderTold'];
-export type ConversionAsked = components['schemas']['ConversionAsked'];
+export type ComparisonSummary = components['schemas']['ComparisonSummary'];
+export type ContenderDocument = components['schemas']['ContenderDocument'];
+export type ConversionJobDocument = components['schemas']['ConversionJobDocument'];
 export type ConversionMessage = components['schemas']['ConversionMessage'];
-export type ConversionStanding = components['schemas']['ConversionStanding'];
-export type ConversionTold = components['schemas']['ConversionTold'];
-export type ConversionsTold = components['schemas']['ConversionsTold'];
-export type CoreTold = components['schemas']['CoreTold'];
-export type CountsTold = components['schemas']['CountsTold'];
-export type DatasetAsked = components['schemas']['DatasetAsked'];
-export type DatasetTold = components['schemas']['DatasetTold'];
-export type DemoTold = components['schemas']['DemoTold'];
+export type ConversionsDocument = components['schemas']['ConversionsDocument'];
+export type DatasetDocument = components['schemas']['DatasetDocument'];
+export type DemoDocument = components['schemas']['DemoDocument'];
 export type DiffPartDocument = components['schemas']['DiffPartDocument'];
 export type DiffSideDocument = components['schemas']['DiffSideDocument'];
 export type DistributionDocument = components['schemas']['DistributionDocument'];
 export type DoctorDocument = components['schemas']['DoctorDocument'];
-export type EdgeDocument = components['schemas']['EdgeDocument'];
-export type EditBenchmarkRequest = components['schemas']['EditBenchmarkRequest'];
-export type EditComparisonRequest = components['schemas']['EditComparisonRequest'];
-export type EditProfileRequest = components['schemas']['EditProfileRequest'];
 export type EffectiveDocument = components['schemas']['EffectiveDocument'];
-export type EngineDocument = components['schemas']['EngineDocument'];
 export type EnginesDocument = components['schemas']['EnginesDocument'];
-export type EntryTold = components['schemas']['EntryTold'];
 export type EventMessage = components['schemas']['EventMessage'];
-export type EventsTold = components['schemas']['EventsTold'];
-export type ExampleAsked = components['schemas']['ExampleAsked'];
+export type EventsDocument = components['schemas']['EventsDocument'];
 export type ExampleDocument = components['schemas']['ExampleDocument'];
-export type ExampleTold = components['schemas']['ExampleTold'];
+export type ExampleFetchesDocument = components['schemas']['ExampleFetchesDocument'];
 export type ExamplesDocument = components['schemas']['ExamplesDocument'];
-export type ExternalFile = components['schemas']['ExternalFile'];
 export type FailureDocument = components['schemas']['FailureDocument'];
+export type FedTensorDocument = components['schemas']['FedTensorDocument'];
+export type FetchDocument = components['schemas']['FetchDocument'];
 export type FetchMessage = components['schemas']['FetchMessage'];
-export type FetchStanding = components['schemas']['FetchStanding'];
-export type FetchTold = components['schemas']['FetchTold'];
-export type FetchedDocument = components['schemas']['FetchedDocument'];
 export type Figure = components['schemas']['Figure'];
-export type FilesTold = components['schemas']['FilesTold'];
 export type Finding = components['schemas']['Finding'];
-export type GateDocument = components['schemas']['GateDocument'];
+export type FolderDocument = components['schemas']['FolderDocument'];
 export type GraphDocument = components['schemas']['GraphDocument'];
-export type GraphTensor = components['schemas']['GraphTensor'];
 export type GroupDocument = components['schemas']['GroupDocument'];
-export type HappenedTold = components['schemas']['HappenedTold'];
-export type HealthTold = components['schemas']['HealthTold'];
-export type HistogramDocument = components['schemas']['HistogramDocument'];
 export type HostFacts = components['schemas']['HostFacts'];
-export type ImportAsked = components['schemas']['ImportAsked'];
-export type IndexRange = components['schemas']['IndexRange'];
-export type InferenceTold = components['schemas']['InferenceTold'];
-export type JobStanding = components['schemas']['JobStanding'];
-export type JobTold = components['schemas']['JobTold'];
+export type JobDocument = components['schemas']['JobDocument'];
 export type JsonValue = components['schemas']['JsonValue'];
-export type JudgedCellTold = components['schemas']['JudgedCellTold'];
-export type JudgedSideTold = components['schemas']['JudgedSideTold'];
-export type JudgementTold = components['schemas']['JudgementTold'];
-export type LatencyDocument = components['schemas']['LatencyDocument'];
-export type LatestRunTold = components['schemas']['LatestRunTold'];
-export type LeaseTold = components['schemas']['LeaseTold'];
+export type JudgedCell = components['schemas']['JudgedCell'];
+export type JudgedSide = components['schemas']['JudgedSide'];
+export type JudgementDocument = components['schemas']['JudgementDocument'];
+export type LatestRunSummary = components['schemas']['LatestRunSummary'];
 export type LevelDocument = components['schemas']['LevelDocument'];
-export type Link = components['schemas']['Link'];
-export type MachineTold = components['schemas']['MachineTold'];
-export type Making = components['schemas']['Making'];
-export type MeasuredByName = components['schemas']['MeasuredByName'];
-export type MeasuredOnDevices = components['schemas']['MeasuredOnDevices'];
-export type MemoryDocument = components['schemas']['MemoryDocument'];
-export type ModelAsked = components['schemas']['ModelAsked'];
-export type ModelDetails = components['schemas']['ModelDetails'];
+export type MeasuredByNameDocument = components['schemas']['MeasuredByNameDocument'];
+export type MeasuredOnDevicesDocument = components['schemas']['MeasuredOnDevicesDocument'];
+export type ModelDetailsDocument = components['schemas']['ModelDetailsDocument'];
 export type ModelDocument = components['schemas']['ModelDocument'];
 export type ModelSideRequest = components['schemas']['ModelSideRequest'];
-export type ModelTold = components['schemas']['ModelTold'];
-export type NewBenchmarkRequest = components['schemas']['NewBenchmarkRequest'];
-export type NewComparisonRequest = components['schemas']['NewComparisonRequest'];
-export type NewProfileRequest = components['schemas']['NewProfileRequest'];
-export type NextStepTold = components['schemas']['NextStepTold'];
-export type NodeDocument = components['schemas']['NodeDocument'];
-export type NoiseDocument = components['schemas']['NoiseDocument'];
-export type NotMeasuredByName = components['schemas']['NotMeasuredByName'];
+export type ModelSummary = components['schemas']['ModelSummary'];
+export type ModelTrustDocument = components['schemas']['ModelTrustDocument'];
 export type NoteAsked = components['schemas']['NoteAsked'];
 export type NoteDocument = components['schemas']['NoteDocument'];
 export type NoteMessage = components['schemas']['NoteMessage'];
-export type NoteThing = components['schemas']['NoteThing'];
-export type OptimizationAsked = components['schemas']['OptimizationAsked'];
-export type OptimizationEdited = components['schemas']['OptimizationEdited'];
-export type OptimizationTold = components['schemas']['OptimizationTold'];
-export type OtherPython = components['schemas']['OtherPython'];
-export type OutliersDocument = components['schemas']['OutliersDocument'];
-export type PageToldBenchmarkRowTold = components['schemas']['PageTold_BenchmarkRowTold_'];
-export type PageToldComparisonRowTold = components['schemas']['PageTold_ComparisonRowTold_'];
-export type PageToldDatasetTold = components['schemas']['PageTold_DatasetTold_'];
-export type PageToldJobTold = components['schemas']['PageTold_JobTold_'];
-export type PageToldModelTold = components['schemas']['PageTold_ModelTold_'];
-export type PageToldOptimizationTold = components['schemas']['PageTold_OptimizationTold_'];
-export type PageToldProfileRowTold = components['schemas']['PageTold_ProfileRowTold_'];
-export type PageToldProjectTold = components['schemas']['PageTold_ProjectTold_'];
-export type PageToldRunTold = components['schemas']['PageTold_RunTold_'];
-export type PairingTold = components['schemas']['PairingTold'];
+export type OptimizationDocument = components['schemas']['OptimizationDocument'];
+export type OverviewDocument = components['schemas']['OverviewDocument'];
+export type PairingDocument = components['schemas']['PairingDocument'];
 export type Parity = components['schemas']['Parity'];
-export type PeakDocument = components['schemas']['PeakDocument'];
-export type PeaksDocument = components['schemas']['PeaksDocument'];
-export type PercentileDocument = components['schemas']['PercentileDocument'];
-export type PinAsked = components['schemas']['PinAsked'];
-export type PinsTold = components['schemas']['PinsTold'];
-export type PlaceAsked = components['schemas']['PlaceAsked'];
-export type PlanBenchmarkRequest = components['schemas']['PlanBenchmarkRequest'];
-export type PlanTold = components['schemas']['PlanTold'];
-export type PointDocument = components['schemas']['PointDocument'];
-export type Possibility = components['schemas']['Possibility'];
-export type Problem = components['schemas']['Problem'];
+export type PlanDocument = components['schemas']['PlanDocument'];
+export type ProblemDocument = components['schemas']['ProblemDocument'];
+export type ProfileDetailsDocument = components['schemas']['ProfileDetailsDocument'];
 export type ProfileDiffDocument = components['schemas']['ProfileDiffDocument'];
 export type ProfileDocument = components['schemas']['ProfileDocument'];
 export type ProfileRequest = components['schemas']['ProfileRequest'];
-export type ProfileRowTold = components['schemas']['ProfileRowTold'];
-export type ProfileTold = components['schemas']['ProfileTold'];
+export type ProfileSummary = components['schemas']['ProfileSummary'];
 export type ProgressMessage = components['schemas']['ProgressMessage'];
-export type ProgressTold = components['schemas']['ProgressTold'];
-export type ProjectAsked = components['schemas']['ProjectAsked'];
-export type ProjectDetails = components['schemas']['ProjectDetails'];
-export type ProjectEdited = components['schemas']['ProjectEdited'];
-export type ProjectTold = components['schemas']['ProjectTold'];
-export type QueueTold = components['schemas']['QueueTold'];
-export type QueueViewTold = components['schemas']['QueueViewTold'];
-export type RatioTold = components['schemas']['RatioTold'];
-export type RefusedByName = components['schemas']['RefusedByName'];
+export type Project = components['schemas']['Project'];
+export type ProjectDocument = components['schemas']['ProjectDocument'];
+export type QueueDocument = components['schemas']['QueueDocument'];
+export type RatioDocument = components['schemas']['RatioDocument'];
+export type RefusedByNameDocument = components['schemas']['RefusedByNameDocument'];
 export type ReportDocument = components['schemas']['ReportDocument'];
-export type ReproductionTold = components['schemas']['ReproductionTold'];
+export type ReproductionDocument = components['schemas']['ReproductionDocument'];
 export type RoofDocument = components['schemas']['RoofDocument'];
-export type RunDetailsTold = components['schemas']['RunDetailsTold'];
+export type RunDetailsDocument = components['schemas']['RunDetailsDocument'];
 export type RunMessage = components['schemas']['RunMessage'];
-export type RunThing = components['schemas']['RunThing'];
-export type RunTold = components['schemas']['RunTold'];
+export type RunSummary = components['schemas']['RunSummary'];
 export type RunnableMessage = components['schemas']['RunnableMessage'];
-export type RunnableThing = components['schemas']['RunnableThing'];
-export type SandboxTold = components['schemas']['SandboxTold'];
-export type SessionSamplesDocument = components['schemas']['SessionSamplesDocument'];
-export type SessionTold = components['schemas']['SessionTold'];
-export type SettingTold = components['schemas']['SettingTold'];
-export type SideBySideDocument = components['schemas']['SideBySideDocument'];
+export type SessionDocument = components['schemas']['SessionDocument'];
+export type SettingDocument = components['schemas']['SettingDocument'];
 export type SideDocument = components['schemas']['SideDocument'];
 export type SideSettingsDocument = components['schemas']['SideSettingsDocument'];
-export type SignatureDocument = components['schemas']['SignatureDocument'];
+export type SignInCodeDocument = components['schemas']['SignInCodeDocument'];
 export type StandingDocument = components['schemas']['StandingDocument'];
-export type StandingTold = components['schemas']['StandingTold'];
 export type SummaryDocument = components['schemas']['SummaryDocument'];
 export type Surprise = components['schemas']['Surprise'];
-export type SystemTold = components['schemas']['SystemTold'];
+export type SystemDocument = components['schemas']['SystemDocument'];
 export type TensorDocument = components['schemas']['TensorDocument'];
-export type TensorTold = components['schemas']['TensorTold'];
-export type Thing = components['schemas']['Thing'];
 export type ThingMessage = components['schemas']['ThingMessage'];
 export type TimeDocument = components['schemas']['TimeDocument'];
-export type TimesTold = components['schemas']['TimesTold'];
 export type TrialMessage = components['schemas']['TrialMessage'];
-export type TrialThing = components['schemas']['TrialThing'];
-export type TriedTold = components['schemas']['TriedTold'];
-export type TrustAsked = components['schemas']['TrustAsked'];
-export type TrustTold = components['schemas']['TrustTold'];
-export type TryAsked = components['schemas']['TryAsked'];
 export type TuningAsked = components['schemas']['TuningAsked'];
-export type TuningTold = components['schemas']['TuningTold'];
-export type UnmeasuredDocument = components['schemas']['UnmeasuredDocument'];
-export type VersusBaselineTold = components['schemas']['VersusBaselineTold'];
+export type VersusBaselineDocument = components['schemas']['VersusBaselineDocument'];
 export type ViewDocument = components['schemas']['ViewDocument'];
 export type WeatherDocument = components['schemas']['WeatherDocument'];
-export type WorkDocument = components['schemas']['WorkDocument'];
-export type WorkspaceTold = components['schemas']['WorkspaceTold'];
-export type WorstNoiseTold = components['schemas']['WorstNoiseTold'];
+export type WorstNoiseDocument = components['schemas']['WorstNoiseDocument'];
 export type $defs = Record<string, never>;
 export interface operations {
     benchmark_by_name: {
@@ -8767,13 +6144,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description One device, or several. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MeasuredByName"] | components["schemas"]["MeasuredOnDevices"];
+                    "application/json": components["schemas"]["MeasuredByNameDocument"] | components["schemas"]["MeasuredOnDevicesDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -8782,7 +6159,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefusedByName"];
+                    "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -8791,7 +6168,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefusedByName"];
+                    "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
             /** @description Refused */
@@ -8800,7 +6177,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefusedByName"];
+                    "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -8809,7 +6186,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefusedByName"];
+                    "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -8818,7 +6195,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefusedByName"];
+                    "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -8827,7 +6204,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefusedByName"];
+                    "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
             /** @description Too much at once */
@@ -8836,7 +6213,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefusedByName"];
+                    "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
             /** @description Not available for now */
@@ -8845,7 +6222,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefusedByName"];
+                    "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
             /** @description No room in the workspace */
@@ -8854,7 +6231,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefusedByName"];
+                    "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
         };
@@ -8885,13 +6262,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_BenchmarkRowTold_"];
+                    "application/json": {
+                        items: components["schemas"]["BenchmarkSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -8900,7 +6281,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -8909,7 +6290,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -8918,7 +6299,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -8927,7 +6308,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -8936,7 +6317,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -8945,7 +6326,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -8962,11 +6343,207 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewBenchmarkRequest"];
+                "application/json": {
+                    /**
+                     * Batch Sizes
+                     * @default [
+                     *       1
+                     *     ]
+                     * @example [
+                     *       1,
+                     *       8
+                     *     ]
+                     */
+                    batch_sizes?: number[];
+                    /**
+                     * Budget
+                     * @description How long a cell may take, by name or in seconds.
+                     * @default default
+                     * @example quick
+                     */
+                    budget?: ("quick" | "default" | "thorough") | number;
+                    /**
+                     * Contract
+                     * @description What one call includes.
+                     * @default api
+                     * @enum {string}
+                     */
+                    contract?: "hot" | "api" | "e2e";
+                    /**
+                     * Cores
+                     * @default [
+                     *       1
+                     *     ]
+                     * @example [
+                     *       1,
+                     *       2
+                     *     ]
+                     */
+                    cores?: number[];
+                    /** Dataset Id */
+                    dataset_id?: number | null;
+                    /**
+                     * Devices
+                     * @default [
+                     *       "cpu"
+                     *     ]
+                     * @example [
+                     *       "cpu"
+                     *     ]
+                     */
+                    devices?: string[];
+                    /**
+                     * Dims
+                     * @description Sizes of open dimensions.
+                     * @example {
+                     *       "seq": 128
+                     *     }
+                     */
+                    dims?: {
+                        [key: string]: number;
+                    };
+                    /**
+                     * Engines
+                     * @description None: the first that reads the model.
+                     * @default []
+                     * @example [
+                     *       "onnxruntime"
+                     *     ]
+                     */
+                    engines?: string[];
+                    /**
+                     * Inputs
+                     * @description What a file takes that does not say so itself.
+                     * @default []
+                     * @example [
+                     *       "x=float32[1,3,224,224]"
+                     *     ]
+                     */
+                    inputs?: string[];
+                    /**
+                     * Instances
+                     * @description Processes side by side.
+                     * @default [
+                     *       1
+                     *     ]
+                     * @example [
+                     *       1
+                     *     ]
+                     */
+                    instances?: number[];
+                    /**
+                     * Iterations
+                     * @description Exactly so many calls, in one session.
+                     */
+                    iterations?: number | null;
+                    /**
+                     * Memory Limit Bytes
+                     * @description Most memory a worker may use; null: nine tenths of the machine's.
+                     */
+                    memory_limit_bytes?: number | null;
+                    /**
+                     * Model Id
+                     * @example 1
+                     */
+                    model_id: number;
+                    /**
+                     * Name
+                     * @description Null: the model's.
+                     * @example On the edge box
+                     */
+                    name?: string | null;
+                    /**
+                     * Options
+                     * @description Of the engine.
+                     * @example {}
+                     */
+                    options?: {
+                        [key: string]: boolean | number | string;
+                    };
+                    /**
+                     * Per Call
+                     * @description Time every call by itself, for tails.
+                     * @default false
+                     */
+                    per_call?: boolean;
+                    /**
+                     * Precisions
+                     * @description None: as the model has it.
+                     * @default []
+                     * @example [
+                     *       "fp32"
+                     *     ]
+                     */
+                    precisions?: string[];
+                    /**
+                     * Project Id
+                     * @example 1
+                     */
+                    project_id: number;
+                    /**
+                     * Sandbox
+                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @default on
+                     * @enum {string}
+                     */
+                    sandbox?: "on" | "required";
+                    /**
+                     * Seed
+                     * @default 0
+                     */
+                    seed?: number;
+                    /**
+                     * Signature
+                     * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+                     */
+                    signature?: string | null;
+                    /**
+                     * Spinning
+                     * @description Of thread pools; null: the engine's own way.
+                     */
+                    spinning?: boolean | null;
+                    /**
+                     * Start
+                     * @description Put it in the queue at once.
+                     * @default true
+                     */
+                    start?: boolean;
+                    /**
+                     * Streams
+                     * @description Requests at a time, of engines that have streams.
+                     * @default [
+                     *       1
+                     *     ]
+                     * @example [
+                     *       1
+                     *     ]
+                     */
+                    streams?: number[];
+                    /**
+                     * Timeout S
+                     * @description After which a cell fails, load included.
+                     * @default 600
+                     * @example 600
+                     */
+                    timeout_s?: number;
+                    /**
+                     * Values
+                     * @description Values of inputs.
+                     * @example {}
+                     */
+                    values?: {
+                        [key: string]: number;
+                    };
+                    /**
+                     * Warmup
+                     * @description Exactly so many calls before; null: to a plateau.
+                     */
+                    warmup?: number | null;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A benchmark: its settings, its latest run, and how each cell came out the last time. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -8976,7 +6553,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BenchmarkTold"];
+                    "application/json": components["schemas"]["BenchmarkDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -8985,7 +6562,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -8994,7 +6571,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9003,7 +6580,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9012,7 +6589,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -9021,7 +6598,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -9030,7 +6607,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -9039,7 +6616,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -9048,7 +6625,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -9057,7 +6634,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -9066,7 +6643,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -9075,7 +6652,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -9089,17 +6666,194 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PlanBenchmarkRequest"];
+                "application/json": {
+                    /**
+                     * Batch Sizes
+                     * @default [
+                     *       1
+                     *     ]
+                     * @example [
+                     *       1,
+                     *       8
+                     *     ]
+                     */
+                    batch_sizes?: number[];
+                    /**
+                     * Budget
+                     * @description How long a cell may take, by name or in seconds.
+                     * @default default
+                     * @example quick
+                     */
+                    budget?: ("quick" | "default" | "thorough") | number;
+                    /**
+                     * Contract
+                     * @description What one call includes.
+                     * @default api
+                     * @enum {string}
+                     */
+                    contract?: "hot" | "api" | "e2e";
+                    /**
+                     * Cores
+                     * @default [
+                     *       1
+                     *     ]
+                     * @example [
+                     *       1,
+                     *       2
+                     *     ]
+                     */
+                    cores?: number[];
+                    /**
+                     * Devices
+                     * @default [
+                     *       "cpu"
+                     *     ]
+                     * @example [
+                     *       "cpu"
+                     *     ]
+                     */
+                    devices?: string[];
+                    /**
+                     * Dims
+                     * @description Sizes of open dimensions.
+                     * @example {
+                     *       "seq": 128
+                     *     }
+                     */
+                    dims?: {
+                        [key: string]: number;
+                    };
+                    /**
+                     * Engines
+                     * @description None: the first that reads the model.
+                     * @default []
+                     * @example [
+                     *       "onnxruntime"
+                     *     ]
+                     */
+                    engines?: string[];
+                    /**
+                     * Inputs
+                     * @description What a file takes that does not say so itself.
+                     * @default []
+                     * @example [
+                     *       "x=float32[1,3,224,224]"
+                     *     ]
+                     */
+                    inputs?: string[];
+                    /**
+                     * Instances
+                     * @description Processes side by side.
+                     * @default [
+                     *       1
+                     *     ]
+                     * @example [
+                     *       1
+                     *     ]
+                     */
+                    instances?: number[];
+                    /**
+                     * Iterations
+                     * @description Exactly so many calls, in one session.
+                     */
+                    iterations?: number | null;
+                    /**
+                     * Memory Limit Bytes
+                     * @description Most memory a worker may use; null: nine tenths of the machine's.
+                     */
+                    memory_limit_bytes?: number | null;
+                    /**
+                     * Model Id
+                     * @example 1
+                     */
+                    model_id: number;
+                    /**
+                     * Options
+                     * @description Of the engine.
+                     * @example {}
+                     */
+                    options?: {
+                        [key: string]: boolean | number | string;
+                    };
+                    /**
+                     * Per Call
+                     * @description Time every call by itself, for tails.
+                     * @default false
+                     */
+                    per_call?: boolean;
+                    /**
+                     * Precisions
+                     * @description None: as the model has it.
+                     * @default []
+                     * @example [
+                     *       "fp32"
+                     *     ]
+                     */
+                    precisions?: string[];
+                    /**
+                     * Sandbox
+                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @default on
+                     * @enum {string}
+                     */
+                    sandbox?: "on" | "required";
+                    /**
+                     * Seed
+                     * @default 0
+                     */
+                    seed?: number;
+                    /**
+                     * Signature
+                     * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+                     */
+                    signature?: string | null;
+                    /**
+                     * Spinning
+                     * @description Of thread pools; null: the engine's own way.
+                     */
+                    spinning?: boolean | null;
+                    /**
+                     * Streams
+                     * @description Requests at a time, of engines that have streams.
+                     * @default [
+                     *       1
+                     *     ]
+                     * @example [
+                     *       1
+                     *     ]
+                     */
+                    streams?: number[];
+                    /**
+                     * Timeout S
+                     * @description After which a cell fails, load included.
+                     * @default 600
+                     * @example 600
+                     */
+                    timeout_s?: number;
+                    /**
+                     * Values
+                     * @description Values of inputs.
+                     * @example {}
+                     */
+                    values?: {
+                        [key: string]: number;
+                    };
+                    /**
+                     * Warmup
+                     * @description Exactly so many calls before; null: to a plateau.
+                     */
+                    warmup?: number | null;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description What a benchmark would measure; nothing is kept, nothing is run. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PlanTold"];
+                    "application/json": components["schemas"]["PlanDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -9108,7 +6862,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -9117,7 +6871,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9126,7 +6880,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9135,7 +6889,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -9144,7 +6898,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -9153,7 +6907,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -9162,7 +6916,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -9171,7 +6925,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -9180,7 +6934,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -9189,7 +6943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -9198,7 +6952,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -9215,13 +6969,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A benchmark: its settings, its latest run, and how each cell came out the last time. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BenchmarkTold"];
+                    "application/json": components["schemas"]["BenchmarkDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -9230,7 +6984,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -9239,7 +6993,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9248,7 +7002,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9257,7 +7011,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -9266,7 +7020,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -9275,7 +7029,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -9284,7 +7038,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -9316,7 +7070,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -9325,7 +7079,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9334,7 +7088,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9343,7 +7097,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -9352,7 +7106,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -9361,7 +7115,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -9370,7 +7124,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -9379,7 +7133,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -9396,17 +7150,170 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EditBenchmarkRequest"];
+                "application/json": {
+                    /**
+                     * Batch Sizes
+                     * @example [
+                     *       1,
+                     *       8
+                     *     ]
+                     */
+                    batch_sizes?: number[];
+                    /**
+                     * Budget
+                     * @description How long a cell may take, by name or in seconds.
+                     * @example quick
+                     */
+                    budget?: ("quick" | "default" | "thorough") | number;
+                    /**
+                     * Contract
+                     * @description What one call includes.
+                     * @enum {string}
+                     */
+                    contract?: "hot" | "api" | "e2e";
+                    /**
+                     * Cores
+                     * @example [
+                     *       1,
+                     *       2
+                     *     ]
+                     */
+                    cores?: number[];
+                    /** Dataset Id */
+                    dataset_id?: number | null;
+                    /**
+                     * Devices
+                     * @example [
+                     *       "cpu"
+                     *     ]
+                     */
+                    devices?: string[];
+                    /**
+                     * Dims
+                     * @description Sizes of open dimensions.
+                     * @example {
+                     *       "seq": 128
+                     *     }
+                     */
+                    dims?: {
+                        [key: string]: number;
+                    };
+                    /**
+                     * Engines
+                     * @description None: the first that reads the model.
+                     * @example [
+                     *       "onnxruntime"
+                     *     ]
+                     */
+                    engines?: string[];
+                    /**
+                     * Inputs
+                     * @description What a file takes that does not say so itself.
+                     * @example [
+                     *       "x=float32[1,3,224,224]"
+                     *     ]
+                     */
+                    inputs?: string[];
+                    /**
+                     * Instances
+                     * @description Processes side by side.
+                     * @example [
+                     *       1
+                     *     ]
+                     */
+                    instances?: number[];
+                    /**
+                     * Iterations
+                     * @description Exactly so many calls, in one session.
+                     */
+                    iterations?: number | null;
+                    /**
+                     * Memory Limit Bytes
+                     * @description Most memory a worker may use; null: nine tenths of the machine's.
+                     */
+                    memory_limit_bytes?: number | null;
+                    /**
+                     * Name
+                     * @example On the edge box
+                     */
+                    name?: string | null;
+                    /**
+                     * Options
+                     * @description Of the engine.
+                     * @example {}
+                     */
+                    options?: {
+                        [key: string]: boolean | number | string;
+                    };
+                    /**
+                     * Per Call
+                     * @description Time every call by itself, for tails.
+                     */
+                    per_call?: boolean;
+                    /**
+                     * Precisions
+                     * @description None: as the model has it.
+                     * @example [
+                     *       "fp32"
+                     *     ]
+                     */
+                    precisions?: string[];
+                    /**
+                     * Sandbox
+                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @enum {string}
+                     */
+                    sandbox?: "on" | "required";
+                    /** Seed */
+                    seed?: number;
+                    /**
+                     * Signature
+                     * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+                     */
+                    signature?: string | null;
+                    /**
+                     * Spinning
+                     * @description Of thread pools; null: the engine's own way.
+                     */
+                    spinning?: boolean | null;
+                    /**
+                     * Streams
+                     * @description Requests at a time, of engines that have streams.
+                     * @example [
+                     *       1
+                     *     ]
+                     */
+                    streams?: number[];
+                    /**
+                     * Timeout S
+                     * @description After which a cell fails, load included.
+                     * @example 600
+                     */
+                    timeout_s?: number;
+                    /**
+                     * Values
+                     * @description Values of inputs.
+                     * @example {}
+                     */
+                    values?: {
+                        [key: string]: number;
+                    };
+                    /**
+                     * Warmup
+                     * @description Exactly so many calls before; null: to a plateau.
+                     */
+                    warmup?: number | null;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A benchmark: its settings, its latest run, and how each cell came out the last time. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BenchmarkTold"];
+                    "application/json": components["schemas"]["BenchmarkDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -9415,7 +7322,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -9424,7 +7331,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9433,7 +7340,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9442,7 +7349,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -9451,7 +7358,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -9460,7 +7367,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -9469,7 +7376,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -9478,7 +7385,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -9487,7 +7394,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -9496,7 +7403,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -9505,7 +7412,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -9522,7 +7429,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9537,7 +7444,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -9546,7 +7453,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9555,7 +7462,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9564,7 +7471,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -9573,7 +7480,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -9582,7 +7489,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -9591,7 +7498,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -9615,7 +7522,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9630,7 +7537,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -9639,7 +7546,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9648,7 +7555,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9657,7 +7564,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -9666,7 +7573,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Somebody else changed it meanwhile */
@@ -9675,7 +7582,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -9684,7 +7591,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -9693,7 +7600,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -9702,7 +7609,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Say which version you mean to change */
@@ -9711,7 +7618,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -9720,7 +7627,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -9729,7 +7636,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -9746,13 +7653,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description Texts that measure the same again when they are pasted. None holds the token. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ReproductionTold"];
+                    "application/json": components["schemas"]["ReproductionDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -9761,7 +7668,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -9770,7 +7677,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9779,7 +7686,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9788,7 +7695,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -9797,7 +7704,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -9806,7 +7713,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -9815,7 +7722,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -9835,7 +7742,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A benchmark: its settings, its latest run, and how each cell came out the last time. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -9845,7 +7752,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BenchmarkTold"];
+                    "application/json": components["schemas"]["BenchmarkDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -9854,7 +7761,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -9863,7 +7770,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9872,7 +7779,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9881,7 +7788,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -9890,7 +7797,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -9899,7 +7806,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -9908,7 +7815,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -9917,7 +7824,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -9949,13 +7856,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_RunTold_"];
+                    "application/json": {
+                        items: components["schemas"]["RunSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -9964,7 +7875,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -9973,7 +7884,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -9982,7 +7893,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -9991,7 +7902,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10000,7 +7911,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10009,7 +7920,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10018,7 +7929,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -10038,7 +7949,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A run that waits or executes; afterwards, what became of it. */
             202: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -10048,7 +7959,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobTold"];
+                    "application/json": components["schemas"]["JobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -10057,7 +7968,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -10066,7 +7977,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -10075,7 +7986,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -10084,7 +7995,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -10093,7 +8004,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10102,7 +8013,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10111,7 +8022,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10120,7 +8031,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -10149,13 +8060,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_ComparisonRowTold_"];
+                    "application/json": {
+                        items: components["schemas"]["ComparisonSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -10164,7 +8079,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -10173,7 +8088,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -10182,7 +8097,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10191,7 +8106,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10200,7 +8115,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10209,7 +8124,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -10226,11 +8141,73 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewComparisonRequest"];
+                "application/json": {
+                    a: components["schemas"]["ModelSideRequest"];
+                    /**
+                     * Adaptive
+                     * @description Stop at 8, 16 or 32 pairs if that decides.
+                     * @default false
+                     */
+                    adaptive?: boolean;
+                    b: components["schemas"]["ModelSideRequest"];
+                    /**
+                     * Budget
+                     * @description How long a cell may take, by name or in seconds.
+                     * @default default
+                     * @example quick
+                     */
+                    budget?: ("quick" | "default" | "thorough") | number;
+                    /**
+                     * Margin
+                     * @description Differences below this share do not matter.
+                     * @default 0.02
+                     * @example 0.02
+                     */
+                    margin?: number;
+                    /**
+                     * Memory Limit Bytes
+                     * @description Most memory a worker may use; null: nine tenths of the machine's.
+                     */
+                    memory_limit_bytes?: number | null;
+                    /**
+                     * Name
+                     * @description Null: made of the models' names.
+                     * @example Before and after
+                     */
+                    name?: string | null;
+                    /**
+                     * Pairs
+                     * @description Exactly so many pairs of sessions instead of a budget.
+                     */
+                    pairs?: number | null;
+                    /**
+                     * Project Id
+                     * @example 1
+                     */
+                    project_id: number;
+                    /**
+                     * Seed
+                     * @default 0
+                     */
+                    seed?: number;
+                    /**
+                     * Start
+                     * @description Put it in the queue at once.
+                     * @default true
+                     */
+                    start?: boolean;
+                    /**
+                     * Timeout S
+                     * @description After which a cell fails, load included.
+                     * @default 600
+                     * @example 600
+                     */
+                    timeout_s?: number;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A comparison: its two sides, its latest run, and the verdict. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -10240,7 +8217,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ComparisonTold"];
+                    "application/json": components["schemas"]["ComparisonDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -10249,7 +8226,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -10258,7 +8235,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -10267,7 +8244,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -10276,7 +8253,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -10285,7 +8262,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -10294,7 +8271,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -10303,7 +8280,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -10312,7 +8289,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10321,7 +8298,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10330,7 +8307,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10339,7 +8316,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -10356,13 +8333,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A comparison: its two sides, its latest run, and the verdict. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ComparisonTold"];
+                    "application/json": components["schemas"]["ComparisonDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -10371,7 +8348,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -10380,7 +8357,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -10389,7 +8366,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -10398,7 +8375,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10407,7 +8384,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10416,7 +8393,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10425,7 +8402,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -10457,7 +8434,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -10466,7 +8443,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -10475,7 +8452,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -10484,7 +8461,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -10493,7 +8470,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10502,7 +8479,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10511,7 +8488,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10520,7 +8497,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -10537,17 +8514,60 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EditComparisonRequest"];
+                "application/json": {
+                    a?: components["schemas"]["ModelSideRequest"] | null;
+                    /**
+                     * Adaptive
+                     * @description Stop at 8, 16 or 32 pairs if that decides.
+                     */
+                    adaptive?: boolean;
+                    b?: components["schemas"]["ModelSideRequest"] | null;
+                    /**
+                     * Budget
+                     * @description How long a cell may take, by name or in seconds.
+                     * @example quick
+                     */
+                    budget?: ("quick" | "default" | "thorough") | number;
+                    /**
+                     * Margin
+                     * @description Differences below this share do not matter.
+                     * @example 0.02
+                     */
+                    margin?: number;
+                    /**
+                     * Memory Limit Bytes
+                     * @description Most memory a worker may use; null: nine tenths of the machine's.
+                     */
+                    memory_limit_bytes?: number | null;
+                    /**
+                     * Name
+                     * @example Before and after
+                     */
+                    name?: string | null;
+                    /**
+                     * Pairs
+                     * @description Exactly so many pairs of sessions instead of a budget.
+                     */
+                    pairs?: number | null;
+                    /** Seed */
+                    seed?: number;
+                    /**
+                     * Timeout S
+                     * @description After which a cell fails, load included.
+                     * @example 600
+                     */
+                    timeout_s?: number;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A comparison: its two sides, its latest run, and the verdict. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ComparisonTold"];
+                    "application/json": components["schemas"]["ComparisonDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -10556,7 +8576,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -10565,7 +8585,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -10574,7 +8594,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -10583,7 +8603,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -10592,7 +8612,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -10601,7 +8621,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -10610,7 +8630,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -10619,7 +8639,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10628,7 +8648,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10637,7 +8657,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10646,7 +8666,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -10663,7 +8683,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10678,7 +8698,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -10687,7 +8707,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -10696,7 +8716,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -10705,7 +8725,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10714,7 +8734,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10723,7 +8743,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10732,7 +8752,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -10756,7 +8776,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10771,7 +8791,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -10780,7 +8800,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -10789,7 +8809,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -10798,7 +8818,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -10807,7 +8827,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Somebody else changed it meanwhile */
@@ -10816,7 +8836,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -10825,7 +8845,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -10834,7 +8854,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10843,7 +8863,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Say which version you mean to change */
@@ -10852,7 +8872,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10861,7 +8881,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10870,7 +8890,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -10890,7 +8910,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A comparison: its two sides, its latest run, and the verdict. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -10900,7 +8920,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ComparisonTold"];
+                    "application/json": components["schemas"]["ComparisonDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -10909,7 +8929,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -10918,7 +8938,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -10927,7 +8947,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -10936,7 +8956,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -10945,7 +8965,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -10954,7 +8974,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -10963,7 +8983,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -10972,7 +8992,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -11004,13 +9024,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_RunTold_"];
+                    "application/json": {
+                        items: components["schemas"]["RunSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -11019,7 +9043,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11028,7 +9052,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11037,7 +9061,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -11046,7 +9070,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11055,7 +9079,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11064,7 +9088,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11073,7 +9097,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -11093,7 +9117,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A run that waits or executes; afterwards, what became of it. */
             202: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -11103,7 +9127,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobTold"];
+                    "application/json": components["schemas"]["JobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -11112,7 +9136,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11121,7 +9145,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11130,7 +9154,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -11139,7 +9163,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -11148,7 +9172,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11157,7 +9181,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11166,7 +9190,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11175,12 +9199,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
     };
-    get_conversion: {
+    get_document: {
         parameters: {
             query?: never;
             header?: never;
@@ -11192,13 +9216,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A conversion on a server: how far it is, or what became of it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversionTold"];
+                    "application/json": components["schemas"]["ConversionJobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -11207,7 +9231,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11216,7 +9240,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11225,7 +9249,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -11234,7 +9258,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11243,7 +9267,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11252,7 +9276,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11261,12 +9285,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
     };
-    cancel_conversion: {
+    cancel_document: {
         parameters: {
             query?: never;
             header?: never;
@@ -11278,13 +9302,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A conversion on a server: how far it is, or what became of it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversionTold"];
+                    "application/json": components["schemas"]["ConversionJobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -11293,7 +9317,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11302,7 +9326,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11311,7 +9335,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -11320,7 +9344,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11329,7 +9353,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11338,7 +9362,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11347,7 +9371,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -11374,13 +9398,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_DatasetTold_"];
+                    "application/json": {
+                        items: components["schemas"]["DatasetDocument"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -11389,7 +9417,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11398,7 +9426,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11407,7 +9435,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11416,7 +9444,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11425,7 +9453,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11434,7 +9462,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -11451,11 +9479,66 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DatasetAsked"];
+                "application/json": {
+                    /**
+                     * Filter
+                     * @description Which samples count; null: all.
+                     */
+                    filter?: {
+                        [key: string]: components["schemas"]["JsonValue"];
+                    } | null;
+                    /**
+                     * Kind
+                     * @description Who reads it.
+                     * @example dummy_v2
+                     */
+                    kind: string;
+                    /**
+                     * Metric
+                     * @description How answers are judged.
+                     */
+                    metric?: {
+                        [key: string]: components["schemas"]["JsonValue"];
+                    } | null;
+                    /**
+                     * Name
+                     * @example Noise of the right shape
+                     */
+                    name: string;
+                    /**
+                     * Parameters
+                     * @description What its reader needs.
+                     * @default {}
+                     * @example {
+                     *       "input_shape": [
+                     *         3,
+                     *         224,
+                     *         224
+                     *       ]
+                     *     }
+                     */
+                    parameters?: {
+                        [key: string]: components["schemas"]["JsonValue"];
+                    };
+                    /**
+                     * Project Id
+                     * @example 1
+                     */
+                    project_id: number;
+                    /**
+                     * Transforms
+                     * @description What is done to each sample, in this order.
+                     * @default []
+                     * @example []
+                     */
+                    transforms?: {
+                        [key: string]: components["schemas"]["JsonValue"];
+                    }[];
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description Where samples come from, and what is done to them. Where the code of one lies is left out. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -11465,7 +9548,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DatasetTold"];
+                    "application/json": components["schemas"]["DatasetDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -11474,7 +9557,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11483,7 +9566,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11492,7 +9575,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -11501,7 +9584,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -11510,7 +9593,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -11519,7 +9602,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -11528,7 +9611,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11537,7 +9620,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11546,7 +9629,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11555,7 +9638,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -11572,13 +9655,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description Where samples come from, and what is done to them. Where the code of one lies is left out. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DatasetTold"];
+                    "application/json": components["schemas"]["DatasetDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -11587,7 +9670,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11596,7 +9679,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11605,7 +9688,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -11614,7 +9697,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11623,7 +9706,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11632,7 +9715,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11641,7 +9724,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -11673,7 +9756,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11682,7 +9765,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11691,7 +9774,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -11700,7 +9783,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -11709,7 +9792,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11718,7 +9801,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11727,7 +9810,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11736,7 +9819,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -11753,7 +9836,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11768,7 +9851,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11777,7 +9860,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11786,7 +9869,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -11795,7 +9878,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11804,7 +9887,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11813,7 +9896,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11822,7 +9905,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -11846,7 +9929,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11861,7 +9944,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -11870,7 +9953,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -11879,7 +9962,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -11888,7 +9971,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -11897,7 +9980,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Somebody else changed it meanwhile */
@@ -11906,7 +9989,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -11915,7 +9998,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -11924,7 +10007,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -11933,7 +10016,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Say which version you mean to change */
@@ -11942,7 +10025,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -11951,7 +10034,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -11960,7 +10043,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -11977,7 +10060,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description Where the demonstration is. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -11987,7 +10070,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DemoTold"];
+                    "application/json": components["schemas"]["DemoDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -11996,7 +10079,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12005,7 +10088,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12014,7 +10097,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12023,7 +10106,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12032,7 +10115,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12041,7 +10124,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description No room in the workspace */
@@ -12050,7 +10133,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12064,7 +10147,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All engines. */
+            /** @description What `modeldyno engines --json` gives. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12079,7 +10162,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12088,7 +10171,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12097,7 +10180,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12106,7 +10189,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12115,7 +10198,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12134,13 +10217,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description Events, of the same shape as those that Socket.IO sends. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventsTold"];
+                    "application/json": components["schemas"]["EventsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -12149,7 +10232,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12158,7 +10241,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12167,7 +10250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12176,7 +10259,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12185,7 +10268,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12194,7 +10277,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12208,7 +10291,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The catalogue. */
+            /** @description What `modeldyno examples --json` and `modeldyno examples get NAME --json` give. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12223,7 +10306,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12232,7 +10315,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12241,7 +10324,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12250,7 +10333,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12259,7 +10342,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12276,13 +10359,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A model to try, and how far it is on its way into projects. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ExampleTold"];
+                    "application/json": components["schemas"]["ExampleFetchesDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -12291,7 +10374,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12300,7 +10383,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12309,7 +10392,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -12318,7 +10401,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12327,7 +10410,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12336,7 +10419,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12345,7 +10428,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12362,13 +10445,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description What can be imported. Hidden files, links, and files with a second name are left out. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FilesTold"];
+                    "application/json": components["schemas"]["FolderDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -12377,7 +10460,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12386,7 +10469,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12395,7 +10478,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -12404,7 +10487,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12413,7 +10496,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12422,7 +10505,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12431,7 +10514,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12460,13 +10543,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_JobTold_"];
+                    "application/json": {
+                        items: components["schemas"]["JobDocument"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -12475,7 +10562,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12484,7 +10571,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12493,7 +10580,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12502,7 +10589,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12511,7 +10598,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12520,7 +10607,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12537,13 +10624,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A run that waits or executes; afterwards, what became of it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobTold"];
+                    "application/json": components["schemas"]["JobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -12552,7 +10639,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12561,7 +10648,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12570,7 +10657,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -12579,7 +10666,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12588,7 +10675,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12597,7 +10684,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12606,7 +10693,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12623,13 +10710,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A run that waits or executes; afterwards, what became of it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobTold"];
+                    "application/json": components["schemas"]["JobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -12638,7 +10725,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12647,7 +10734,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12656,7 +10743,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -12665,7 +10752,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12674,7 +10761,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12683,7 +10770,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12692,7 +10779,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12731,7 +10818,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12740,7 +10827,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12749,7 +10836,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -12758,7 +10845,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12767,7 +10854,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12776,7 +10863,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12785,7 +10872,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12802,13 +10889,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A run that waits or executes; afterwards, what became of it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobTold"];
+                    "application/json": components["schemas"]["JobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -12817,7 +10904,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12826,7 +10913,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12835,7 +10922,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -12844,7 +10931,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -12853,7 +10940,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12862,7 +10949,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12871,7 +10958,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -12880,7 +10967,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -12897,17 +10984,24 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PlaceAsked"];
+                "application/json": {
+                    /**
+                     * Place
+                     * @description From 1; beyond the end is the end.
+                     * @example 2
+                     */
+                    place: number;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A run that waits or executes; afterwards, what became of it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobTold"];
+                    "application/json": components["schemas"]["JobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -12916,7 +11010,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -12925,7 +11019,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -12934,7 +11028,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -12943,7 +11037,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -12952,7 +11046,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -12961,7 +11055,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -12970,7 +11064,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -12979,7 +11073,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -12988,7 +11082,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -12997,7 +11091,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13006,7 +11100,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13023,13 +11117,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A run that waits or executes; afterwards, what became of it. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobTold"];
+                    "application/json": components["schemas"]["JobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -13038,7 +11132,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13047,7 +11141,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13056,7 +11150,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -13065,7 +11159,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -13074,7 +11168,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -13083,7 +11177,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -13092,7 +11186,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13101,7 +11195,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13120,13 +11214,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description Which of two benchmarks is quicker, cell by cell, with all settings side by side. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JudgementTold"];
+                    "application/json": components["schemas"]["JudgementDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -13135,7 +11229,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13144,7 +11238,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13153,7 +11247,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -13162,7 +11256,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -13171,7 +11265,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -13180,7 +11274,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13189,7 +11283,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13216,13 +11310,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_ModelTold_"];
+                    "application/json": {
+                        items: components["schemas"]["ModelSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -13231,7 +11329,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13240,7 +11338,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13249,7 +11347,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -13258,7 +11356,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -13267,7 +11365,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13276,7 +11374,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13293,13 +11391,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A model: origin, content, inputs and outputs, trust. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelDetails"];
+                    "application/json": components["schemas"]["ModelDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -13308,7 +11406,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13317,7 +11415,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13326,7 +11424,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -13335,7 +11433,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -13344,7 +11442,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -13353,7 +11451,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13362,7 +11460,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13394,7 +11492,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13403,7 +11501,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13412,7 +11510,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -13421,7 +11519,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -13430,7 +11528,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -13439,7 +11537,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -13448,7 +11546,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13457,7 +11555,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13474,17 +11572,23 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ModelAsked"];
+                "application/json": {
+                    /**
+                     * Name
+                     * @example ResNet-50, pruned
+                     */
+                    name: string;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A model: origin, content, inputs and outputs, trust. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelDetails"];
+                    "application/json": components["schemas"]["ModelDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -13493,7 +11597,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13502,7 +11606,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13511,7 +11615,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -13520,7 +11624,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -13529,7 +11633,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -13538,7 +11642,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -13547,7 +11651,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -13556,7 +11660,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -13565,7 +11669,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13574,7 +11678,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13591,13 +11695,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description What a model can be converted to, and what was tried. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversionsTold"];
+                    "application/json": components["schemas"]["ConversionsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -13606,7 +11710,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13615,7 +11719,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13624,7 +11728,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -13633,7 +11737,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -13642,7 +11746,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -13651,7 +11755,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -13660,7 +11764,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13669,7 +11773,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13686,11 +11790,17 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ConversionAsked"];
+                "application/json": {
+                    /**
+                     * To
+                     * @enum {string}
+                     */
+                    to: "onnx" | "openvino" | "litert";
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A conversion on a server: how far it is, or what became of it. */
             202: {
                 headers: {
                     /** @description Where the new thing is. */
@@ -13698,7 +11808,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ConversionTold"];
+                    "application/json": components["schemas"]["ConversionJobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -13707,7 +11817,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13716,7 +11826,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13725,7 +11835,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -13734,7 +11844,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -13743,7 +11853,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -13752,7 +11862,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -13761,7 +11871,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -13770,7 +11880,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -13779,7 +11889,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -13788,7 +11898,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13797,7 +11907,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13845,7 +11955,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13854,7 +11964,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13863,7 +11973,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -13872,7 +11982,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The file has no such range */
@@ -13881,7 +11991,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -13890,7 +12000,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -13899,7 +12009,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -13908,7 +12018,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -13932,13 +12042,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A model: origin, content, inputs and outputs, trust. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelDetails"];
+                    "application/json": components["schemas"]["ModelDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -13947,7 +12057,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -13956,7 +12066,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -13965,7 +12075,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -13974,7 +12084,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -13983,7 +12093,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -13992,7 +12102,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -14001,7 +12111,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -14010,7 +12120,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14019,7 +12129,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14028,7 +12138,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14037,7 +12147,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description No room in the workspace */
@@ -14046,7 +12156,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -14063,7 +12173,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The whole graph. */
+            /**
+             * @description What `modeldyno inspect --graph --json` and `Graph.to_json()` give. Ids are names made
+             *     unique: one that repeats, or is missing, has a number behind a #, in the order of the file.
+             */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14078,7 +12191,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -14087,7 +12200,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -14096,7 +12209,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -14105,7 +12218,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -14114,7 +12227,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14123,7 +12236,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14132,7 +12245,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14141,7 +12254,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -14165,7 +12278,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What there is to draw. */
+            /** @description What there is to draw when some groups are open and the others are closed. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14180,7 +12293,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -14189,7 +12302,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -14198,7 +12311,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -14207,7 +12320,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -14216,7 +12329,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14225,7 +12338,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14234,7 +12347,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14243,7 +12356,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -14260,13 +12373,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A model: origin, content, inputs and outputs, trust. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelDetails"];
+                    "application/json": components["schemas"]["ModelDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -14275,7 +12388,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -14284,7 +12397,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -14293,7 +12406,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -14302,7 +12415,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -14311,7 +12424,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14320,7 +12433,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14329,7 +12442,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14338,7 +12451,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -14355,7 +12468,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14370,7 +12483,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -14379,7 +12492,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -14388,7 +12501,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -14397,7 +12510,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14406,7 +12519,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14415,7 +12528,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14424,7 +12537,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -14448,7 +12561,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14463,7 +12576,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -14472,7 +12585,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -14481,7 +12594,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -14490,7 +12603,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -14499,7 +12612,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Somebody else changed it meanwhile */
@@ -14508,7 +12621,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -14517,7 +12630,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -14526,7 +12639,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14535,7 +12648,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Say which version you mean to change */
@@ -14544,7 +12657,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14553,7 +12666,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14562,7 +12675,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -14579,17 +12692,24 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TrustAsked"];
+                "application/json": {
+                    /**
+                     * Reason
+                     * @default
+                     * @example I exported it myself
+                     */
+                    reason?: string;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A model: origin, content, inputs and outputs, trust. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelDetails"];
+                    "application/json": components["schemas"]["ModelDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -14598,7 +12718,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -14607,7 +12727,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -14616,7 +12736,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -14625,7 +12745,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -14634,7 +12754,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -14643,7 +12763,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -14652,7 +12772,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -14661,7 +12781,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14670,7 +12790,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14679,7 +12799,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14688,7 +12808,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -14705,13 +12825,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A model: origin, content, inputs and outputs, trust. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelDetails"];
+                    "application/json": components["schemas"]["ModelDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -14720,7 +12840,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -14729,7 +12849,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -14738,7 +12858,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -14747,7 +12867,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14756,7 +12876,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14765,7 +12885,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14774,7 +12894,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -14791,17 +12911,28 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TryAsked"];
+                "application/json": {
+                    /**
+                     * Batch Size
+                     * @default 1
+                     */
+                    batch_size?: number;
+                    /**
+                     * Engine
+                     * @description Null: the first that reads the model.
+                     */
+                    engine?: string | null;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description An attempt to run a model once: exactly one of the two. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TriedTold"];
+                    "application/json": components["schemas"]["AttemptDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -14810,7 +12941,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -14819,7 +12950,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -14828,7 +12959,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -14837,7 +12968,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -14846,7 +12977,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -14855,7 +12986,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -14864,7 +12995,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -14873,7 +13004,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14882,7 +13013,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14891,7 +13022,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14900,7 +13031,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -14929,13 +13060,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_OptimizationTold_"];
+                    "application/json": {
+                        items: components["schemas"]["OptimizationDocument"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -14944,7 +13079,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -14953,7 +13088,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -14962,7 +13097,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -14971,7 +13106,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -14980,7 +13115,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -14989,7 +13124,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15006,11 +13141,46 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OptimizationAsked"];
+                "application/json": {
+                    /**
+                     * Dataset Id
+                     * @description To calibrate with, and to measure accuracy.
+                     */
+                    dataset_id?: number | null;
+                    /**
+                     * Model Id
+                     * @description Null: the project's first.
+                     * @example 1
+                     */
+                    model_id?: number | null;
+                    /**
+                     * Name
+                     * @example Smaller
+                     */
+                    name: string;
+                    /**
+                     * Precision
+                     * @default int8
+                     * @enum {string}
+                     */
+                    precision?: "fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16";
+                    /**
+                     * Project Id
+                     * @example 1
+                     */
+                    project_id: number;
+                    settings?: components["schemas"]["TuningAsked"] | null;
+                    /**
+                     * Type
+                     * @default quantization
+                     * @enum {string}
+                     */
+                    type?: "quantization" | "graph" | "mixed-precision";
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description An optimization: its settings, its latest run, and what it made. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -15020,7 +13190,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OptimizationTold"];
+                    "application/json": components["schemas"]["OptimizationDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -15029,7 +13199,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15038,7 +13208,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -15047,7 +13217,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -15056,7 +13226,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -15065,7 +13235,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -15074,7 +13244,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -15083,7 +13253,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -15092,7 +13262,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -15101,7 +13271,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -15110,7 +13280,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15127,13 +13297,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description An optimization: its settings, its latest run, and what it made. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OptimizationTold"];
+                    "application/json": components["schemas"]["OptimizationDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -15142,7 +13312,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15151,7 +13321,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -15160,7 +13330,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -15169,7 +13339,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -15178,7 +13348,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -15187,7 +13357,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -15196,7 +13366,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15226,7 +13396,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15235,7 +13405,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -15244,7 +13414,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -15253,7 +13423,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -15262,7 +13432,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -15271,7 +13441,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -15280,7 +13450,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -15289,7 +13459,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15306,17 +13476,30 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["OptimizationEdited"];
+                "application/json": {
+                    /** Dataset Id */
+                    dataset_id?: number | null;
+                    /**
+                     * Name
+                     * @example Smaller
+                     */
+                    name?: string | null;
+                    /** Precision */
+                    precision?: ("fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16") | null;
+                    settings?: components["schemas"]["TuningAsked"] | null;
+                    /** Type */
+                    type?: ("quantization" | "graph" | "mixed-precision") | null;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description An optimization: its settings, its latest run, and what it made. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OptimizationTold"];
+                    "application/json": components["schemas"]["OptimizationDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -15325,7 +13508,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15334,7 +13517,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -15343,7 +13526,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -15352,7 +13535,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -15361,7 +13544,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -15370,7 +13553,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -15379,7 +13562,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -15388,7 +13571,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -15397,7 +13580,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -15406,7 +13589,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -15415,7 +13598,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15432,7 +13615,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -15447,7 +13630,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15456,7 +13639,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -15465,7 +13648,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -15474,7 +13657,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -15483,7 +13666,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -15492,7 +13675,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -15501,7 +13684,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15525,7 +13708,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -15540,7 +13723,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15549,7 +13732,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -15558,7 +13741,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -15567,7 +13750,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -15576,7 +13759,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Somebody else changed it meanwhile */
@@ -15585,7 +13768,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -15594,7 +13777,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -15603,7 +13786,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -15612,7 +13795,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Say which version you mean to change */
@@ -15621,7 +13804,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -15630,7 +13813,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -15639,7 +13822,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15657,17 +13840,24 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PinAsked"];
+                "application/json": {
+                    /**
+                     * Benchmark Id
+                     * @description Of a model that the optimization made.
+                     * @example 1
+                     */
+                    benchmark_id: number;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description An optimization: its settings, its latest run, and what it made. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["OptimizationTold"];
+                    "application/json": components["schemas"]["OptimizationDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -15676,7 +13866,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15685,7 +13875,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -15694,7 +13884,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -15703,7 +13893,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -15712,7 +13902,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -15721,7 +13911,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -15730,7 +13920,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -15739,7 +13929,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -15748,7 +13938,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -15757,7 +13947,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15788,7 +13978,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15797,7 +13987,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -15806,7 +13996,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -15815,7 +14005,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -15824,7 +14014,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -15833,7 +14023,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -15842,7 +14032,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15874,13 +14064,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_RunTold_"];
+                    "application/json": {
+                        items: components["schemas"]["RunSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -15889,7 +14083,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15898,7 +14092,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -15907,7 +14101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -15916,7 +14110,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -15925,7 +14119,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -15934,7 +14128,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -15943,7 +14137,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -15963,7 +14157,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A run that waits or executes; afterwards, what became of it. */
             202: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -15973,7 +14167,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobTold"];
+                    "application/json": components["schemas"]["JobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -15982,7 +14176,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -15991,7 +14185,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16000,7 +14194,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -16009,7 +14203,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -16018,7 +14212,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16027,7 +14221,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16036,7 +14230,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16045,7 +14239,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16074,13 +14268,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_ProfileRowTold_"];
+                    "application/json": {
+                        items: components["schemas"]["ProfileSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -16089,7 +14287,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -16098,7 +14296,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16107,7 +14305,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16116,7 +14314,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16125,7 +14323,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16134,7 +14332,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16151,11 +14349,149 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NewProfileRequest"];
+                "application/json": {
+                    /**
+                     * Batch Size
+                     * @default 1
+                     */
+                    batch_size?: number;
+                    /**
+                     * Contract
+                     * @description What one call includes.
+                     * @default hot
+                     * @enum {string}
+                     */
+                    contract?: "hot" | "api" | "e2e";
+                    /**
+                     * Cores
+                     * @description The engine has as many threads.
+                     * @default 1
+                     * @example 2
+                     */
+                    cores?: number;
+                    /** Dataset Id */
+                    dataset_id?: number | null;
+                    /**
+                     * Device
+                     * @default cpu
+                     * @example cpu
+                     */
+                    device?: string;
+                    /**
+                     * Dims
+                     * @description Sizes of open dimensions.
+                     * @example {
+                     *       "seq": 128
+                     *     }
+                     */
+                    dims?: {
+                        [key: string]: number;
+                    };
+                    /**
+                     * Engine
+                     * @description Null: the first that reads the model.
+                     * @example onnxruntime
+                     */
+                    engine?: string | null;
+                    /**
+                     * Inputs
+                     * @description What a file takes that does not say so itself.
+                     * @default []
+                     * @example [
+                     *       "x=float32[1,3,224,224]"
+                     *     ]
+                     */
+                    inputs?: string[];
+                    /**
+                     * Memory Limit Bytes
+                     * @description Most memory a worker may use; null: nine tenths of the machine's.
+                     */
+                    memory_limit_bytes?: number | null;
+                    /**
+                     * Model Id
+                     * @example 1
+                     */
+                    model_id: number;
+                    /**
+                     * Name
+                     * @description Null: the model's.
+                     * @example On the edge box
+                     */
+                    name?: string | null;
+                    /**
+                     * Options
+                     * @description Of the engine.
+                     * @example {}
+                     */
+                    options?: {
+                        [key: string]: boolean | number | string;
+                    };
+                    /**
+                     * Precision
+                     * @description Null: as the model has it.
+                     * @example fp32
+                     */
+                    precision?: string | null;
+                    /**
+                     * Project Id
+                     * @example 1
+                     */
+                    project_id: number;
+                    /**
+                     * Repeats
+                     * @description Fresh sessions, each measured with the engine's profiler and without.
+                     * @default 5
+                     * @example 5
+                     */
+                    repeats?: number;
+                    /**
+                     * Sandbox
+                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @default on
+                     * @enum {string}
+                     */
+                    sandbox?: "on" | "required";
+                    /**
+                     * Seed
+                     * @default 0
+                     */
+                    seed?: number;
+                    /**
+                     * Signature
+                     * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+                     */
+                    signature?: string | null;
+                    /**
+                     * Spinning
+                     * @description Of thread pools; null: the engine's own way.
+                     */
+                    spinning?: boolean | null;
+                    /**
+                     * Start
+                     * @description Put it in the queue at once.
+                     * @default true
+                     */
+                    start?: boolean;
+                    /**
+                     * Timeout S
+                     * @description After which a cell fails, load included.
+                     * @default 600
+                     * @example 600
+                     */
+                    timeout_s?: number;
+                    /**
+                     * Values
+                     * @description Values of inputs.
+                     * @example {}
+                     */
+                    values?: {
+                        [key: string]: number;
+                    };
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A profile: its settings, its latest run, and how far the rows agree with the latency. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -16165,7 +14501,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProfileTold"];
+                    "application/json": components["schemas"]["ProfileDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -16174,7 +14510,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -16183,7 +14519,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16192,7 +14528,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -16201,7 +14537,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -16210,7 +14546,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -16219,7 +14555,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -16228,7 +14564,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -16237,7 +14573,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16246,7 +14582,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16255,7 +14591,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16264,7 +14600,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16281,13 +14617,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A profile: its settings, its latest run, and how far the rows agree with the latency. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProfileTold"];
+                    "application/json": components["schemas"]["ProfileDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -16296,7 +14632,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -16305,7 +14641,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16314,7 +14650,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -16323,7 +14659,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16332,7 +14668,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16341,7 +14677,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16350,7 +14686,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16382,7 +14718,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -16391,7 +14727,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16400,7 +14736,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -16409,7 +14745,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -16418,7 +14754,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16427,7 +14763,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16436,7 +14772,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16445,7 +14781,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16462,17 +14798,125 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["EditProfileRequest"];
+                "application/json": {
+                    /** Batch Size */
+                    batch_size?: number;
+                    /**
+                     * Contract
+                     * @description What one call includes.
+                     * @enum {string}
+                     */
+                    contract?: "hot" | "api" | "e2e";
+                    /**
+                     * Cores
+                     * @description The engine has as many threads.
+                     * @example 2
+                     */
+                    cores?: number;
+                    /** Dataset Id */
+                    dataset_id?: number | null;
+                    /**
+                     * Device
+                     * @example cpu
+                     */
+                    device?: string;
+                    /**
+                     * Dims
+                     * @description Sizes of open dimensions.
+                     * @example {
+                     *       "seq": 128
+                     *     }
+                     */
+                    dims?: {
+                        [key: string]: number;
+                    };
+                    /**
+                     * Engine
+                     * @description Null: the first that reads the model.
+                     * @example onnxruntime
+                     */
+                    engine?: string | null;
+                    /**
+                     * Inputs
+                     * @description What a file takes that does not say so itself.
+                     * @example [
+                     *       "x=float32[1,3,224,224]"
+                     *     ]
+                     */
+                    inputs?: string[];
+                    /**
+                     * Memory Limit Bytes
+                     * @description Most memory a worker may use; null: nine tenths of the machine's.
+                     */
+                    memory_limit_bytes?: number | null;
+                    /**
+                     * Name
+                     * @example On the edge box
+                     */
+                    name?: string | null;
+                    /**
+                     * Options
+                     * @description Of the engine.
+                     * @example {}
+                     */
+                    options?: {
+                        [key: string]: boolean | number | string;
+                    };
+                    /**
+                     * Precision
+                     * @description Null: as the model has it.
+                     * @example fp32
+                     */
+                    precision?: string | null;
+                    /**
+                     * Repeats
+                     * @description Fresh sessions, each measured with the engine's profiler and without.
+                     * @example 5
+                     */
+                    repeats?: number;
+                    /**
+                     * Sandbox
+                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @enum {string}
+                     */
+                    sandbox?: "on" | "required";
+                    /** Seed */
+                    seed?: number;
+                    /**
+                     * Signature
+                     * @description Of a SavedModel; null: `serving_default`, or else the first by name.
+                     */
+                    signature?: string | null;
+                    /**
+                     * Spinning
+                     * @description Of thread pools; null: the engine's own way.
+                     */
+                    spinning?: boolean | null;
+                    /**
+                     * Timeout S
+                     * @description After which a cell fails, load included.
+                     * @example 600
+                     */
+                    timeout_s?: number;
+                    /**
+                     * Values
+                     * @description Values of inputs.
+                     * @example {}
+                     */
+                    values?: {
+                        [key: string]: number;
+                    };
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A profile: its settings, its latest run, and how far the rows agree with the latency. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProfileTold"];
+                    "application/json": components["schemas"]["ProfileDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -16481,7 +14925,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -16490,7 +14934,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16499,7 +14943,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -16508,7 +14952,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -16517,7 +14961,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -16526,7 +14970,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -16535,7 +14979,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -16544,7 +14988,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16553,7 +14997,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16562,7 +15006,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16571,7 +15015,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16605,7 +15049,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -16614,7 +15058,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16623,7 +15067,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -16632,7 +15076,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16641,7 +15085,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16650,7 +15094,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16659,7 +15103,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16680,7 +15124,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What changes from A to B. */
+            /**
+             * @description What `modeldyno profile --against RUN --json` and `modeldyno show RUN --against RUN --json`
+             *     print: what changes from profile A to profile B.
+             */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -16695,7 +15142,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -16704,7 +15151,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16713,7 +15160,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -16722,7 +15169,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16731,7 +15178,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16740,7 +15187,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16749,7 +15196,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16766,7 +15213,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -16781,7 +15228,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -16790,7 +15237,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16799,7 +15246,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -16808,7 +15255,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16817,7 +15264,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16826,7 +15273,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16835,7 +15282,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16859,7 +15306,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -16874,7 +15321,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -16883,7 +15330,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -16892,7 +15339,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -16901,7 +15348,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -16910,7 +15357,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Somebody else changed it meanwhile */
@@ -16919,7 +15366,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -16928,7 +15375,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -16937,7 +15384,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -16946,7 +15393,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Say which version you mean to change */
@@ -16955,7 +15402,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -16964,7 +15411,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -16973,7 +15420,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -16997,13 +15444,21 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TimesTold"];
+                    "application/json": {
+                        /** @enum {unknown} */
+                        by: "node" | "op";
+                        items: components["schemas"]["TimeDocument"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                        roof: components["schemas"]["RoofDocument"];
+                        run_id: string;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -17012,7 +15467,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17021,7 +15476,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17030,7 +15485,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -17039,7 +15494,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17048,7 +15503,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17057,7 +15512,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -17066,7 +15521,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -17098,13 +15553,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_RunTold_"];
+                    "application/json": {
+                        items: components["schemas"]["RunSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -17113,7 +15572,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17122,7 +15581,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17131,7 +15590,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -17140,7 +15599,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17149,7 +15608,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17158,7 +15617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -17167,7 +15626,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -17187,7 +15646,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A run that waits or executes; afterwards, what became of it. */
             202: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -17197,7 +15656,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["JobTold"];
+                    "application/json": components["schemas"]["JobDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -17206,7 +15665,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17215,7 +15674,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17224,7 +15683,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -17233,7 +15692,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -17242,7 +15701,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17251,7 +15710,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17260,7 +15719,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -17269,7 +15728,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -17295,13 +15754,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_ProjectTold_"];
+                    "application/json": {
+                        items: components["schemas"]["Project"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -17310,7 +15773,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17319,7 +15782,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17328,7 +15791,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17337,7 +15800,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17346,7 +15809,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -17355,7 +15818,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -17372,11 +15835,23 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProjectAsked"];
+                "application/json": {
+                    /**
+                     * Is Draft
+                     * @description Not listed before it is named; forgotten after a day.
+                     * @default false
+                     */
+                    is_draft?: boolean;
+                    /**
+                     * Name
+                     * @example ResNet on the edge box
+                     */
+                    name: string;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description Models that belong together, and what was done with them. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -17386,7 +15861,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProjectTold"];
+                    "application/json": components["schemas"]["Project"];
                 };
             };
             /** @description The request cannot work */
@@ -17395,7 +15870,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17404,7 +15879,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17413,7 +15888,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -17422,7 +15897,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -17431,7 +15906,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -17440,7 +15915,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -17449,7 +15924,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17458,7 +15933,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17467,7 +15942,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -17476,7 +15951,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -17493,13 +15968,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A project, with how many of each kind of thing it has. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProjectDetails"];
+                    "application/json": components["schemas"]["ProjectDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -17508,7 +15983,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17517,7 +15992,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17526,7 +16001,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -17535,7 +16010,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17544,7 +16019,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17553,7 +16028,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -17562,7 +16037,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -17594,7 +16069,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17603,7 +16078,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17612,7 +16087,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -17621,7 +16096,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -17630,7 +16105,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17639,7 +16114,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17648,7 +16123,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -17657,7 +16132,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -17674,17 +16149,35 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ProjectEdited"];
+                "application/json": {
+                    /**
+                     * Accept Noisy
+                     * @description Of a baseline whose numbers are not sure.
+                     * @default false
+                     */
+                    accept_noisy?: boolean;
+                    /**
+                     * Baseline Benchmark Id
+                     * @description Null: none any more.
+                     * @example 3
+                     */
+                    baseline_benchmark_id?: number | null;
+                    /**
+                     * Name
+                     * @description Makes a draft a project like any other.
+                     */
+                    name?: string | null;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description Models that belong together, and what was done with them. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProjectTold"];
+                    "application/json": components["schemas"]["Project"];
                 };
             };
             /** @description The request cannot work */
@@ -17693,7 +16186,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17702,7 +16195,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17711,7 +16204,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -17720,7 +16213,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -17729,7 +16222,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -17738,7 +16231,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -17747,7 +16240,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -17756,7 +16249,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17765,7 +16258,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17774,7 +16267,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -17783,7 +16276,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -17812,13 +16305,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_ModelTold_"];
+                    "application/json": {
+                        items: components["schemas"]["ModelSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -17827,7 +16324,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17836,7 +16333,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17845,7 +16342,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -17854,7 +16351,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17863,7 +16360,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17872,7 +16369,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -17881,7 +16378,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -17908,7 +16405,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A model: origin, content, inputs and outputs, trust. */
             201: {
                 headers: {
                     /** @description Where the new thing is. */
@@ -17916,7 +16413,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelDetails"];
+                    "application/json": components["schemas"]["ModelDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -17925,7 +16422,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -17934,7 +16431,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -17943,7 +16440,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -17952,7 +16449,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -17961,7 +16458,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -17970,7 +16467,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -17979,7 +16476,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -17988,7 +16485,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -17997,7 +16494,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18006,7 +16503,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description No room in the workspace */
@@ -18015,7 +16512,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18032,11 +16529,19 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ExampleAsked"];
+                "application/json": {
+                    /**
+                     * Example
+                     * @description The `slug` of one that `GET /examples` lists.
+                     * @example onnx-squeezenet
+                     * @enum {string}
+                     */
+                    example: "onnx-alexnet" | "onnx-densenet121" | "onnx-inception-v1" | "onnx-inception-v2" | "onnx-resnet50" | "onnx-shufflenet" | "onnx-squeezenet" | "onnx-vgg19" | "onnx-zfnet512" | "keras-convnexttiny" | "keras-densenet121" | "keras-efficientnetb0" | "keras-efficientnetv2b0" | "keras-inceptionv3" | "keras-mobilenetv2" | "keras-mobilenetv3large" | "keras-mobilenetv3small" | "keras-nasnetmobile" | "keras-resnet50" | "keras-resnet50v2" | "keras-vgg16" | "keras-xception" | "tensorflow-inception-v3" | "tensorflow-inception-v4" | "tensorflow-mobilenetv1" | "tensorflow-resnet50-v1-5" | "tensorflow-resnet101" | "tensorflow-faster-rcnn-inception-resnet-v2" | "tensorflow-faster-rcnn-resnet101" | "tensorflow-mask-rcnn-inception-v2" | "tensorflow-ssd-mobilenet-v1" | "tensorflow-ssd-resnet50-v1";
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description An example on its way into a project of a server. */
             202: {
                 headers: {
                     /** @description Where the new thing is. */
@@ -18044,7 +16549,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FetchTold"];
+                    "application/json": components["schemas"]["FetchDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18053,7 +16558,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18062,7 +16567,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18071,7 +16576,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -18080,7 +16585,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -18089,7 +16594,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -18098,7 +16603,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -18107,7 +16612,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -18116,7 +16621,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18125,7 +16630,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18134,7 +16639,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18154,11 +16659,23 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ImportAsked"];
+                "application/json": {
+                    /**
+                     * Name
+                     * @description The file's own, unless given.
+                     */
+                    name?: string | null;
+                    /**
+                     * Path
+                     * @description Below one of the folders that the server was started with.
+                     * @example vision/resnet50.onnx
+                     */
+                    path: string;
+                };
             };
         };
         responses: {
-            /** @description Successful Response */
+            /** @description A model: origin, content, inputs and outputs, trust. */
             201: {
                 headers: {
                     /** @description Sent when this answer was given before. */
@@ -18168,7 +16685,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ModelDetails"];
+                    "application/json": components["schemas"]["ModelDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18177,7 +16694,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18186,7 +16703,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18195,7 +16712,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -18204,7 +16721,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -18213,7 +16730,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -18222,7 +16739,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -18231,7 +16748,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -18240,7 +16757,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18249,7 +16766,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18258,7 +16775,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description No room in the workspace */
@@ -18267,7 +16784,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18284,7 +16801,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -18299,7 +16816,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18308,7 +16825,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18317,7 +16834,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -18326,7 +16843,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -18335,7 +16852,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18344,7 +16861,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18353,7 +16870,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18377,7 +16894,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The note. */
+            /** @description What `modeldyno note --json` gives, and `/note` of whatever people write about. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -18392,7 +16909,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18401,7 +16918,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18410,7 +16927,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -18419,7 +16936,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The body did not arrive in time */
@@ -18428,7 +16945,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Somebody else changed it meanwhile */
@@ -18437,7 +16954,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too large */
@@ -18446,7 +16963,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Another kind of body than this operation reads */
@@ -18455,7 +16972,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -18464,7 +16981,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Say which version you mean to change */
@@ -18473,7 +16990,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18482,7 +16999,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18491,7 +17008,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18528,7 +17045,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18537,7 +17054,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18546,7 +17063,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -18555,7 +17072,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -18564,7 +17081,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18573,7 +17090,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18582,7 +17099,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18599,13 +17116,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The best so far, what happened last, and what to do next. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StandingTold"];
+                    "application/json": components["schemas"]["OverviewDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18614,7 +17131,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18623,7 +17140,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18632,7 +17149,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -18641,7 +17158,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -18650,7 +17167,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18659,7 +17176,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18668,7 +17185,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18682,13 +17199,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description What runs, what waits, and who has which core. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["QueueViewTold"];
+                    "application/json": components["schemas"]["QueueDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18697,7 +17214,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18706,7 +17223,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18715,7 +17232,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18724,7 +17241,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18733,7 +17250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18747,13 +17264,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description What runs, what waits, and who has which core. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["QueueViewTold"];
+                    "application/json": components["schemas"]["QueueDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18762,7 +17279,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18771,7 +17288,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18780,7 +17297,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18789,7 +17306,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18798,7 +17315,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18812,13 +17329,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description What runs, what waits, and who has which core. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["QueueViewTold"];
+                    "application/json": components["schemas"]["QueueDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18827,7 +17344,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18836,7 +17353,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18845,7 +17362,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18854,7 +17371,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18863,7 +17380,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18892,13 +17409,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PageTold_RunTold_"];
+                    "application/json": {
+                        items: components["schemas"]["RunSummary"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -18907,7 +17428,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18916,7 +17437,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -18925,7 +17446,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -18934,7 +17455,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -18943,7 +17464,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -18952,7 +17473,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -18969,13 +17490,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A run: how it went, what was requested, and how much of it is kept. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunDetailsTold"];
+                    "application/json": components["schemas"]["RunDetailsDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -18984,7 +17505,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -18993,7 +17514,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19002,7 +17523,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19011,7 +17532,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19020,7 +17541,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19029,7 +17550,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19038,7 +17559,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19068,7 +17589,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19077,7 +17598,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19086,7 +17607,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19095,7 +17616,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -19104,7 +17625,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19113,7 +17634,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19122,7 +17643,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19131,7 +17652,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19148,13 +17669,17 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A page of the list. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ArtifactsTold"];
+                    "application/json": {
+                        items: components["schemas"]["ArtifactDocument"][];
+                        /** @description The cursor of the next page; null: that was all. */
+                        next: string | null;
+                    };
                 };
             };
             /** @description The request cannot work */
@@ -19163,7 +17688,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19172,7 +17697,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19181,7 +17706,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19190,7 +17715,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19199,7 +17724,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19208,7 +17733,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19217,7 +17742,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19266,7 +17791,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19275,7 +17800,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19284,7 +17809,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19293,7 +17818,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The file has no such range */
@@ -19302,7 +17827,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19311,7 +17836,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19320,7 +17845,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19329,7 +17854,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19351,7 +17876,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How they are distributed. */
+            /**
+             * @description How the samples of a cell are distributed: in order, in bins, and by percentiles. The size of
+             *     this document does not grow with the number of samples.
+             */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -19366,7 +17894,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19375,7 +17903,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19384,7 +17912,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19393,7 +17921,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19402,7 +17930,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19411,7 +17939,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19420,7 +17948,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19457,7 +17985,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19466,7 +17994,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19475,7 +18003,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19484,7 +18012,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -19493,7 +18021,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19502,7 +18030,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19511,7 +18039,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19520,7 +18048,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19559,7 +18087,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19568,7 +18096,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19577,7 +18105,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19586,7 +18114,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19595,7 +18123,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19604,7 +18132,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19613,7 +18141,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19647,7 +18175,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19656,7 +18184,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19665,7 +18193,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19674,7 +18202,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -19683,7 +18211,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19692,7 +18220,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19701,7 +18229,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19710,7 +18238,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19742,7 +18270,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19751,7 +18279,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19760,7 +18288,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19769,7 +18297,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -19778,7 +18306,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19787,7 +18315,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19796,7 +18324,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19805,7 +18333,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19837,7 +18365,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19846,7 +18374,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19855,7 +18383,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description There is no such thing */
@@ -19864,7 +18392,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description The request does not fit its description */
@@ -19873,7 +18401,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19882,7 +18410,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19891,7 +18419,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19905,13 +18433,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description Who asks. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionTold"];
+                    "application/json": components["schemas"]["SessionDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -19920,7 +18448,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19929,7 +18457,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -19938,7 +18466,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -19947,7 +18475,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -19956,7 +18484,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -19983,7 +18511,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -19992,7 +18520,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -20001,7 +18529,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -20010,7 +18538,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -20019,7 +18547,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -20033,7 +18561,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description A one-time code, which may stand in an address where the token must not. */
             201: {
                 headers: {
                     /** @description Where the new thing is. */
@@ -20041,7 +18569,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CodeTold"];
+                    "application/json": components["schemas"]["SignInCodeDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -20050,7 +18578,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -20059,7 +18587,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -20068,7 +18596,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -20077,7 +18605,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -20086,7 +18614,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -20100,13 +18628,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description The machine a server runs on, its workspace, the queue, and who has which core. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SystemTold"];
+                    "application/json": components["schemas"]["SystemDocument"];
                 };
             };
             /** @description The request cannot work */
@@ -20115,7 +18643,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -20124,7 +18652,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -20133,7 +18661,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -20142,7 +18670,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -20151,7 +18679,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };
@@ -20165,7 +18693,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The machine, and how steady it is right now. */
+            /** @description What `modeldyno doctor --json` gives: whether this machine is fit to measure, and why not. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -20180,7 +18708,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Wrong or missing token */
@@ -20189,7 +18717,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Refused */
@@ -20198,7 +18726,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not now: others use it, or it is in another state */
@@ -20207,7 +18735,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Too much at once */
@@ -20216,7 +18744,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
             /** @description Not available for now */
@@ -20225,7 +18753,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
         };

@@ -1,7 +1,7 @@
 import { Refused, csrf, signIn } from "@/api/client";
-import type { ModelDetails, Problem } from "@/api/schema.gen";
+import type { ModelDetailsDocument, ProblemDocument } from "@/api/schema.gen";
 
-export type Sending = { done: Promise<ModelDetails>; stop: () => void };
+export type Sending = { done: Promise<ModelDetailsDocument>; stop: () => void };
 
 /** Sends a model's file, telling how much of it went; `fetch` cannot tell that. */
 export function sendModel(projectId: number, file: File, tell: (share: number) => void): Sending {
@@ -18,11 +18,11 @@ function send(method: string, address: string, file: File, tell: (share: number)
   const request = new XMLHttpRequest();
   const done = csrf().then(
     (proof) =>
-      new Promise<ModelDetails>((resolve, reject) => {
+      new Promise<ModelDetailsDocument>((resolve, reject) => {
         request.upload.onprogress = (event) => event.lengthComputable && tell(event.loaded / event.total);
         request.onload = () => {
           if (request.status === 401) signIn();
-          if (request.status < 300) resolve(JSON.parse(request.responseText) as ModelDetails);
+          if (request.status < 300) resolve(JSON.parse(request.responseText) as ModelDetailsDocument);
           else reject(new Refused(request.status, problemOf(request.responseText)));
         };
         request.onerror = () => reject(new Error("The connection broke"));
@@ -39,7 +39,7 @@ function send(method: string, address: string, file: File, tell: (share: number)
 /** The user said stop: nothing went wrong. */
 export class Stopped extends Error {}
 
-function problemOf(text: string): Partial<Problem> {
+function problemOf(text: string): Partial<ProblemDocument> {
   try {
     const found: unknown = JSON.parse(text);
     return typeof found === "object" && found !== null ? found : {};

@@ -1,4 +1,4 @@
-import type { BenchmarkRowTold, SummaryDocument } from "@/api/schema.gen";
+import type { BenchmarkSummary, SummaryDocument } from "@/api/schema.gen";
 
-export type State = BenchmarkRowTold["state"];
+export type State = BenchmarkSummary["state"];
 export type Noise = NonNullable<SummaryDocument["noise"]>;

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { api, told } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
-import type { JobTold } from "@/api/schema.gen";
+import type { JobDocument } from "@/api/schema.gen";
 import { waitsForCores } from "@/api/waiting";
 import { left } from "@/format/numbers";
 
@@ -43,7 +43,7 @@ export function JobsIndicator() {
   );
 }
 
-function RunningJob({ job }: { job: JobTold }) {
+function RunningJob({ job }: { job: JobDocument }) {
   const standing = useStanding(job.id);
   const done = standing?.units_done ?? 0;
   const planned = standing?.units_planned ?? 0;

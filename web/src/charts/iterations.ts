@@ -1,4 +1,5 @@
-import type { DistributionDocument, OutliersDocument } from "@/api/schema.gen";
+import type { OutliersDocument } from "@/api/parts";
+import type { DistributionDocument } from "@/api/schema.gen";
 import { EXACT } from "@/charts/exact";
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";

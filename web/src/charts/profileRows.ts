@@ -1,4 +1,5 @@
-import type { ChangeDocument, ProfileDocument, TimeDocument } from "@/api/schema.gen";
+import type { ChangeDocument } from "@/api/parts";
+import type { ProfileDocument, TimeDocument } from "@/api/schema.gen";
 import type { ChartTable } from "@/charts/Chart";
 import { NOTHING, decimals, intervalOf, percent, plain, plural, quantity, type Interval } from "@/format/numbers";
 

@@ -5,12 +5,12 @@ import { useState } from "react";
 
 import { modelQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import type { ModelDetails } from "@/api/schema.gen";
+import type { ModelDetailsDocument } from "@/api/schema.gen";
 import { sendWeights } from "@/api/upload";
 import { Trouble } from "@/ui/Trouble";
 
 /** Weights that the model keeps in files of their own and that have not come yet. */
-export function MissingWeights({ model }: { model: ModelDetails }) {
+export function MissingWeights({ model }: { model: ModelDetailsDocument }) {
   if (model.missing.length === 0) return null;
   return (
     <Alert color="orange" title="The weights of this model are files of their own">

@@ -2,14 +2,14 @@ import { Badge, Group, List, Stack, Table, Text, ThemeIcon, Tooltip } from "@man
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 
-import type { ModelDetails, TensorDocument } from "@/api/schema.gen";
+import type { ModelDetailsDocument, TensorDocument } from "@/api/schema.gen";
 import { bytes, count, plural } from "@/format/numbers";
 import { formatName } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { sizesOf, valuesOf, type Size } from "@/ui/tensors";
 
 /** What the file says of itself, and what we only guess. */
-export function ModelFacts({ model }: { model: ModelDetails }) {
+export function ModelFacts({ model }: { model: ModelDetailsDocument }) {
   const facts = model.facts;
   const opset = facts?.opsets[""];
   const isSafe = model.tier === "data";

@@ -6,16 +6,16 @@ import { useState } from "react";
 
 import { api, told } from "@/api/client";
 import { modelQuery } from "@/api/queries";
-import type { ModelDetails } from "@/api/schema.gen";
+import type { ModelDetailsDocument } from "@/api/schema.gen";
 import { Ago } from "@/ui/Ago";
 import { Copy } from "@/ui/Copy";
 import { Trouble } from "@/ui/Trouble";
 
 /** Whether somebody vouched for a file that can run code, and the way to do so, or to take it back. */
-export function TrustPanel({ model }: { model: ModelDetails }) {
+export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
   const [isAsking, ask] = useDisclosure();
   const cache = useQueryClient();
-  const keep = (found: ModelDetails) => cache.setQueryData(modelQuery(model.id).queryKey, found);
+  const keep = (found: ModelDetailsDocument) => cache.setQueryData(modelQuery(model.id).queryKey, found);
   const path = { model_id: model.id };
   const withdraw = useMutation({ mutationFn: () => told(api.DELETE("/api/v1/models/{model_id}/trust", { params: { path } })), onSuccess: keep });
   if (!model.trust.is_needed) return null;
@@ -49,7 +49,7 @@ export function TrustPanel({ model }: { model: ModelDetails }) {
   );
 }
 
-function Ask({ model, close, keep }: { model: ModelDetails; close: () => void; keep: (found: ModelDetails) => void }) {
+function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () => void; keep: (found: ModelDetailsDocument) => void }) {
   const [isSure, setSure] = useState(false);
   const [reason, setReason] = useState("");
   const path = { model_id: model.id };

@@ -4,13 +4,14 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
 import { api, Refused, told } from "@/api/client";
-import type { InferenceTold, ModelDetails } from "@/api/schema.gen";
+import type { InferenceDocument } from "@/api/parts";
+import type { ModelDetailsDocument } from "@/api/schema.gen";
 import { decimals, plain } from "@/format/numbers";
 import { engineName } from "@/format/words";
 import { Trouble } from "@/ui/Trouble";
 
 /** Lets the model run once, to see whether it works at all. It is no measurement, and says so. */
-export function TryInference({ model }: { model: ModelDetails }) {
+export function TryInference({ model }: { model: ModelDetailsDocument }) {
   const leaving = useRef<AbortController | null>(null);
   // Who goes away stops it.
   useEffect(() => () => leaving.current?.abort(), []);
@@ -47,7 +48,7 @@ export function TryInference({ model }: { model: ModelDetails }) {
   );
 }
 
-function Came({ of }: { of: InferenceTold }) {
+function Came({ of }: { of: InferenceDocument }) {
   const ms = (value: number) => `${plain(value, decimals(value, 3))} ms`;
   const outputs = of.outputs.map((one) => `${one.name} ${one.dtype}${one.shape ? ` [${one.shape.join(", ")}]` : ""}`).join("; ");
   return (

@@ -1,7 +1,7 @@
 import { Badge, Tooltip } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { BenchmarkTold } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 import type { State, Noise } from "@/api/vocabulary";
 
 const STATES: Record<State, { sign: string; word: string; color: string }> = {
@@ -31,7 +31,7 @@ export function StateBadge({ state, children }: { state: State; children?: React
 }
 
 /** Of a whole benchmark: the worst of its cells, and how many are. */
-export function WorstNoiseBadge({ of, isShort = false }: { of: Pick<BenchmarkTold, "summary" | "worst_noise">; isShort?: boolean }) {
+export function WorstNoiseBadge({ of, isShort = false }: { of: Pick<BenchmarkDetailsDocument, "summary" | "worst_noise">; isShort?: boolean }) {
   const { summary, worst_noise: worst } = of;
   if (!worst) return null;
   const isAll = isShort || worst.cells === worst.of;

@@ -27,9 +27,15 @@ from modeldyno.api.errors import (
     named_document,
     named_refusal,
 )
+from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.paging import parameters, queried
-from modeldyno.api.v1.shape import WORDS, Told, answer
+from modeldyno.api.v1.shape import WORDS, answer
 from modeldyno.core.client_paths import LONGEST
+from modeldyno.core.documents.by_name import (
+    MeasuredByNameDocument,
+    MeasuredOnDevicesDocument,
+    RefusedByNameDocument,
+)
 from modeldyno.core.errors import BadValue, ModeldynoError, NameAmbiguous, TimedOut, TooBusy
 from modeldyno.core.public_by_name import named_cell_json
 from modeldyno.core.queue import Job
@@ -118,94 +124,11 @@ class ByNameAsked(BaseModel):
             raise BadValue(error.title, fix="Write dim=NAME=SIZE, as in dim=seq=16") from error
 
 
-class MeasuredByName(Told):
-    """One device. There is more in it: all that `cells[]` of a run's result has."""
-
-    model_config = ConfigDict(extra="allow")
-
-    status: Literal["success"]
-    framework: str = Field(examples=["ONNX Runtime"])
-    avg_inference_time_ms: float = Field(description="Mean of all calls.", examples=[6.149])
-    throughput_samples_per_sec: float = Field(examples=[162.63])
-    input_shape: list[int] | None = Field(
-        description="Of the first input, as it was fed; `input_shapes` has all.",
-        examples=[[1, 64, 256]],
-    )
-    providers: list[str] = Field(
-        description="In effect, not asked for.", examples=[["CPUExecutionProvider"]]
-    )
-    parameters: int | None = Field(examples=[1204360])
-    iterations: int = Field(examples=[100])
-    device: str = Field(examples=["cpu"])
-    effective_device: str = Field(description="As the engine says.", examples=["cpu"])
-    model_name: str = Field(examples=["tenn_eeg.onnx"])
-    model_path: str = Field(
-        description="In the workspace; `models/12` is model 12 of a project.",
-        examples=["models/exported/tenn_eeg.onnx"],
-    )
-    engine: str = Field(examples=["onnxruntime"])
-    precision: str | None = Field(examples=["fp32"])
-    batch_size: int = Field(description="As it really ran.", examples=[1])
-    cores: int
-    warmup: int = Field(examples=[10])
-    p50_ms: float | None
-    p95_ms: float | None
-    p99_ms: float | None
-    percentiles_note: str | None = Field(
-        description="How many iterations it takes for those that are null.",
-        examples=["p99 needs 368 iterations; there were 100"],
-    )
-    min_ms: float
-    max_ms: float
-    std_ms: float | None
-    peak_memory_bytes: int | None = Field(description="That the model took, engine not counted.")
-    energy_j_per_item: float | None
-    energy_note: str = Field(description="What was metered, or why nothing was.")
-    noise: str = Field(
-        description="How far to trust it: quiet, noisy, contended or unusable.", examples=["quiet"]
-    )
-    run_id: str = Field(description="Every sample is at /api/v1/runs/{run_id}/samples.")
-    benchmark_id: int
-    job_id: int
-
-
-class NotMeasuredByName(Told):
-    """One device of several."""
-
-    status: Literal["error"]
-    device: str = Field(examples=["cuda"])
-    message: str
-    code: str = Field(examples=["ENGINE_UNAVAILABLE"])
-    detail: str
-    fix: str
-
-
-class MeasuredOnDevices(Told):
-    """Of a list of devices: at least one could be measured."""
-
-    status: Literal["success"]
-    model_name: str
-    model_path: str
-    iterations: int
-    results: list[MeasuredByName | NotMeasuredByName] = Field(
-        description="In the order of the devices."
-    )
-    available_devices: list[str] = Field(examples=[["cpu"]])
-    unavailable_devices: dict[str, str] = Field(description="And why.")
-
-
-class RefusedByName(Told):
-    """What went wrong, why, and what to do."""
-
-    model_config = ConfigDict(extra="allow")
-
-    status: Literal["error"]
-    message: str = Field(examples=["Device cuda is not available: no NVIDIA GPU was found"])
-    code: str = Field(description="Stable: programs may rely on it.")
-    detail: str = Field(description="Why.")
-    fix: str = Field(description="What to do about it.")
-    available_devices: list[str] = Field(examples=[["cpu"]])
-    unavailable_devices: dict[str, str] = Field(description="And why.")
+_REFUSED = reference(RefusedByNameDocument)
+_MEASURED = {"anyOf": [reference(MeasuredByNameDocument), reference(MeasuredOnDevicesDocument)]}
+_RESPONSES = answers("One device, or several.", _MEASURED)
+for _status in _STATUSES:
+    _RESPONSES |= answers(WORDS[_status], _REFUSED, status=_status)
 
 
 def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
@@ -220,10 +143,8 @@ def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
 
     @routes.get(
         "/{model_name:path}",
-        response_model=MeasuredByName | MeasuredOnDevices,
-        responses={
-            status: {"description": WORDS[status], "model": RefusedByName} for status in _STATUSES
-        },
+        response_class=Response,
+        responses=_RESPONSES,
         openapi_extra=parameters(ByNameAsked),
     )
     async def benchmark_by_name(

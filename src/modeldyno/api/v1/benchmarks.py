@@ -11,32 +11,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from modeldyno.api.v1.judgements import RatioTold, ratio_of
 from modeldyno.api.v1.paging import ListAsked, OfRuns, one_of
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
-from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.settings import changed, settings_of
-from modeldyno.api.v1.shape import Id, Moment, Told, answer, problems
-from modeldyno.api.v1.summaries import (
-    CellPart,
-    SummaryPart,
-    joined,
-    json_array,
-    json_response,
-    page_of,
-)
+from modeldyno.api.v1.shape import Id, answer, gives, json_response
+from modeldyno.api.v1.summaries import copier, joined, json_array, page_of
 from modeldyno.core.benchmarks import (
     Benchmark,
     BenchmarkDetails,
     BenchmarkRow,
-    Mode,
     ShownCells,
     VersusBaseline,
 )
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.commands import bench_command, config_of
+from modeldyno.core.documents.benchmarks import (
+    BenchmarkDetailsDocument,
+    BenchmarkSummary,
+    PlanDocument,
+    RatioDocument,
+    ReproductionDocument,
+    VersusBaselineDocument,
+)
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import json_text
+from modeldyno.core.documents.runnables import LatestRunSummary
 from modeldyno.core.documents.summary import NUMBER_PATHS
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
@@ -47,11 +46,8 @@ from modeldyno.core.requests.server import (
     NewBenchmarkRequest,
     PlanBenchmarkRequest,
 )
-from modeldyno.core.results import Noise, Verdict
-from modeldyno.core.runs import State
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.services import requests
-from modeldyno.services.benchmarks import Plan
 
 if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
@@ -72,90 +68,6 @@ class BenchmarksAsked(ListAsked, OfRuns):
 
     def wanted(self) -> Wanted:
         return self.wanted_without("with_cells")
-
-
-class AxesTold(Told):
-    """What its cells differ in: each value once, as it ran where that is known."""
-
-    engines: list[str] = Field(examples=[["onnxruntime", "pytorch"]])
-    devices: list[str] = Field(examples=[["cpu"]])
-    precisions: list[str] = Field(examples=[["fp32"]])
-    batch_sizes: list[int] = Field(examples=[[1, 8, 32]])
-    cores: list[int] = Field(examples=[[1, 2, 4]])
-    instances: list[int] = Field(examples=[[1]])
-    streams: list[int] = Field(examples=[[1]])
-
-
-class VersusBaselineTold(Told):
-    """At the quickest cell that both have; of the baseline itself, the ratio is 1."""
-
-    benchmark_id: int = Field(description="Of the baseline.", examples=[3])
-    baseline_cell: int | None = Field(examples=[0])
-    cell: int | None = Field(examples=[0])
-    ratio: RatioTold | None = Field(description="Its time by the baseline's, per item.")
-    verdict: Verdict | None
-    why: str = Field(description="Why there is no ratio, or no verdict; may be empty.")
-
-
-class WorstNoiseTold(Told):
-    """Of all its cells; `summary` is about the best one only."""
-
-    noise: Noise = Field(examples=["unusable"])
-    cells: int = Field(description="So many are as noisy as that.", examples=[3])
-    of: int = Field(description="Of so many that were measured.", examples=[4])
-
-
-class BenchmarkHeadTold(Told):
-    id: int = Field(examples=[1])
-    project_id: int = Field(examples=[1])
-    name: str = Field(examples=["resnet50.onnx"])
-    mode: Mode
-    model_id: int = Field(examples=[1])
-    model_name: str = Field(examples=["resnet50.onnx"])
-    state: State = Field(description="Of its latest run; `draft` before the first.")
-    created_at: Moment
-    last_run_at: Moment | None
-    rerun_of: int | None = Field(description="The benchmark that this one repeats.")
-    summary: SummaryPart
-    worst_noise: WorstNoiseTold | None = Field(description="Null before it is measured.")
-    axes: AxesTold
-    vs_baseline: VersusBaselineTold | None = Field(
-        description="Null without a baseline, and before both have a number."
-    )
-
-
-class BenchmarkRowTold(BenchmarkHeadTold):
-    cells: list[CellPart] | None = Field(description="Null unless asked for by `with_cells`.")
-
-
-class BenchmarkTold(BenchmarkHeadTold):
-    modified_at: Moment | None
-    dataset_id: int | None
-    settings: BenchmarkRequest
-    cells: list[CellPart]
-    latest_run: LatestRunTold | None
-    command: str = Field(
-        description="Measures the same in a terminal.",
-        examples=["modeldyno bench resnet50.onnx --batch 1,8"],
-    )
-
-
-class ReproductionTold(Told):
-    terminal: str = Field(description="Fetches the model's file, and measures it here.")
-    curl: str = Field(description="Puts the same benchmark in the server's queue.")
-    python: str = Field(description="The same, and waits for the result.")
-    config: dict[str, Any] = Field(
-        description="What `modeldyno bench --config` reads.",
-        examples=[{"model": "resnet50.onnx", "batch_size": [1, 8]}],
-    )
-
-
-class PlanTold(Told):
-    cells: list[CellPart]
-    about_s: float | None = Field(description="Null when the number of calls is exact.")
-    cores: int = Field(description="Used at once, at the most.")
-    threads: int = Field(description="More than cores: they would share them.")
-    command: str = Field(examples=["modeldyno bench resnet50.onnx --batch 1,8"])
 
 
 def router(
@@ -201,8 +113,8 @@ def router(
             new=NewBenchmarkRequest,
             edit=EditBenchmarkRequest,
             query=BenchmarksAsked,
-            row=BenchmarkRowTold,
-            shown=BenchmarkTold,
+            row=BenchmarkSummary,
+            shown=BenchmarkDetailsDocument,
             create=create,
             change=change,
             rows=rows,
@@ -214,15 +126,15 @@ def router(
         )
     )
 
-    @routes.post("/plan", response_model=PlanTold, responses=problems(404, 409, 413))
+    @routes.post("/plan", **gives(PlanDocument, 404, 409, 413))
     def plan_benchmark(asked: PlanBenchmarkRequest) -> Response:
         """What it would measure and about how long; nothing is kept, nothing is run."""
         make_spec = partial(requests.benchmark_spec, asked)
-        return answer(_plan(benchmarks.plan(ModelId(asked.model_id), make_spec)))
+        plan = benchmarks.plan(ModelId(asked.model_id), make_spec)
+        cells = tuple(CellDocument.planned(*cell) for cell in enumerate(plan.spec.cells))
+        return answer(PlanDocument.from_fields(plan, cells=cells))
 
-    @routes.get(
-        "/{benchmark_id}/reproduce", response_model=ReproductionTold, responses=problems(404)
-    )
+    @routes.get("/{benchmark_id}/reproduce", **gives(ReproductionDocument, 404))
     def reproduce_benchmark(benchmark_id: Id, request: Request) -> Response:
         """Texts that measure the same again when they are pasted. None holds the token: they read
         `MODELDYNO_TOKEN`."""
@@ -236,12 +148,30 @@ def _dataset(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
 
 
+_OUTLINE = ("mode", "axes", "worst_noise")  # one text in the row
 Versus = Callable[[ShownCells], VersusBaseline | None]
 
 
+_of_row = copier(BenchmarkSummary, *_OUTLINE, "vs_baseline", "summary", "cells")
+_of_benchmark = copier(BenchmarkSummary, *_OUTLINE, "model_name", "vs_baseline", "summary", "cells")
+
+
+_of_versus, _of_ratio = copier(VersusBaselineDocument), copier(RatioDocument)
+
+
+def _held(versus: VersusBaseline | None) -> dict[str, Any] | None:
+    """A VersusBaselineDocument."""
+    if versus is None:
+        return None
+    values = _of_versus(versus)
+    if versus.ratio is not None:
+        values["ratio"] = _of_ratio(versus.ratio)
+    return values
+
+
 def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> bytes:
-    """As BenchmarkRowTold describes."""
-    values = _values(row, row.model_name)
+    """A BenchmarkSummary."""
+    values = _of_row(row)
     values["vs_baseline"] = _held(versus(row.cells))
     return joined(
         values,
@@ -251,34 +181,16 @@ def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> bytes:
     )
 
 
-def _values(row: BenchmarkRow | Benchmark, model_name: str) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "project_id": row.project_id,
-        "name": row.name,
-        "model_id": row.model_id,
-        "model_name": model_name,
-        "state": row.state,
-        "created_at": row.created_at,
-        "last_run_at": row.last_run_at,
-        "rerun_of": row.rerun_of,
-    }
-
-
-def _held(found: VersusBaseline | None) -> dict[str, Any] | None:
-    """As VersusBaselineTold describes."""
-    return None if found is None else vars(found) | {"ratio": ratio_of(found.ratio)}
-
-
 def _details(found: BenchmarkDetails, versus: Versus) -> bytes:
-    """As BenchmarkTold describes."""
+    """A BenchmarkDetailsDocument."""
     benchmark = found.benchmark
     values = {
-        **_values(benchmark, found.model_name),
+        **_of_benchmark(benchmark),
+        "model_name": found.model_name,
         "vs_baseline": _held(versus(found.cells)),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
-        "latest_run": latest_of(found.latest),
+        "latest_run": LatestRunSummary.of(found.latest),
         "command": _command(found.spec_json, found.model_name),
     }
     return joined(
@@ -308,17 +220,7 @@ def _spec(spec_json: str) -> BenchmarkSpec:
     return spec
 
 
-def _plan(plan: Plan) -> dict[str, Any]:
-    return {
-        "cells": [CellDocument.planned(*cell) for cell in enumerate(plan.spec.cells)],
-        "about_s": plan.about_s,
-        "cores": plan.cores,
-        "threads": plan.threads,
-        "command": plan.command,
-    }
-
-
-def _reproduction(found: BenchmarkDetails, here: str) -> dict[str, Any]:
+def _reproduction(found: BenchmarkDetails, here: str) -> ReproductionDocument:
     benchmark = found.benchmark
     spec = benchmark.spec
     named = replace(spec, model=replace(spec.model, path=found.model_name))
@@ -330,7 +232,7 @@ def _reproduction(found: BenchmarkDetails, here: str) -> dict[str, Any]:
         _unusual(settings_of(spec)),
         bench_command(spec, found.model_name),
     )
-    return vars(made) | {"config": config_of(named)}
+    return ReproductionDocument.from_fields(made, config=config_of(named))
 
 
 def _unusual(settings: dict[str, Any]) -> dict[str, Any]:

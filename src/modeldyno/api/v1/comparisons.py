@@ -7,18 +7,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import Field
 
-from modeldyno.api.v1.paging import (
-    ListAsked,
-    OfRuns,
-)
+from modeldyno.api.v1.paging import ListAsked, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
-from modeldyno.api.v1.runs import LatestRunTold, latest_of
-from modeldyno.api.v1.settings import PairingTold, changed, pairing_of
-from modeldyno.api.v1.shape import Moment, Told
-from modeldyno.api.v1.summaries import SummaryPart, joined, json_response, page_of
+from modeldyno.api.v1.settings import changed, pairing_of
+from modeldyno.api.v1.shape import json_response
+from modeldyno.api.v1.summaries import copier, joined, page_of
 from modeldyno.core.comparisons import Comparison
+from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
+from modeldyno.core.documents.runnables import LatestRunSummary
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.requests.measuring import PairingRequest, SideRequest, comparison_request
@@ -28,7 +25,6 @@ from modeldyno.core.requests.server import (
     NewComparisonRequest,
 )
 from modeldyno.core.runnables import RunnableDetails
-from modeldyno.core.runs import State
 from modeldyno.core.specs import ComparisonSpec
 from modeldyno.engines.run_names import side_names
 from modeldyno.services import requests
@@ -42,38 +38,6 @@ if TYPE_CHECKING:
 
 class ComparisonsAsked(ListAsked, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
-
-
-class ComparisonRowTold(Told):
-    id: int = Field(examples=[1])
-    project_id: int = Field(examples=[1])
-    name: str = Field(examples=["old.onnx against new.onnx"])
-    a_model_id: int = Field(examples=[1])
-    b_model_id: int = Field(examples=[2])
-    state: State = Field(description="Of its latest run; `draft` before the first.")
-    created_at: Moment
-    last_run_at: Moment | None
-    rerun_of: int | None = Field(description="The comparison that this one repeats.")
-    summary: SummaryPart
-    sentence: str | None = Field(
-        description="The verdict of its latest run; null before it has one.",
-        examples=["B is 1.31× faster than A (1.24\u20131.38, 95 %)."],
-    )
-    sentence_by_name: str | None = Field(
-        description="The same, with both sides by what tells them apart.",
-        examples=["OpenVINO is 1.31× faster than ONNX Runtime (1.24\u20131.38, 95 %)."],
-    )
-
-
-class ComparisonTold(ComparisonRowTold):
-    a_model_name: str = Field(examples=["old.onnx"])
-    b_model_name: str = Field(examples=["new.onnx"])
-    pairing: PairingTold
-    latest_run: LatestRunTold | None
-    command: str = Field(
-        description="Compares the same in a terminal.",
-        examples=["modeldyno compare old.onnx new.onnx"],
-    )
 
 
 def router(
@@ -116,8 +80,8 @@ def router(
             new=NewComparisonRequest,
             edit=EditComparisonRequest,
             query=ComparisonsAsked,
-            row=ComparisonRowTold,
-            shown=ComparisonTold,
+            row=ComparisonSummary,
+            shown=ComparisonDetailsDocument,
             create=create,
             change=change,
             rows=rows,
@@ -159,31 +123,25 @@ def _values(request: SideRequest | PairingRequest) -> dict[str, Any]:
     return {field.name: getattr(request, field.name) for field in fields(request)}
 
 
-def _row(found: Comparison) -> dict[str, Any]:
-    return {
-        "id": found.id,
-        "project_id": found.project_id,
-        "name": found.name,
-        "a_model_id": found.a_model_id,
-        "b_model_id": found.b_model_id,
-        "state": found.state,
-        "created_at": found.created_at,
-        "last_run_at": found.last_run_at,
-        "rerun_of": found.rerun_of,
-        "sentence": found.sentence(),
-        "sentence_by_name": found.sentence(side_names(found.spec)),
+_alike = copier(ComparisonSummary, "summary", "sentence", "sentence_by_name")
+
+
+def _row(comparison: Comparison) -> dict[str, Any]:
+    return _alike(comparison) | {
+        "sentence": comparison.sentence(),
+        "sentence_by_name": comparison.sentence(side_names(comparison.spec)),
     }
 
 
 def _details(found: RunnableDetails[Comparison]) -> bytes:
-    """As ComparisonTold describes."""
+    """A ComparisonDetailsDocument."""
     comparison, (a_name, b_name) = found.runnable, found.model_names
     values = {
         **_row(comparison),
         "a_model_name": a_name,
         "b_model_name": b_name,
         "pairing": pairing_of(comparison.spec),
-        "latest_run": latest_of(found.latest),
+        "latest_run": LatestRunSummary.of(found.latest),
         "command": comparison.spec.command(found.model_names),
     }
     return joined(values, summary=comparison.summary_json)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
+from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListAsked, OfProject, PageTold, listed, parameters, told
-from modeldyno.api.v1.shape import MOST_ID, Asked, Id, JsonValue, Moment, Name, Told, problems
-from modeldyno.core.datasets import Dataset, NewDataset
+from modeldyno.api.v1.paging import ListAsked, OfProject, listed, parameters
+from modeldyno.api.v1.shape import (
+    MOST_ID,
+    Asked,
+    Id,
+    JsonValue,
+    Name,
+    answer,
+    gives,
+    page_answer,
+    problems,
+)
+from modeldyno.core.datasets import NewDataset
+from modeldyno.core.documents.datasets import DatasetDocument
 from modeldyno.core.ids import DatasetId, ProjectId
 
 if TYPE_CHECKING:
@@ -40,32 +52,18 @@ class DatasetAsked(Asked):
     metric: Settings | None = Field(None, description="How answers are judged.")
 
 
-class DatasetTold(Told):
-    id: int = Field(examples=[1])
-    project_id: int = Field(examples=[1])
-    name: str = Field(examples=["Noise of the right shape"])
-    kind: str = Field(examples=["dummy_v2"])
-    parameters: dict[str, Any] = Field(examples=[{"input_shape": [3, 224, 224]}])
-    transforms: list[dict[str, Any]] = Field(examples=[[]])
-    filter: dict[str, Any] | None
-    metric: dict[str, Any] | None
-    created_at: Moment
-
-
 def router(records: Records, archive: Archive) -> APIRouter:
     datasets = records.datasets
     routes = APIRouter(prefix="/datasets", tags=["datasets"])
 
-    @routes.get("", responses=problems(), openapi_extra=parameters(DatasetsAsked))
-    def list_datasets(
-        asked: Annotated[DatasetsAsked, listed(DatasetsAsked)],
-    ) -> PageTold[DatasetTold]:
+    @routes.get("", **gives(page_schema(DatasetDocument)), openapi_extra=parameters(DatasetsAsked))
+    def list_datasets(asked: Annotated[DatasetsAsked, listed(DatasetsAsked)]) -> Response:
         """Newest first unless asked otherwise."""
-        return told(datasets.page(asked.wanted()), _told)
+        return page_answer(datasets.page(asked.wanted()), DatasetDocument.from_fields)
 
-    @routes.post("", status_code=201, responses=problems(404, 413))
+    @routes.post("", **gives(DatasetDocument, 404, 413, status=201))
     @once(records)
-    def create_dataset(asked: DatasetAsked, response: Response) -> DatasetTold:
+    def create_dataset(asked: DatasetAsked) -> Response:
         """Where samples come from, and what is done to them."""
         made = datasets.add(
             NewDataset(
@@ -78,13 +76,13 @@ def router(records: Records, archive: Archive) -> APIRouter:
                 metric=asked.metric,
             )
         )
-        response.headers["Location"] = f"/api/v1/datasets/{made.id}"
-        return _told(made)
+        document = DatasetDocument.from_fields(made)
+        return answer(document, 201, location=f"/api/v1/datasets/{made.id}")
 
-    @routes.get("/{dataset_id}", responses=problems(404))
-    def get_dataset(dataset_id: Id) -> DatasetTold:
+    @routes.get("/{dataset_id}", **gives(DatasetDocument, 404))
+    def get_dataset(dataset_id: Id) -> Response:
         """One dataset."""
-        return _told(datasets.get(DatasetId(dataset_id)))
+        return answer(DatasetDocument.from_fields(datasets.get(DatasetId(dataset_id))))
 
     @routes.delete("/{dataset_id}", status_code=204, responses=problems(404, 409))
     def delete_dataset(dataset_id: Id, cascade: bool = False) -> None:
@@ -93,18 +91,3 @@ def router(records: Records, archive: Archive) -> APIRouter:
             datasets.delete(DatasetId(dataset_id), cascade=cascade)
 
     return routes
-
-
-def _told(dataset: Dataset) -> DatasetTold:
-    """Without the path of a template: where that lies is nobody's business."""
-    return DatasetTold(
-        id=dataset.id,
-        project_id=dataset.project_id,
-        name=dataset.name,
-        kind=dataset.kind,
-        parameters=dataset.parameters,
-        transforms=list(dataset.transforms),
-        filter=dataset.filter,
-        metric=dataset.metric,
-        created_at=dataset.created_at,
-    )

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
-from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.runs import Word
-from modeldyno.api.v1.shape import answer, problems
+from modeldyno.api.v1.shape import answer, gives
 from modeldyno.core.documents.distribution import DistributionDocument
 from modeldyno.core.ids import RunId
 
@@ -18,17 +17,11 @@ if TYPE_CHECKING:
 CellNumber = Annotated[int, Path(ge=0, le=100_000, description="Of the cell, from 0.")]
 MostPoints = Annotated[int, Query(ge=1, le=20_000, description="To be told, evenly chosen.")]
 
-_DISTRIBUTION = answers("How they are distributed.", reference(DistributionDocument))
-
 
 def router(distributions: DistributionService) -> APIRouter:
     routes = APIRouter(prefix="/runs", tags=["runs"])
 
-    @routes.get(
-        "/{run_id}/cells/{cell}/samples",
-        response_class=Response,
-        responses=_DISTRIBUTION | problems(404),
-    )
+    @routes.get("/{run_id}/cells/{cell}/samples", **gives(DistributionDocument, 404))
     def get_cell_samples(
         run_id: Word, cell: CellNumber, most_points: MostPoints = 2000
     ) -> Response:

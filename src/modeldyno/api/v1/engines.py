@@ -6,19 +6,16 @@ from dataclasses import replace
 
 from fastapi import APIRouter, Response
 
-from modeldyno.api.schemas import answers, reference
-from modeldyno.api.v1.shape import answer, problems
+from modeldyno.api.v1.shape import answer, gives
 from modeldyno.core.documents.engines import EngineDocument, EnginesDocument
 from modeldyno.core.redaction import without_folders, without_secrets
 from modeldyno.engines.availability import availability
-
-_ENGINES = answers("All engines.", reference(EnginesDocument))
 
 
 def router() -> APIRouter:
     routes = APIRouter(prefix="/engines", tags=["engines"])
 
-    @routes.get("", response_class=Response, responses=_ENGINES | problems())
+    @routes.get("", **gives(EnginesDocument))
     def list_engines() -> Response:
         """Which engines can run here, and how to get the others. Looked up each time, so that what
         was just installed is there."""

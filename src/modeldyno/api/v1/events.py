@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Response
-from pydantic import Field, TypeAdapter
 
-from modeldyno.api.v1.shape import MOST_ID, Told, answer, problems
-from modeldyno.core.events import EventMessage, KeptMessage, message_of
+from modeldyno.api.schemas import schema_of
+from modeldyno.api.v1.shape import MOST_ID, answer, gives
+from modeldyno.core.documents.described import ByKind
+from modeldyno.core.documents.events import EventsDocument
+from modeldyno.core.events import EventMessage, message_of
 
 if TYPE_CHECKING:
     from modeldyno.store.records.events import Events
@@ -17,31 +19,10 @@ MOST = 500
 _LARGEST = 2**53 - 1
 
 
-_EXAMPLE = {
-    "number": 42,
-    "kind": "runnable.created",
-    "project_id": 1,
-    "at": "2026-11-15T09:51:16.123456Z",
-    "data": {"kind": "benchmark", "id": 7},
-}
-
-
-class EventsTold(Told):
-    """Of the same shape as those that Socket.IO tells."""
-
-    events: list[Annotated[KeptMessage, Field(discriminator="kind")]] = Field(
-        description="Oldest first.", examples=[[_EXAMPLE]]
-    )
-    last: int = Field(description="What to ask `after` next time.", examples=[42])
-    is_complete: bool = Field(
-        description="False: some that you missed are not kept any more, so fetch everything anew."
-    )
-
-
 def router(events: Events) -> APIRouter:
     routes = APIRouter(prefix="/events", tags=["events"])
 
-    @routes.get("", response_model=EventsTold, responses=problems())
+    @routes.get("", **gives(EventsDocument))
     def list_events(
         after: Annotated[int, Query(ge=0, le=_LARGEST, description="The last one you know.")] = 0,
         project_id: Annotated[int | None, Query(ge=1, le=MOST_ID)] = None,
@@ -51,12 +32,12 @@ def router(events: Events) -> APIRouter:
         # Looked up first: what comes in between is told, and told again next time at worst.
         newest = events.last_number()
         found = events.since(after, limit, project_id)
-        told = [message_of(event) for event in found.events]
-        seen = told[-1]["number"] if told else 0
+        messages = [message_of(event) for event in found.events]
+        seen = messages[-1]["number"] if messages else 0
         return answer(
             {
-                "events": told,
-                "last": seen if len(told) == limit else max(seen, newest),
+                "events": messages,
+                "last": seen if len(messages) == limit else max(seen, newest),
                 "is_complete": found.is_complete and after <= max(seen, newest),
             }
         )
@@ -65,8 +46,7 @@ def router(events: Events) -> APIRouter:
 
 
 def message_schemas() -> dict[str, Any]:
-    """Components for all that Socket.IO tells: ``EventMessage`` is one of them."""
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[EventMessage, Field(discriminator="kind")])
-    schema = adapter.json_schema(mode="serialization", ref_template="#/components/schemas/{model}")
+    """Components for all that Socket.IO sends: ``EventMessage`` is one of them."""
+    schema = schema_of(Annotated[EventMessage, ByKind()], "#/components/schemas/{model}")
     parts: dict[str, Any] = schema.pop("$defs")
     return parts | {"EventMessage": schema}

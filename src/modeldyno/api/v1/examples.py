@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import fastapi
 from fastapi import APIRouter, Response
 from pydantic import Field
 
 from modeldyno.api.errors import Refused, refusal_of
-from modeldyno.api.schemas import answers, reference
-from modeldyno.api.v1.shape import Asked, Id, Told, answer, problems
-from modeldyno.api.v1.summaries import FailurePart, failure_of
-from modeldyno.core.documents.examples import ExampleDocument, ExamplesDocument
+from modeldyno.api.v1.shape import Asked, Id, answer, gives
+from modeldyno.core.documents.examples import (
+    ExampleDocument,
+    ExampleFetchesDocument,
+    ExamplesDocument,
+    FetchDocument,
+)
+from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.errors import ExampleNotFound
 from modeldyno.core.ids import ProjectId
-from modeldyno.services.fetches import Fetch, FetchState
+from modeldyno.services.fetches import Fetch
 from modeldyno.store.examples import catalogue
 
 if TYPE_CHECKING:
@@ -34,45 +38,26 @@ class ExampleAsked(Asked):
     )
 
 
-class FetchTold(Told):
-    project_id: int = Field(examples=[1])
-    example: Slug
-    state: FetchState
-    done_bytes: int
-    total_bytes: int | None = Field(description="Null as long as nobody has told.")
-    model_id: int | None = Field(description="The model that became of it.")
-    failure: FailurePart | None
-
-
-class ExampleTold(Told):
-    example: ExampleDocument
-    fetches: list[FetchTold] = Field(description="The latest into each project.")
-
-
-_EXAMPLES = answers("The catalogue.", reference(ExamplesDocument))
-
-
 def router(examples: ExampleService, fetches: Fetches) -> APIRouter:
     routes = APIRouter(tags=["examples"])
 
-    @routes.get("/examples", response_class=Response, responses=_EXAMPLES | problems())
+    @routes.get("/examples", **gives(ExamplesDocument))
     def list_examples() -> Response:
         """The whole catalogue; each says whether it can be had here, and if not, why."""
         shown = examples.list()
         return answer(ExamplesDocument(examples=tuple(map(ExampleDocument.of, shown))))
 
-    @routes.get("/examples/{example}", response_model=ExampleTold, responses=problems(404))
+    @routes.get("/examples/{example}", **gives(ExampleFetchesDocument, 404))
     def get_example(example: SlugInPath) -> Response:
         """One of them, and how far it is on its way into projects."""
         shown = examples.get(example)
-        on_their_way = [_fetch(fetch) for fetch in fetches.of(shown.example.slug)]
-        return answer({"example": ExampleDocument.of(shown), "fetches": on_their_way})
+        under_way = tuple(map(_document, fetches.of(shown.example.slug)))
+        document = ExampleDocument.of(shown)
+        return answer(ExampleFetchesDocument(example=document, fetches=under_way))
 
     @routes.post(
         "/projects/{project_id}/models/example",
-        status_code=202,
-        response_model=FetchTold,
-        responses=problems(404, 413),
+        **gives(FetchDocument, 404, 413, status=202),
     )
     def add_example(project_id: Id, asked: ExampleAsked) -> Response:
         """Bring an example into a project, in the background: `GET /examples/{example}` tells how
@@ -82,10 +67,10 @@ def router(examples: ExampleService, fetches: Fetches) -> APIRouter:
             fetch = fetches.start(ProjectId(project_id), asked.example)
         except ExampleNotFound as error:  # 404 would say that there is no such project
             raise Refused(replace(refusal_of(error), status=400)) from error
-        return answer(_fetch(fetch), 202, location=f"/api/v1/examples/{fetch.example}")
+        return answer(_document(fetch), 202, location=f"/api/v1/examples/{fetch.example}")
 
     return routes
 
 
-def _fetch(fetch: Fetch) -> dict[str, Any]:
-    return {**vars(fetch), "failure": failure_of(vars(fetch.failure) if fetch.failure else None)}
+def _document(fetch: Fetch) -> FetchDocument:
+    return FetchDocument.from_fields(fetch, failure=FailureDocument.redacted(fetch.failure))

@@ -9,8 +9,7 @@ from pydantic import Field
 from pydantic_core import to_json
 
 from modeldyno.api.kept_bytes import KeptBytes
-from modeldyno.api.schemas import answers, reference
-from modeldyno.api.v1.shape import Id, answer, problems
+from modeldyno.api.v1.shape import Id, answer, gives, json_response
 from modeldyno.core import graph_groups
 from modeldyno.core.documents.graph import GraphDocument, ViewDocument
 from modeldyno.core.graphs import Graph
@@ -22,15 +21,11 @@ if TYPE_CHECKING:
 Scope = Annotated[str, Field(max_length=2000)]
 
 
-_GRAPH = answers("The whole graph.", reference(GraphDocument))
-_VIEW = answers("What there is to draw.", reference(ViewDocument))
-
-
 def router(models: ModelService) -> APIRouter:
     documents = KeptBytes()
     routes = APIRouter(prefix="/models/{model_id}/graph", tags=["models"])
 
-    @routes.get("", response_class=Response, responses=_GRAPH | problems(404, 409))
+    @routes.get("", **gives(GraphDocument, 404, 409))
     def get_graph(model_id: Id) -> Response:
         """Every node with its attributes, every tensor with its type and shape, and the groups.
 
@@ -40,9 +35,9 @@ def router(models: ModelService) -> APIRouter:
         body = documents.of(
             graph.sha256, lambda: to_json(GraphDocument.of(graph), inf_nan_mode="null")
         )
-        return Response(body, media_type="application/json")
+        return json_response(body)
 
-    @routes.get("/view", response_class=Response, responses=_VIEW | problems(404, 409))
+    @routes.get("/view", **gives(ViewDocument, 404, 409))
     def view_graph(
         model_id: Id,
         depth: Annotated[

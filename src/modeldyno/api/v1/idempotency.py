@@ -1,8 +1,8 @@
 """``Idempotency-Key``: a request that is sent twice creates one thing, and is answered twice.
 
-    @routes.post("", status_code=201, responses=problems(409))
+    @routes.post("", **gives(Project, 409, status=201))
     @once(records)
-    def create_project(asked: ProjectAsked, response: Response) -> ProjectTold: ...
+    def create_project(asked: ProjectAsked) -> Response: ...
 
 The handler runs inside one transaction together with the keeping of its answer, so that no crash
 leaves the one without the other. For that it must be quick: other writers wait. One that is not,
@@ -16,12 +16,13 @@ import hashlib
 import inspect
 import json
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Header, Request, Response
 from pydantic import BaseModel
 
+from modeldyno.api.v1.shape import json_response
 from modeldyno.core.answers import KeptAnswer
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import KeyReused
@@ -46,29 +47,23 @@ _Key = Annotated[
 ]
 
 
-def once(
-    records: Records, status: int = 201, *, prepares: bool = False
-) -> Callable[[Handler], Handler]:
-    """For handlers that create something; ``status`` is that of their route, for those that do
-    not answer with a Response."""
+def once(records: Records, *, prepares: bool = False) -> Callable[[Handler], Handler]:
+    """For handlers that create something."""
 
     def decorate(handler: Handler) -> Handler:
         signature = inspect.signature(handler, eval_str=True)
-        taken = signature.parameters
-        added = [inspect.Parameter("idempotency_key", _KEYWORD, default=None, annotation=_Key)]
-        if "response" not in taken:
-            added.append(inspect.Parameter("response", _KEYWORD, annotation=Response))
-        keyed = _Keyed(records, handler, status, prepares, takes_response="response" in taken)
+        key = inspect.Parameter("idempotency_key", _KEYWORD, default=None, annotation=_Key)
+        keyed = _Keyed(records, handler, prepares)
 
         @wraps(handler)
-        def answer(response: Response, idempotency_key: str | None, **values: Any) -> Any:
+        def answer(idempotency_key: str | None, **values: Any) -> Response:
             if idempotency_key is None:
-                return keyed.maker(values, response)()
-            return keyed.answer(idempotency_key, values, response)
+                return keyed.maker(values)()
+            return keyed.answer(idempotency_key, values)
 
         # FastAPI reads this: the handler's own parameters, and ours.
-        whole = [p.replace(kind=_KEYWORD) for p in taken.values()] + added
-        answer.__signature__ = signature.replace(parameters=whole)  # type: ignore[attr-defined]
+        parameters = [p.replace(kind=_KEYWORD) for p in signature.parameters.values()]
+        answer.__signature__ = signature.replace(parameters=[*parameters, key])  # type: ignore[attr-defined]
         return answer  # type: ignore[return-value]  # called by name, as FastAPI does
 
     return decorate
@@ -78,41 +73,29 @@ _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 class _Keyed:
-    def __init__(
-        self,
-        records: Records,
-        handler: Callable[..., Any],
-        status: int,
-        prepares: bool,
-        takes_response: bool,
-    ) -> None:
+    def __init__(self, records: Records, handler: Callable[..., Any], prepares: bool) -> None:
         self._records = records
         self._handler = handler
-        self._status = status
         self._prepares = prepares
-        self._takes_response = takes_response
         self._route = handler.__name__  # the operation's id in the OpenAPI document
 
-    def answer(self, key: str, values: dict[str, Any], response: Response) -> Response:
+    def answer(self, key: str, values: dict[str, Any]) -> Response:
         request = _fingerprint(values)
         kept = self._kept(key, request)  # before anything slow, and without waiting for writers
         if kept is None:
-            make = self.maker(values, response)
+            make = self.maker(values)
             with self._records.database.writing():
                 kept = self._kept(key, request)  # somebody may have been quicker
                 if kept is None:
-                    return _sent(self._keep(key, request, make, response), response)
-        response.headers[REPLAYED] = "true"
-        return _sent(kept, response)
+                    return _sent(self._keep(key, request, make))
+        return _sent(kept, {REPLAYED: "true"})
 
-    def maker(self, values: dict[str, Any], response: Response) -> Callable[[], Any]:
+    def maker(self, values: dict[str, Any]) -> Callable[[], Response]:
         """What is to run inside the transaction."""
-        if self._takes_response:
-            values = values | {"response": response}
         if self._prepares:
-            prepared: Callable[[], Any] = self._handler(**values)
+            prepared: Callable[[], Response] = self._handler(**values)
             return prepared
-        return lambda: self._handler(**values)
+        return partial(self._handler, **values)
 
     def _kept(self, key: str, request: str) -> KeptAnswer | None:
         kept = self._records.answers.find(self._route, key)
@@ -124,26 +107,17 @@ class _Keyed:
             )
         return kept
 
-    def _keep(
-        self, key: str, request: str, make: Callable[[], Any], response: Response
-    ) -> KeptAnswer:
-        told: BaseModel | Response = make()
-        if isinstance(told, Response):
-            status, body, headers = told.status_code, bytes(told.body).decode(), told.headers
-        else:
-            status, body, headers = self._status, told.model_dump_json(), response.headers
-        location = headers.get("location")
-        answer = KeptAnswer(request=request, status=status, body=body, location=location)
+    def _keep(self, key: str, request: str, make: Callable[[], Response]) -> KeptAnswer:
+        made = make()
+        body, location = bytes(made.body).decode(), made.headers.get("location")
+        answer = KeptAnswer(request=request, status=made.status_code, body=body, location=location)
         self._records.answers.keep(self._route, key, answer)
         return answer
 
 
-def _sent(kept: KeptAnswer, response: Response) -> Response:
-    headers = dict(response.headers.items())
-    headers.pop("content-length", None)
-    if kept.location:
-        headers["location"] = kept.location
-    return Response(kept.body, kept.status, headers, media_type="application/json")
+def _sent(kept: KeptAnswer, headers: dict[str, str] | None = None) -> Response:
+    location = {"location": kept.location} if kept.location else {}
+    return json_response(kept.body.encode(), kept.status, **location, **(headers or {}))
 
 
 def _fingerprint(values: dict[str, Any]) -> str:

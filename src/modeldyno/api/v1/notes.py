@@ -8,8 +8,7 @@ from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
 
 from modeldyno.api.errors import VERSION_NEEDED, Refused
-from modeldyno.api.schemas import answers, reference
-from modeldyno.api.v1.shape import MOST_ID, Asked, answer, problems
+from modeldyno.api.v1.shape import MOST_ID, Asked, answer, gives
 from modeldyno.core.documents.note import NoteDocument
 from modeldyno.core.notes import Note, Subject, SubjectKind, subject_kinds
 
@@ -51,8 +50,7 @@ def _add(routes: APIRouter, notes: Notes, kind: SubjectKind) -> None:
     @routes.get(
         path,
         name=f"get_{kind}_note",
-        response_class=Response,
-        responses=answers("The note.", reference(NoteDocument)) | problems(404),
+        **gives(NoteDocument, 404),
     )
     def read(id: int = number) -> Response:
         """What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
@@ -62,8 +60,7 @@ def _add(routes: APIRouter, notes: Notes, kind: SubjectKind) -> None:
     @routes.put(
         path,
         name=f"write_{kind}_note",
-        response_class=Response,
-        responses=answers("The note.", reference(NoteDocument)) | problems(404, 412, 413, 428),
+        **gives(NoteDocument, 404, 412, 413, 428),
     )
     def write(asked: NoteAsked, if_match: IfMatch = None, id: int = number) -> Response:
         """Replaces the note, unless somebody else changed it since you read it."""

@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 
-from modeldyno.api.v1.paging import ListAsked, OfRuns, page_answer
+from modeldyno.api.v1.paging import ListAsked, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
-from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.shape import (
     MOST_ID,
     Asked,
     Id,
-    Moment,
     Name,
-    Told,
     answer,
+    gives,
+    page_answer,
     problems,
 )
-from modeldyno.core.codec import encode
+from modeldyno.core.documents.optimizations import OptimizationDocument
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
-from modeldyno.core.optimizations import Optimization, OptimizationDetails, PinKind
+from modeldyno.core.optimizations import Optimization, PinKind
 from modeldyno.core.requests.measuring import without_defaults
-from modeldyno.core.runs import State
 from modeldyno.core.tuning import (
     MOST,
     MOST_SEED,
@@ -100,43 +98,6 @@ class PinAsked(Asked):
     )
 
 
-class TuningTold(Told):
-    batch_size: int
-    sampling_size: int
-    strategy: Strategy
-    criterion: Criterion
-    threshold: float
-    objective: Objective
-    timeout_s: float
-    max_trials: int
-    seed: int
-
-
-class PinsTold(Told):
-    """Benchmarks that speak for it."""
-
-    accuracy: int | None
-    performance: int | None
-
-
-class OptimizationTold(Told):
-    id: int = Field(examples=[1])
-    project_id: int = Field(examples=[1])
-    name: str = Field(examples=["Smaller"])
-    model_id: int = Field(description="What it starts from.", examples=[1])
-    type: OptimizationType
-    precision: str = Field(examples=["int8"])
-    dataset_id: int | None
-    settings: TuningTold
-    state: State = Field(description="Of its latest run; `draft` before the first.")
-    created_at: Moment
-    modified_at: Moment | None
-    last_run_at: Moment | None
-    latest_run: LatestRunTold | None
-    optimized_model_id: int | None = Field(description="The best that it made.")
-    pins: PinsTold
-
-
 def router(
     records: Records,
     optimizations: OptimizationService,
@@ -146,7 +107,8 @@ def router(
     routes = APIRouter(prefix="/optimizations", tags=["optimizations"])
 
     def details(number: int, status: int = 200, **headers: str) -> Response:
-        return answer(_told(optimizations.details(OptimizationId(number))), status, **headers)
+        document = OptimizationDocument.of(optimizations.details(OptimizationId(number)))
+        return answer(document, status, **headers)
 
     def create(asked: OptimizationAsked) -> Optimization:
         return optimizations.create(
@@ -174,11 +136,13 @@ def router(
             new=OptimizationAsked,
             edit=OptimizationEdited,
             query=OptimizationsAsked,
-            row=OptimizationTold,
-            shown=OptimizationTold,
+            row=OptimizationDocument,
+            shown=OptimizationDocument,
             create=create,
             change=change,
-            rows=lambda asked: page_answer(optimizations.page(asked.wanted()), _told),
+            rows=lambda asked: page_answer(
+                optimizations.page(asked.wanted()), OptimizationDocument.of
+            ),
             details=details,
             about="Its settings, its latest run, and what it made.",
             about_new="Kept, not started. This version cannot carry it out yet: a run ends with "
@@ -193,11 +157,7 @@ def router(
         )
     )
 
-    @routes.put(
-        "/{optimization_id}/pins/{kind}",
-        response_model=OptimizationTold,
-        responses=problems(404, 413),
-    )
+    @routes.put("/{optimization_id}/pins/{kind}", **gives(OptimizationDocument, 404, 413))
     def pin_benchmark(optimization_id: Id, kind: PinKind, asked: PinAsked) -> Response:
         """Instead of the one before; it measures a model that the optimization made."""
         number = OptimizationId(optimization_id)
@@ -219,24 +179,3 @@ def _dataset(number: int | None) -> DatasetId | None:
 def _settings(asked: TuningAsked | None) -> dict[str, Any] | None:
     """Those that were sent; None when none was."""
     return (asked.model_dump(exclude_unset=True) if asked else None) or None
-
-
-def _told(shown: OptimizationDetails) -> dict[str, Any]:
-    found = shown.optimization
-    return {
-        "id": found.id,
-        "project_id": found.project_id,
-        "name": found.name,
-        "model_id": found.model_id,
-        "type": found.type,
-        "precision": found.precision,
-        "dataset_id": found.dataset_id,
-        "settings": encode(found.tuning),
-        "state": found.state,
-        "created_at": found.created_at,
-        "modified_at": found.modified_at,
-        "last_run_at": found.last_run_at,
-        "latest_run": latest_of(shown.latest),
-        "optimized_model_id": shown.made.id if shown.made else None,
-        "pins": {kind: shown.pins.get(kind) for kind in ("accuracy", "performance")},
-    }

@@ -3,8 +3,8 @@
     class ProjectsAsked(ListAsked):
         sort: Literal["created", "name"] = "created"
 
-    @routes.get("", responses=problems(), openapi_extra=parameters(ProjectsAsked))
-    def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]): ...
+    @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ProjectsAsked))
+    def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]) -> Response: ...
 
 Each list says by which words it is sorted, and adds the conditions it knows (``OfProject``,
 ``OfRuns``): what it does not know, it refuses.
@@ -13,22 +13,18 @@ Each list says by which words it is sorted, and adds the conditions it knows (``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_origin
+from typing import Annotated, Any, Literal, get_origin
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from starlette.datastructures import QueryParams
 
-from modeldyno.api.v1.shape import MOST_ID, Told, answer
-from modeldyno.core.pages import Page, Wanted
+from modeldyno.api.v1.shape import MOST_ID
+from modeldyno.core.pages import Wanted
 from modeldyno.core.runs import State
-
-T = TypeVar("T")
-V = TypeVar("V")
 
 MOST = 200
 
@@ -136,17 +132,3 @@ def parameters(shape: type[BaseModel]) -> dict[str, Any]:
             for name, schema in told["properties"].items()
         ]
     }
-
-
-class PageTold(Told, Generic[T]):
-    items: list[T]
-    next: str | None = Field(None, description="The cursor of the next page; null: that was all.")
-
-
-def told(page: Page[V], shape: Callable[[V], T]) -> PageTold[T]:
-    return PageTold(items=[shape(item) for item in page.items], next=page.next)
-
-
-def page_answer(page: Page[V], shape: Callable[[V], dict[str, Any]]) -> Response:
-    """The same from plain values; see ``shape.answer``."""
-    return answer({"items": [shape(item) for item in page.items], "next": page.next})

@@ -8,19 +8,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Response
-from pydantic import Field
 
 from modeldyno.api.v1.paging import ListAsked, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
-from modeldyno.api.v1.runs import LatestRunTold, latest_of
 from modeldyno.api.v1.settings import changed
-from modeldyno.api.v1.shape import Moment, Told
-from modeldyno.api.v1.summaries import SummaryPart, joined, json_response, page_of
+from modeldyno.api.v1.shape import json_response
+from modeldyno.api.v1.summaries import copier, joined, page_of
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.runnables import (
+    LatestRunSummary,
+    RunnableDocument,
+    RunnableSummary,
+)
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.runnables import PlainRunnable, RunnableDetails
-from modeldyno.core.runs import State
 from modeldyno.core.specs import RunSpec
 from modeldyno.services.runnables import RunnableService
 
@@ -47,26 +49,6 @@ KINDS: dict[str, PlainKind] = {}
 
 class PlainQuery(ListAsked, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
-
-
-class PlainRowTold(Told):
-    id: int
-    project_id: int
-    name: str
-    model_id: int
-    state: State
-    created_at: Moment
-    modified_at: Moment | None
-    last_run_at: Moment | None
-    rerun_of: int | None
-    summary: SummaryPart
-
-
-class PlainTold(PlainRowTold):
-    model_name: str
-    settings: dict[str, Any]
-    latest_run: LatestRunTold | None
-    command: str = Field(description="Does the same in a terminal; empty if nothing does.")
 
 
 def router(records: Records, models: ModelService, jobs: JobService, archive: Archive) -> APIRouter:
@@ -116,8 +98,8 @@ def _router(
             new=kind.new,
             edit=kind.edit,
             query=PlainQuery,
-            row=PlainRowTold,
-            shown=PlainTold,
+            row=RunnableSummary,
+            shown=RunnableDocument,
             create=create,
             change=change,
             rows=rows,
@@ -128,19 +110,17 @@ def _router(
     return routes
 
 
-def _row(runnable: PlainRunnable) -> dict[str, Any]:
-    names = PlainRowTold.model_fields.keys() - {"summary"}
-    return {name: getattr(runnable, name) for name in names}
+_row = copier(RunnableSummary, "summary")
 
 
 def _details(found: RunnableDetails[PlainRunnable], kind: PlainKind) -> bytes:
-    """As PlainTold describes."""
+    """A RunnableDocument."""
     spec = found.runnable.spec
     values = {
         **_row(found.runnable),
         "model_name": found.model_names[0],
         "settings": encode(kind.settings(spec)),
-        "latest_run": latest_of(found.latest),
+        "latest_run": LatestRunSummary.of(found.latest),
         "command": spec.command(found.model_names),
     }
     return joined(values, summary=found.runnable.summary_json)

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from fastapi import APIRouter, Query, Response
-from pydantic import Field, WithJsonSchema
 
-from modeldyno.api.schemas import answers, reference
-from modeldyno.api.v1.paging import (
-    ListAsked,
-    OfRuns,
-    PageTold,
-)
+from modeldyno.api.schemas import answers, page_schema, reference
+from modeldyno.api.v1.paging import ListAsked, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
-from modeldyno.api.v1.runs import LatestRunTold, attached, latest_of
+from modeldyno.api.v1.runs import attached
 from modeldyno.api.v1.settings import changed, profiling_of
-from modeldyno.api.v1.shape import MOST_ID, Id, Moment, Told, answer, problems
-from modeldyno.api.v1.summaries import SummaryPart, joined, json_response, page_of
+from modeldyno.api.v1.shape import MOST_ID, Id, answer, gives, json_response, problems
+from modeldyno.api.v1.summaries import copier, joined, page_of
 from modeldyno.core.documents.profile import AgreementDocument, RoofDocument, TimeDocument
 from modeldyno.core.documents.profile_diff import ProfileDiffDocument
+from modeldyno.core.documents.profiles import ProfileDetailsDocument, ProfileSummary
+from modeldyno.core.documents.runnables import LatestRunSummary
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
 from modeldyno.core.profile_diffs import diff
 from modeldyno.core.profiles import Agreement, Profile, RowsWanted, spec_of
-from modeldyno.core.requests.measuring import ProfileRequest, profile_request
+from modeldyno.core.requests.measuring import profile_request
 from modeldyno.core.requests.server import EditProfileRequest, NewProfileRequest
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.runnables import RunnableDetails
-from modeldyno.core.runs import State
 from modeldyno.services import requests
 
 if TYPE_CHECKING:
@@ -45,42 +41,6 @@ class ProfilesAsked(ListAsked, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
 
 
-class ProfileRowTold(Told):
-    id: int = Field(examples=[1])
-    project_id: int = Field(examples=[1])
-    name: str = Field(examples=["resnet50.onnx"])
-    model_id: int = Field(examples=[1])
-    state: State = Field(description="Of its latest run; `draft` before the first.")
-    created_at: Moment
-    last_run_at: Moment | None
-    summary: SummaryPart
-
-
-# By their names, as in summaries.py: to build models of documents would slow the server's start.
-AgreementPart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(AgreementDocument)]})]
-RoofPart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(RoofDocument)]})]
-TimePart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(TimeDocument)]})]
-
-
-class ProfileTold(ProfileRowTold):
-    model_name: str = Field(examples=["resnet50.onnx"])
-    modified_at: Moment | None
-    dataset_id: int | None
-    settings: ProfileRequest | None = Field(description="Null where another version wrote them.")
-    latest_run: LatestRunTold | None
-    agreement: AgreementPart | None = Field(description="Null before a run has rows.")
-    command: str = Field(
-        description="Profiles the same in a terminal.",
-        examples=["modeldyno profile resnet50.onnx --cores 2"],
-    )
-
-
-class TimesTold(PageTold[TimePart]):
-    run_id: str = Field(examples=["20261115-095116-3fa9c1"])
-    by: By
-    roof: RoofPart
-
-
 Sort = Annotated[
     Literal["time", "graph", "name"],
     Query(description="`time`: the slowest first; `graph`: as they ran."),
@@ -91,8 +51,13 @@ Cursor = Annotated[
 ]
 
 
+_ROWS = page_schema(
+    TimeDocument,
+    run_id={"type": "string"},
+    by={"enum": [*get_args(By)]},
+    roof=reference(RoofDocument),
+)
 _TABLE = answers("One line for each row.", None, "text/csv")
-_DIFF = answers("What changes from A to B.", reference(ProfileDiffDocument))
 
 
 def router(
@@ -144,8 +109,8 @@ def router(
             new=NewProfileRequest,
             edit=EditProfileRequest,
             query=ProfilesAsked,
-            row=ProfileRowTold,
-            shown=ProfileTold,
+            row=ProfileSummary,
+            shown=ProfileDetailsDocument,
             create=create,
             change=change,
             rows=rows,
@@ -155,7 +120,7 @@ def router(
         )
     )
 
-    @routes.get("/{profile_id}/rows", response_model=TimesTold, responses=problems(404))
+    @routes.get("/{profile_id}/rows", **gives(_ROWS, 404))
     def list_profile_rows(
         profile_id: Id,
         by: By = "op",
@@ -169,10 +134,10 @@ def router(
         more = str(found.next) if found.next is not None else None
         roof = profiles.roof(ProfileId(profile_id))
         items = [TimeDocument.of_row(row, found.latency_s, roof) for row in found.rows]
-        told = {"items": items, "next": more, "run_id": found.run_id, "by": by}
-        return answer(told | {"roof": RoofDocument.of(roof)})
+        page = {"items": items, "next": more, "run_id": found.run_id, "by": by}
+        return answer(page | {"roof": RoofDocument.of(roof)})
 
-    @routes.get("/{profile_id}/diff", response_class=Response, responses=_DIFF | problems(404))
+    @routes.get("/{profile_id}/diff", **gives(ProfileDiffDocument, 404))
     def diff_profiles(
         profile_id: Id,
         to: Annotated[int, Query(ge=1, le=MOST_ID, description="The other profile: B.")],
@@ -196,20 +161,11 @@ def _dataset(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
 
 
-def _row(found: Profile) -> dict[str, Any]:
-    return {
-        "id": found.id,
-        "project_id": found.project_id,
-        "name": found.name,
-        "model_id": found.model_id,
-        "state": found.state,
-        "created_at": found.created_at,
-        "last_run_at": found.last_run_at,
-    }
+_row = copier(ProfileSummary, "summary")
 
 
 def _details(found: RunnableDetails[Profile], agreement: Agreement | None) -> bytes:
-    """As ProfileTold describes."""
+    """A ProfileDetailsDocument."""
     profile = found.runnable
     spec = spec_of(profile.settings)
     values = {
@@ -218,7 +174,7 @@ def _details(found: RunnableDetails[Profile], agreement: Agreement | None) -> by
         "modified_at": profile.modified_at,
         "dataset_id": profile.dataset_id,
         "settings": profiling_of(spec) if spec else None,
-        "latest_run": latest_of(found.latest),
+        "latest_run": LatestRunSummary.of(found.latest),
         "agreement": AgreementDocument.of(agreement) if agreement else None,
         "command": spec.command(found.model_names) if spec else "",
     }

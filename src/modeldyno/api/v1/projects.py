@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from modeldyno.api.schemas import answers, reference
+from modeldyno.api.schemas import answers, page_schema, reference
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListAsked, PageTold, listed, page_answer, parameters
+from modeldyno.api.v1.paging import ListAsked, listed, parameters
 from modeldyno.api.v1.runs import EXPORT_TEXTS, attached
-from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Moment, Name, Told, answer, problems
+from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Name, answer, gives, page_answer, problems
+from modeldyno.core.documents.projects import ProjectDocument
 from modeldyno.core.documents.report import ReportDocument
 from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.projects import Project
@@ -45,22 +46,6 @@ class ProjectEdited(Asked):
     accept_noisy: bool = Field(False, description="Of a baseline whose numbers are not sure.")
 
 
-class ProjectTold(Told):
-    id: int = Field(examples=[1])
-    name: str = Field(examples=["ResNet on the edge box"])
-    created_at: Moment
-    modified_at: Moment | None
-    is_draft: bool = Field(description="Under way: not in the list of projects.")
-    baseline_benchmark_id: int | None = Field(description="That others are held against.")
-
-
-class ProjectDetails(ProjectTold):
-    counts: dict[str, int] = Field(
-        description="How many of each kind of thing it has.",
-        examples=[{"model": 1, "benchmark": 3}],
-    )
-
-
 _REPORTED = answers("A file to keep.", reference(ReportDocument), *EXPORT_TEXTS)
 
 
@@ -73,31 +58,26 @@ def router(
     projects = records.projects
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
-    @routes.get(
-        "",
-        response_model=PageTold[ProjectTold],
-        responses=problems(),
-        openapi_extra=parameters(ProjectsAsked),
-    )
+    @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ProjectsAsked))
     def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]) -> Response:
         """Newest first unless asked otherwise."""
         # As dictionaries: of dataclasses the same JSON takes twice as long.
         return page_answer(projects.page(asked.wanted()), vars)
 
-    @routes.post("", status_code=201, responses=problems(409, 413))
+    @routes.post("", **gives(Project, 409, 413, status=201))
     @once(records)
-    def create_project(asked: ProjectAsked, response: Response) -> ProjectTold:
+    def create_project(asked: ProjectAsked) -> Response:
         """A new one, empty; several may have the same name. A draft is for who sends a model first,
         and names the project when it is known to work."""
         made = projects.add(asked.name, is_draft=asked.is_draft)
-        response.headers["Location"] = f"/api/v1/projects/{made.id}"
-        return _told(made)
+        return answer(made, 201, location=f"/api/v1/projects/{made.id}")
 
-    @routes.get("/{project_id}", response_model=ProjectDetails, responses=problems(404))
+    @routes.get("/{project_id}", **gives(ProjectDocument, 404))
     def get_project(project_id: Id) -> Response:
         """With how many of each kind of thing it has."""
         project = projects.get(ProjectId(project_id))
-        return answer(vars(project) | {"counts": projects.counts(project.id)})
+        counts = projects.counts(project.id)
+        return answer(ProjectDocument.from_fields(project, counts=counts))
 
     @routes.get(
         "/{project_id}/report", response_class=Response, responses=_REPORTED | problems(404)
@@ -108,8 +88,8 @@ def router(
         file = exports.report(ProjectId(project_id), format)
         return Response(file.text, headers=attached(file.name), media_type=file.media_type)
 
-    @routes.patch("/{project_id}", responses=problems(404, 409, 413))
-    def edit_project(project_id: Id, asked: ProjectEdited) -> ProjectTold:
+    @routes.patch("/{project_id}", **gives(Project, 404, 409, 413))
+    def edit_project(project_id: Id, asked: ProjectEdited) -> Response:
         """Its name, and the benchmark that others are held against. One whose numbers are not sure
         is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise."""
         number = ProjectId(project_id)
@@ -120,7 +100,7 @@ def router(
                 service.set_baseline(number, baseline, accept_noisy=asked.accept_noisy)
             if asked.name is not None:
                 projects.rename(number, asked.name)
-            return _told(projects.get(number))
+            return answer(projects.get(number))
 
     @routes.delete("/{project_id}", status_code=204, responses=problems(404, 409))
     def delete_project(project_id: Id, cascade: bool = False) -> None:
@@ -129,14 +109,3 @@ def router(
             projects.delete(ProjectId(project_id), cascade=cascade)
 
     return routes
-
-
-def _told(project: Project) -> ProjectTold:
-    return ProjectTold(
-        id=project.id,
-        name=project.name,
-        created_at=project.created_at,
-        modified_at=project.modified_at,
-        is_draft=project.is_draft,
-        baseline_benchmark_id=project.baseline_benchmark_id,
-    )

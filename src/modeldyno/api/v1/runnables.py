@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 from fastapi import APIRouter, Response
 
+from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.jobs import JobTold, job_of
-from modeldyno.api.v1.paging import ListAsked, PageTold, listed, parameters
-from modeldyno.api.v1.runs import RunsAsked, RunTold, run_of
+from modeldyno.api.v1.jobs import job_document
+from modeldyno.api.v1.paging import ListAsked, listed, parameters
+from modeldyno.api.v1.runs import RunsAsked, run_summary
 from modeldyno.api.v1.settings import Sent
-from modeldyno.api.v1.shape import Id, Told, answer, problems
+from modeldyno.api.v1.shape import Id, answer, gives, problems
 from modeldyno.api.v1.summaries import page_of
+from modeldyno.core.documents.jobs import JobDocument
+from modeldyno.core.documents.kept_runs import RunSummary
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunKind, RunOf
 
@@ -45,8 +48,8 @@ class KindRoutes:
     new: type[Any]  # the body that makes one
     edit: type[Any]  # the body that changes one
     query: type[ListAsked]  # of their list
-    row: type[Told]  # a line of the list
-    shown: type[Told]  # one with all that is known of it
+    row: type[Any]  # the document of a line of the list
+    shown: type[Any]  # the document of all that is known of one
     create: Callable[[Any], Any]  # from the body; what was made
     change: Callable[[Any, Any, frozenset[str]], object]  # number, body, the names that were sent
     rows: Callable[[Any], Response]  # of the query
@@ -88,35 +91,25 @@ class RunnableRoutes:
     def _add_list(self, kind: KindRoutes) -> None:
         query = Annotated[kind.query, listed(kind.query)]  # type: ignore[name-defined]
 
-        @self.routes.get(
-            "",
-            response_model=PageTold[kind.row],  # type: ignore[name-defined]
-            responses=problems(),
-            openapi_extra=parameters(kind.query),
-        )
+        @self.routes.get("", **gives(page_schema(kind.row)), openapi_extra=parameters(kind.query))
         @self._named(f"list_{self.kind}s", kind.about_list, asked=query)
         def list_all(asked: Any) -> Response:
             return kind.rows(asked)
 
     def _add_new(self, kind: KindRoutes) -> None:
-        @self.routes.post(
-            "",
-            status_code=201,
-            response_model=kind.shown,
-            responses=problems(*kind.refusals),
-        )
+        @self.routes.post("", **gives(kind.shown, *kind.refusals, status=201))
         @once(self.records)
         @self._named(f"create_{self.kind}", kind.about_new, asked=kind.new)
         def create(asked: Any) -> Response:
             return self._made(kind, kind.create(asked).id)
 
     def _add_one(self, kind: KindRoutes) -> None:
-        @self.routes.get(self._path, response_model=kind.shown, responses=problems(404))
+        @self.routes.get(self._path, **gives(kind.shown, 404))
         @self._named(f"get_{self.kind}", kind.about)
         def get(number: Id) -> Response:
             return kind.details(number)
 
-        @self.routes.patch(self._path, response_model=kind.shown, responses=problems(404, 409, 413))
+        @self.routes.patch(self._path, **gives(kind.shown, 404, 409, 413))
         @self._named(f"edit_{self.kind}", kind.about_edit, asked=kind.edit)
         def edit(number: Id, asked: Any, sent: Sent) -> Response:
             kind.change(number, asked, sent)
@@ -134,8 +127,7 @@ class RunnableRoutes:
     def _add_runs(self) -> None:
         @self.routes.get(
             f"{self._path}/runs",
-            response_model=PageTold[RunTold],
-            responses=problems(404),
+            **gives(page_schema(RunSummary), 404),
             openapi_extra=parameters(RunsAsked),
         )
         @self._named(f"list_{self.kind}_runs")
@@ -143,32 +135,22 @@ class RunnableRoutes:
             """Every run that it had, newest first unless asked otherwise."""
             of = RunOf(self.kind, self.service.get(number).id)
             page = self.records.runs.page(asked.wanted(), of)
-            return page_of(map(run_of, page.items), page.next)
+            return page_of(map(run_summary, page.items), page.next)
 
-        @self.routes.post(
-            f"{self._path}/runs",
-            status_code=202,
-            response_model=JobTold,
-            responses=problems(404, 409),
-        )
+        @self.routes.post(f"{self._path}/runs", **gives(JobDocument, 404, 409, status=202))
         @once(self.records)
         @self._named(f"run_{self.kind}")
         def run(number: Id) -> Response:
             """One more run of it, at the end of the queue."""
             job = self.service.start(number)
-            shown = job_of(self.jobs.get(job.id))
-            return answer(shown, 202, location=f"/api/v1/jobs/{job.id}")
+            document = job_document(self.jobs.get(job.id))
+            return answer(document, 202, location=f"/api/v1/jobs/{job.id}")
 
     def _add_rerun(self, kind: KindRoutes) -> None:
         about = f"A new {self.kind} with the same settings, in the queue; "
         about += "its `rerun_of` is this one."
 
-        @self.routes.post(
-            f"{self._path}/rerun",
-            status_code=201,
-            response_model=kind.shown,
-            responses=problems(404, 409),
-        )
+        @self.routes.post(f"{self._path}/rerun", **gives(kind.shown, 404, 409, status=201))
         @once(self.records)
         @self._named(f"rerun_{self.kind}", about)
         def rerun(number: Id) -> Response:

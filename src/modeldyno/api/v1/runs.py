@@ -6,35 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import Field, WithJsonSchema
 
-from modeldyno.api.schemas import answers, reference
+from modeldyno.api.schemas import answers, page_schema, reference
 from modeldyno.api.v1 import downloads
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
-from modeldyno.api.v1.paging import (
-    ListAsked,
-    OfRuns,
-    PageTold,
-    listed,
-    parameters,
-)
-from modeldyno.api.v1.settings import SETTINGS, PairingTold
-from modeldyno.api.v1.shape import Moment, Told, answer, problems
-from modeldyno.api.v1.summaries import (
-    CellPart,
-    FailurePart,
-    SummaryPart,
-    failure_of,
-    joined,
-    json_array,
-    json_response,
-    page_of,
-)
+from modeldyno.api.v1.paging import ListAsked, OfRuns, listed, parameters
+from modeldyno.api.v1.settings import SETTINGS
+from modeldyno.api.v1.shape import answer, gives, json_response, problems
+from modeldyno.api.v1.summaries import copier, joined, json_array, page_of
+from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
 from modeldyno.core.documents.report import ResultDocument
 from modeldyno.core.documents.runs import ArtifactDocument
 from modeldyno.core.ids import RunId
-from modeldyno.core.requests.measuring import BenchmarkRequest, ProfileRequest
-from modeldyno.core.runs import LatestRun, Run, RunKind, RunState
+from modeldyno.core.runs import Run
 from modeldyno.services.exports import Format, RunShown
 from modeldyno.services.logs import stretch
 
@@ -62,57 +47,6 @@ class RunsAsked(ListAsked, OfRuns):
     sort: Literal["created", "latency", "state"] = "created"
 
 
-class LatestRunTold(Told):
-    id: str = Field(examples=["20261115-095116-3fa9c1"])
-    state: RunState
-    created_at: Moment
-    started_at: Moment | None
-    finished_at: Moment | None
-    failure: FailurePart | None
-    job_id: int | None = Field(description="Null of a run of the terminal.", examples=[1])
-
-
-class RunTold(Told):
-    id: str = Field(examples=["20261115-095116-3fa9c1"])
-    kind: RunKind
-    of_id: int = Field(description="The benchmark's, comparison's … number.", examples=[1])
-    project_id: int = Field(examples=[1])
-    state: RunState
-    created_at: Moment
-    started_at: Moment | None
-    finished_at: Moment | None
-    tool_version: str | None = Field(examples=["0.1.0"])
-    machine: str | None = Field(
-        description="That measured it; null before there is a result, and of old runs.",
-        examples=["lab-2"],
-    )
-    failure: FailurePart | None
-    summary: SummaryPart
-
-
-# By its name, as in summaries.py: to build models of documents would slow the server's start.
-ArtifactPart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(ArtifactDocument)]})]
-
-
-class RunDetailsTold(RunTold):
-    job_id: int | None = Field(description="Null of a run of the terminal.", examples=[1])
-    cells: list[CellPart] = Field(description="Empty until it has ended, and of a comparison.")
-    settings: BenchmarkRequest | None = Field(description="Of a benchmark, as it was asked for.")
-    pairing: PairingTold | None = Field(description="Of a comparison, as it was asked for.")
-    profiling: ProfileRequest | None = Field(description="Of a profile, as it was asked for.")
-    units_kept: list[int] = Field(
-        description="Sessions of each cell, pairs, or repeats, that are safe on the disk; what was "
-        "stopped goes on from there.",
-        examples=[[4, 4]],
-    )
-    has_result: bool = Field(description="Whether there is something to export.")
-    artifacts: list[ArtifactPart] = Field(description="Files that it left.")
-
-
-class ArtifactsTold(PageTold[ArtifactPart]):
-    """Always one page: runs leave few files."""
-
-
 EXPORT_TEXTS = ("text/csv", "text/markdown", "text/html")
 _RESULT_SCHEMA = {"anyOf": [reference(kind) for kind in get_args(ResultDocument)]}
 _RESULT = answers("What came out: of a benchmark, a comparison or a profile.", _RESULT_SCHEMA)
@@ -124,19 +58,14 @@ _SAMPLES = answers("One line for each sample.", None, "text/csv")
 def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
     routes = APIRouter(prefix="/runs", tags=["runs"])
 
-    @routes.get(
-        "",
-        response_model=PageTold[RunTold],
-        responses=problems(),
-        openapi_extra=parameters(RunsAsked),
-    )
+    @routes.get("", **gives(page_schema(RunSummary)), openapi_extra=parameters(RunsAsked))
     def list_runs(asked: Annotated[RunsAsked, listed(RunsAsked)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `latency` or `state`. `text`
         is sought in the id."""
         page = runs.page(asked.wanted())
-        return page_of(map(run_of, page.items), page.next)
+        return page_of(map(run_summary, page.items), page.next)
 
-    @routes.get("/{run_id}", response_model=RunDetailsTold, responses=problems(404))
+    @routes.get("/{run_id}", **gives(RunDetailsDocument, 404))
     def get_run(run_id: Word) -> Response:
         """How it went, what was asked, and how much of it is kept."""
         return json_response(_details(exports.shown(RunId(run_id))))
@@ -175,7 +104,7 @@ def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
         headers = attached(f"{run_id}-samples.csv")
         return StreamingResponse(lines, headers=headers, media_type="text/csv; charset=utf-8")
 
-    @routes.get("/{run_id}/artifacts", response_model=ArtifactsTold, responses=problems(404))
+    @routes.get("/{run_id}/artifacts", **gives(page_schema(ArtifactDocument), 404))
     def list_run_artifacts(run_id: Word) -> Response:
         """Files that it left, by name."""
         items = [ArtifactDocument.of(artifact) for artifact in exports.artifacts(RunId(run_id))]
@@ -201,44 +130,20 @@ def attached(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-def latest_of(run: LatestRun | None) -> dict[str, Any] | None:
-    """As LatestRunTold describes."""
-    if run is None:
-        return None
-    return {
-        "id": run.id,
-        "state": run.state,
-        "created_at": run.created_at,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-        "failure": failure_of(run.failure),
-        "job_id": run.job_id,
-    }
-
-
-def run_of(run: Run) -> bytes:
-    """As RunTold describes."""
+def run_summary(run: Run) -> bytes:
     return joined(_values(run), summary=run.summary_json)
 
 
+_alike = copier(RunSummary, "kind", "of_id", "failure", "summary")
+
+
 def _values(run: Run) -> dict[str, Any]:
-    return {
-        "id": run.id,
-        "kind": run.of.kind,
-        "of_id": run.of.id,
-        "project_id": run.project_id,
-        "state": run.state,
-        "created_at": run.created_at,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-        "tool_version": run.tool_version,
-        "machine": run.machine,
-        "failure": failure_of(run.failure),
-    }
+    failure = FailureDocument.of_record(run.failure)
+    return _alike(run) | {"kind": run.of.kind, "of_id": run.of.id, "failure": failure}
 
 
 def _details(shown: RunShown) -> bytes:
-    """As RunDetailsTold describes."""
+    """A RunDetailsDocument."""
     settings: dict[str, Any] = {"settings": None, "pairing": None, "profiling": None}
     if shown.spec is not None and shown.spec.kind in SETTINGS:
         field, settings_of = SETTINGS[shown.spec.kind]
@@ -247,7 +152,7 @@ def _details(shown: RunShown) -> bytes:
         **_values(shown.run),
         "job_id": shown.job_id,
         **settings,
-        "units_kept": list(shown.units_kept),
+        "units_kept": shown.units_kept,
         "has_result": shown.has_result,
         "artifacts": [ArtifactDocument.of(artifact) for artifact in shown.artifacts],
     }

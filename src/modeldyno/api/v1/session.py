@@ -6,49 +6,28 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Literal
 
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
 
 from modeldyno.api.access import CALLER, Access
 from modeldyno.api.errors import Refusal, Refused
 from modeldyno.api.listening import Listening, set_cookie
-from modeldyno.api.v1.shape import Moment, Told, problems
+from modeldyno.api.v1.shape import answer, gives, problems
+from modeldyno.core.documents.system import SessionDocument, SignInCodeDocument
 from modeldyno.services.sign_ins import CODE_LIFETIME_S
-
-
-class SessionTold(Told):
-    by: Literal["token", "cookie", "open door"] = Field(
-        description="What let you in; the door is open for a server started with `--no-token`."
-    )
-    csrf: str | None = Field(
-        None,
-        description="For a cookie: what changes must send as `X-Modeldyno-CSRF`.",
-        examples=["Yk3…"],
-    )
-    until: Moment | None = Field(None, description="For a cookie: when it ends.")
-
-
-class CodeTold(Told):
-    code: str = Field(examples=["q0Xv…"])
-    path: str = Field(
-        description="What a browser opens to be signed in.", examples=["/login?code=q0Xv…"]
-    )
-    lifetime_s: float = Field(description="It works once, and for this long.", examples=[60])
 
 
 def router(listening: Listening, access: Access) -> APIRouter:
     routes = APIRouter(prefix="/session", tags=["session"])
 
-    @routes.get("", responses=problems())
-    def get_session(request: Request) -> SessionTold:
+    @routes.get("", **gives(SessionDocument))
+    def get_session(request: Request) -> Response:
         """Who you are to the server; for the server's own page, also its proof against forgery."""
         caller = request.scope[CALLER]
         if caller.sign_in is None:
-            return SessionTold(by=caller.by, csrf=None, until=None)
+            return answer(SessionDocument(by=caller.by))
         until = datetime.fromtimestamp(caller.sign_in.until_s, UTC)
-        return SessionTold(by=caller.by, csrf=caller.sign_in.csrf, until=until)
+        return answer(SessionDocument(by=caller.by, csrf=caller.sign_in.csrf, until=until))
 
     @routes.delete("", status_code=204, responses=problems())
     def sign_out(request: Request, response: Response) -> None:
@@ -56,8 +35,8 @@ def router(listening: Listening, access: Access) -> APIRouter:
         access.sign_out(request.scope[CALLER])
         response.headers["Set-Cookie"] = set_cookie(listening.cookie, "", 0)
 
-    @routes.post("/codes", status_code=201, responses=problems())
-    def create_code(request: Request) -> CodeTold:
+    @routes.post("/codes", **gives(SignInCodeDocument, status=201))
+    def create_code(request: Request) -> Response:
         """A one-time code, which may stand in an address where the token must not.
 
         Needs the token in a header.
@@ -65,6 +44,8 @@ def router(listening: Listening, access: Access) -> APIRouter:
         code = access.new_code(request.scope[CALLER])
         if isinstance(code, Refusal):
             raise Refused(code)
-        return CodeTold(code=code, path=f"/login?code={code}", lifetime_s=CODE_LIFETIME_S)
+        path = f"/login?code={code}"
+        document = SignInCodeDocument(code=code, path=path, lifetime_s=CODE_LIFETIME_S)
+        return answer(document, 201)
 
     return routes

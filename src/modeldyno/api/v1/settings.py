@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
 
-from modeldyno.api.v1.shape import Told
 from modeldyno.core.codec import encode
+from modeldyno.core.documents.comparisons import PairingDocument
+from modeldyno.core.documents.described import field_names
 from modeldyno.core.errors import BadValue
 from modeldyno.core.names import name_of_file
-from modeldyno.core.requests.bounds import Doc
 from modeldyno.core.requests.checking import by_field, require_valid
 from modeldyno.core.requests.measuring import (
-    SideRequest,
     benchmark_request,
     comparison_request,
     profile_request,
@@ -63,23 +62,6 @@ def require_acceptable(request: object, kind: str) -> None:
 # ---------------------------------------------------------------- shown
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideSettingsDocument(SideRequest):
-    label: Annotated[str, Doc("", "resnet50.onnx")]
-
-
-class PairingTold(Told):
-    a: SideSettingsDocument
-    b: SideSettingsDocument
-    margin: float
-    budget_s: float
-    pairs: int | None
-    adaptive: bool
-    timeout_s: float
-    memory_limit_bytes: int | None
-    seed: int
-
-
 def settings_of(spec: BenchmarkSpec) -> dict[str, Any]:
     """Those of the terminal may be beyond what a server accepts."""
     shown: dict[str, Any] = encode(benchmark_request(spec))
@@ -92,10 +74,10 @@ def profiling_of(spec: ProfileSpec) -> dict[str, Any]:
 
 
 def pairing_of(spec: ComparisonSpec) -> dict[str, Any]:
-    """As PairingTold describes."""
+    """A PairingDocument."""
     shown = encode(comparison_request(spec)) | {"budget_s": spec.seconds}
     sides = {"a": _side(spec.a, shown["a"]), "b": _side(spec.b, shown["b"])}
-    return sides | {name: shown[name] for name in PairingTold.model_fields if name not in sides}
+    return {name: shown[name] for name in field_names(PairingDocument)} | sides
 
 
 # By the kind of the spec: the field of a run that has its settings, and what they are.

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Path, Response
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 from typing_extensions import TypeAliasType
+
+from modeldyno.api.schemas import Json, answers, reference
+from modeldyno.core.pages import Page
+
+V = TypeVar("V")
 
 MOST_ID = 2**31 - 1
 MOST_EXACT = 2**53 - 1  # what every reader of JSON keeps exactly
@@ -39,26 +45,6 @@ def _with_whole_numbers(said: Any) -> Any:
             return said
 
 
-class Told(BaseModel):
-    """An answer's body, made from values of ``core``; nothing is read from it again.
-
-    Most are only described (see ``answer``), so pydantic waits until somebody needs one.
-    """
-
-    model_config = ConfigDict(frozen=True, from_attributes=True, defer_build=True)
-
-
-class Problem(Told):
-    """What went wrong, why, and what to do (RFC 9457)."""
-
-    type: str = "about:blank"
-    title: str = Field(examples=["There is no project 7"])
-    status: int = Field(examples=[404])
-    code: str = Field(description="Stable: programs may rely on it.", examples=["NOT_FOUND"])
-    detail: str = Field("", description="Why.")
-    fix: str = Field("", description="What to do about it.", examples=["Ask for the list"])
-
-
 Id = Annotated[int, Path(ge=1, le=MOST_ID)]
 # Whatever else JSON may hold; bodies.py says how deep and how long. (Named, since it holds itself.)
 JsonValue = TypeAliasType(
@@ -72,23 +58,38 @@ _NAME = r"^[^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f][^\u0000-\u001f\u007f]
 Name = Annotated[str, Field(min_length=1, max_length=200, pattern=_NAME)]
 
 
-Moment = datetime  # in UTC: written as 2026-11-15T09:51:16.123456Z
+def answer(document: Any, status: int = 200, **headers: str) -> Response:
+    """A document as JSON; ``location="/x"`` is a header. What it looks like, ``gives`` says of the
+    route, and the tests hold it to that."""
+    return json_response(to_json(document, inf_nan_mode="null"), status, **headers)
 
 
-def answer(told: Any, status: int = 200, **headers: str) -> Response:
-    """Plain values as JSON; ``location="/x"`` is a header. What they look like, the route's
-    ``response_model`` says, and the tests hold them to it: to build models of them only to take
-    those apart again costs more than the rest of a list."""
+def json_response(body: bytes, status: int = 200, **headers: str) -> Response:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    body = to_json(told, inf_nan_mode="null")
     return Response(body, status, named, media_type="application/json")
+
+
+def page_answer(page: Page[V], document: Callable[[V], object]) -> Response:
+    return answer({"items": [document(item) for item in page.items], "next": page.next})
+
+
+def gives(shape: type[Any] | Json, *refusals: int, status: int = 200) -> dict[str, Any]:
+    """For the decorator of a route: the document or the schema of what it answers, and what may go
+    wrong. FastAPI has nothing to build of it."""
+    if isinstance(shape, dict):
+        about, schema = "A page of the list.", shape
+    else:
+        about, schema = inspect.cleandoc(shape.__doc__ or ""), reference(shape)
+    responses = answers(about, schema, status=status) | problems(*refusals)
+    described = {"status_code": status, "response_class": Response, "responses": responses}
+    return described | {"response_model": None}
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For ``responses=``: what may go wrong with an operation, and with every one.
 
-    That each is a ``Problem`` is said by ``api/openapi.py``: FastAPI would make six hundred fields
-    of it, which is a tenth of the server's start.
+    That each is a ``ProblemDocument`` is said by ``api/openapi.py``: FastAPI would make six
+    hundred fields of it, which is a tenth of the server's start.
     """
     return {status: {"description": WORDS[status]} for status in (*_ALWAYS, *statuses)}
 

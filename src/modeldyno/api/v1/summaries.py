@@ -1,37 +1,25 @@
-"""Documents of runs and cells in answers: they are JSON already, and joined as they are.
-
-Routes refer to them by name; to build models of them would slow the server's start.
-"""
+"""Documents in answers that are JSON already, and are joined as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable
+from operator import attrgetter
+from typing import Any
 
 from fastapi import Response
-from pydantic import WithJsonSchema
 from pydantic_core import to_json
 
-from modeldyno.api.schemas import reference
-from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.api.v1.shape import json_response
+from modeldyno.core.documents.described import field_names
 
-# Within ``allOf``: pydantic would look a bare reference up among its own models.
-FailurePart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(FailureDocument)]})]
-SummaryPart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(SummaryDocument)]})]
-CellPart = Annotated[dict[str, Any], WithJsonSchema({"allOf": [reference(CellDocument)]})]
+Values = dict[str, Any]
 
 
-def failure_of(kept: dict[str, str] | None) -> FailureDocument | None:
-    return None if kept is None else FailureDocument.of_record(kept)
-
-
-def ms(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1e3
-
-
-# ---------------------------------------------------------------- joined as text
+def copier(kind: type[Any], *others: str) -> Callable[[Any], Values]:
+    """Gets the fields of a document, but for ``others``, from what has them under their names."""
+    names = tuple(name for name in field_names(kind) if name not in others)
+    get = attrgetter(*names)
+    return lambda source: dict(zip(names, get(source), strict=True))
 
 
 def joined(values: dict[str, Any], *, members: str = "{}", **documents: str) -> bytes:
@@ -52,8 +40,3 @@ def json_array(documents: Iterable[str]) -> str:
 def page_of(lines: Iterable[bytes], next_cursor: str | None) -> Response:
     body = b'{"items":[' + b",".join(lines) + b'],"next":' + to_json(next_cursor) + b"}"
     return json_response(body)
-
-
-def json_response(body: bytes, status: int = 200, **headers: str) -> Response:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return Response(body, status, named, media_type="application/json")

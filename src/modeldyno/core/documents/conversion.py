@@ -5,8 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core.conversions import Check, ConversionResult, Goal
-from modeldyno.core.documents.described import Amount, Described
+from modeldyno.core.conversions import (
+    Check,
+    ConversionResult,
+    ConversionState,
+    Goal,
+    Possibility,
+)
+from modeldyno.core.documents.described import Amount, Count, Described, Size
+from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.model import ModelDocument
 
 
@@ -35,13 +42,45 @@ class ConversionDocument(Described):
 
     @classmethod
     def of(cls, result: ConversionResult) -> ConversionDocument:
-        return cls(
-            to=result.to,
-            source=ModelDocument.of(result.source),
-            model=ModelDocument.of(result.model),
-            source_engine=result.source_engine,
-            engine=result.engine,
-            checks=result.checks,
-            seconds=result.seconds,
-            notes=result.notes,
-        )
+        source, model = ModelDocument.of(result.source), ModelDocument.of(result.model)
+        return cls.from_fields(result, source=source, model=model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversionJobDocument(Described):
+    """A conversion on a server: how far it is, or what became of it."""
+
+    id: Size
+    """Its number, for as long as this server runs."""
+    project_id: Size
+    """Number of the project."""
+    model_id: Size
+    """What it is made of."""
+    to: Goal
+    """The requested format."""
+    state: ConversionState
+    """Whether it is over."""
+    doing: str
+    """The step it is at."""
+    steps_done: Count
+    """So far."""
+    steps_planned: Count
+    """0 as long as it has not begun."""
+    made_id: Size | None
+    """The new model, in the same project."""
+    checks: tuple[Check, ...]
+    """One for each input on which both were run."""
+    notes: tuple[str, ...]
+    """What somebody should know about it."""
+    failure: FailureDocument | None
+    """Why nothing came of it, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversionsDocument(Described):
+    """What a model can be converted to, and what was tried."""
+
+    possible: tuple[Possibility, ...]
+    """Every format, whether a conversion to it is possible or not."""
+    conversions: tuple[ConversionJobDocument, ...]
+    """Of this model, oldest first, as far as this server remembers."""

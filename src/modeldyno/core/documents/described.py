@@ -11,7 +11,7 @@ import math
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self, get_args, get_type_hints
 
 
 class Described:
@@ -24,6 +24,13 @@ class Described:
         "use_attribute_docstrings": True,
         "json_schema_serialization_defaults_required": True,
     }
+
+    @classmethod
+    def from_fields(cls, source: Any, /, **others: Any) -> Self:
+        """With what ``source`` has under the same names, and ``others``."""
+        names = field_names(cls)
+        alike = {n: getattr(source, n) for n in names if n not in others and hasattr(source, n)}
+        return cls(**alike, **others)
 
 
 class Schema:
@@ -54,6 +61,21 @@ class KindSchema:
 
         schema: dict[str, Any] = handler(core_schema)
         return schema | {"enum": [*self._others, *kept_kinds()]}
+
+
+class ByKind:
+    """Of a union of classes that ``kind`` tells apart."""
+
+    __slots__ = ()
+
+    def __get_pydantic_core_schema__(self, union: Any, handler: Any) -> dict[str, Any]:
+        """Called by pydantic, which does not find out by itself."""
+        choices = {
+            kind: handler.generate_schema(option)
+            for option in get_args(union)
+            for kind in get_args(get_type_hints(option)["kind"])
+        }
+        return {"type": "tagged-union", "discriminator": "kind", "choices": choices}
 
 
 Count = Annotated[int, Schema(minimum=0)]
@@ -100,9 +122,13 @@ def _members(document: Any) -> Any:
     kind: type[Any] = type(document)
     if not is_dataclass(kind):
         raise TypeError(f"{kind.__name__} is not part of a document")
-    return {name: getattr(document, name) for name in _names(kind)}
+    return {name: getattr(document, name) for name in field_names(kind)}
+
+
+def field_names(kind: Any) -> tuple[str, ...]:
+    return _field_names(kind)
 
 
 @cache
-def _names(kind: type[Any]) -> tuple[str, ...]:
+def _field_names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))

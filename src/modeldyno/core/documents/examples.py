@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core.documents.described import Count, Described, Sha256
-from modeldyno.core.examples import ExampleKind, ExampleShown
+from modeldyno.core.documents.described import Count, Described, Sha256, Size
+from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.examples import ExampleKind, ExampleShown, FetchState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,3 +100,33 @@ class ExamplesDocument(Described):
     """The whole catalogue in its order; or the one that was got."""
     fetched: FetchedDocument | None = None
     """Where the example that was got lies now; null for a list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchDocument(Described):
+    """An example on its way into a project of a server."""
+
+    project_id: Size
+    """Number of the project."""
+    example: str
+    """Its `slug`."""
+    state: FetchState
+    """Whether it is over."""
+    done_bytes: Count
+    """That are here."""
+    total_bytes: Count | None
+    """Null as long as nobody has said."""
+    model_id: Size | None
+    """The model that became of it."""
+    failure: FailureDocument | None
+    """Why nothing came of it, and what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleFetchesDocument(Described):
+    """A model to try, and how far it is on its way into projects."""
+
+    example: ExampleDocument
+    """What it is."""
+    fetches: tuple[FetchDocument, ...]
+    """The latest into each project."""

@@ -28,8 +28,15 @@ class FailureDocument(Described):
         return cls(code=failure.code, title=failure.title, detail=failure.why, fix=failure.fix)
 
     @classmethod
-    def of_record(cls, kept: dict[str, str]) -> FailureDocument:
+    def redacted(cls, failure: Failure | None) -> FailureDocument | None:
+        """Without folders of this machine."""
+        return cls.of_record(None if failure is None else vars(failure))
+
+    @classmethod
+    def of_record(cls, kept: dict[str, str] | None) -> FailureDocument | None:
         """From how the database keeps it; without folders of this machine."""
+        if kept is None:
+            return None
         return cls(
             code=kept["code"],
             title=without_folders(kept["title"]),
@@ -48,3 +55,21 @@ class ErrorDocument(Described):
     error: FailureDocument
     exit_code: int
     """With which the command ends, listed in docs/cli.md."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemDocument(Described):
+    """What went wrong with a request, why, and what to do (RFC 9457)."""
+
+    type: str = "about:blank"
+    """Always this one: `code` tells kinds apart."""
+    title: str
+    """What happened."""
+    status: int
+    """The status code of HTTP."""
+    code: str
+    """Stable: programs may rely on it."""
+    detail: str = ""
+    """Why; may be empty."""
+    fix: str = ""
+    """What to do about it; may be empty."""

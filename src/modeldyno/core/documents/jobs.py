@@ -6,61 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from modeldyno.core.documents.described import Amount, Count, Described, RunName, Size
-from modeldyno.core.events import CellStanding
-from modeldyno.core.jobs import CellProgress, Progress
-from modeldyno.core.queue import Job
+from modeldyno.core.documents.described import Count, Described, RunName, Size
+from modeldyno.core.documents.progress import ProgressDocument
 from modeldyno.core.runs import ACTIVE, RunKind, RunState
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgressDocument(Described):
-    """How far a running job is: units are sessions of cells, or pairs of a comparison."""
-
-    headline: str = ""
-    """The model's name."""
-    units_done: Count = 0
-    """Sessions or pairs that are kept."""
-    units_planned: Count = 0
-    """How many there will be."""
-    doing: str = ""
-    """What happens right now."""
-    estimate_ms: Amount | None = None
-    """The latency so far."""
-    relative_half_width: Amount | None = None
-    """Half its interval, as a share of it."""
-    remaining_s: Amount | None = None
-    """About how much longer."""
-    ratio: Amount | None = None
-    """Of a comparison: time(B) / time(A) so far."""
-    cells: tuple[CellStanding, ...] = ()
-    """Of a benchmark."""
-
-    def progress(self) -> Progress:
-        """As listeners of ``modeldyno.bench`` get it."""
-        return Progress(
-            self.units_done,
-            self.units_planned,
-            self.doing,
-            _seconds(self.estimate_ms),
-            self.relative_half_width,
-            self.remaining_s,
-            self.ratio,
-            tuple(
-                CellProgress(
-                    cell.name,
-                    cell.sessions,
-                    cell.state,
-                    _seconds(cell.estimate_ms),
-                    cell.relative_half_width,
-                )
-                for cell in self.cells
-            ),
-        )
-
-
-def _seconds(ms: float | None) -> float | None:
-    return None if ms is None else ms / 1e3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,28 +46,6 @@ class JobDocument(Described):
     progress: ProgressDocument | None
     """How far it is while it runs, else null."""
 
-    @classmethod
-    def of(
-        cls, job: Job, place: int | None, reason: str, progress: ProgressDocument | None = None
-    ) -> JobDocument:
-        return cls(
-            id=job.id,
-            run_id=job.run_id,
-            kind=job.kind,
-            of_id=job.of_id,
-            name=job.name,
-            project_id=job.project_id,
-            state=job.state,
-            place=place,
-            reason=reason,
-            priority=job.priority,
-            attempts=job.attempts,
-            queued_at=job.queued_at,
-            started_at=job.started_at,
-            finished_at=job.finished_at,
-            progress=progress,
-        )
-
     @property
     def is_over(self) -> bool:
         return self.state not in ACTIVE
@@ -137,3 +63,31 @@ class JobsDocument(Described):
     """Name and version of this format."""
     jobs: tuple[JobDocument, ...]
     """The newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreDocument(Described):
+    """A core that may be measured on, and who does."""
+
+    core: Count
+    """A CPU, as the system numbers it."""
+    job_id: Size | None = None
+    """Null: no job of this server measures on it."""
+    since: datetime | None = None
+    """When the job took it."""
+    used_by: str | None = None
+    """Another process on this machine that measures on it: modeldyno pid 4711; null: none does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueDocument(Described):
+    """What runs, what waits, and who has which core."""
+
+    is_paused: bool
+    """What runs goes on; nothing else begins."""
+    cores: tuple[CoreDocument, ...]
+    """Those that may be measured on. A job that measures has its cores to itself."""
+    running: tuple[JobDocument, ...]
+    """What is measured now."""
+    waiting: tuple[JobDocument, ...]
+    """In the order in which they will begin."""

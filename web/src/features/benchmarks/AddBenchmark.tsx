@@ -6,7 +6,8 @@ import { useState, type ReactNode } from "react";
 
 import { NAMED_COUNTS, countWords, type CountAxis } from "@/api/axes";
 import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
-import type { EngineDocument, PlanTold } from "@/api/schema.gen";
+import type { EngineDocument } from "@/api/parts";
+import type { PlanDocument } from "@/api/schema.gen";
 import { CountsField } from "@/features/benchmarks/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
 import { askedOf, compareCommands, coresNote, effectiveOf, engineTrouble, fieldOf, fixedBatch, has, inputModel, isFilled, modelTrouble, planWords, queuedWords, turnsOf, type Draft, type Effective, type Troubles } from "@/features/benchmarks/form";
@@ -167,7 +168,7 @@ function usePlan(draft: Effective | null, names: { a: string; b: string }): { wo
   return { words: wordsOf(draft, names, plan.data, twin ? (other.data ?? null) : null), error, isStale };
 }
 
-function wordsOf(draft: Effective, names: { a: string; b: string }, plan: PlanTold, other: PlanTold | null): PlanWords {
+function wordsOf(draft: Effective, names: { a: string; b: string }, plan: PlanDocument, other: PlanDocument | null): PlanWords {
   const alternations = other ? turnsOf(draft).length * 2 * BUDGET_S[draft.budget] : 0;
   const aboutS = plan.about_s === null ? null : plan.about_s + (other?.about_s ?? 0) + alternations;
   return {

@@ -7,7 +7,7 @@ import { queries } from "@/api/cache";
 import { Refused, api, told } from "@/api/client";
 import { benchmarkQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import type { VersusBaselineTold } from "@/api/schema.gen";
+import type { VersusBaselineDocument } from "@/api/schema.gen";
 import { attempt } from "@/features/benchmarks/actions";
 import { headOf } from "@/features/benchmarks/cells";
 import { versusWords } from "@/features/benchmarks/versus";
@@ -76,7 +76,7 @@ export function BaselineLine({ pid }: { pid: number }) {
   );
 }
 
-export function Versus({ id, versus }: { id: number; versus: VersusBaselineTold | null }) {
+export function Versus({ id, versus }: { id: number; versus: VersusBaselineDocument | null }) {
   const words = versusWords(id, versus);
   if (!words) return null;
   return (

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
 import { benchmarkQuery } from "@/api/queries";
-import type { BenchmarkRowTold } from "@/api/schema.gen";
+import type { BenchmarkSummary } from "@/api/schema.gen";
 import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { Results } from "@/features/benchmarks/Results";
@@ -18,7 +18,7 @@ import { Ago } from "@/ui/Ago";
 import { Trouble } from "@/ui/Trouble";
 import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
 
-type Props = { row: BenchmarkRowTold; isSelected: boolean; select: (isSelected: boolean) => void; made: (id: number) => void };
+type Props = { row: BenchmarkSummary; isSelected: boolean; select: (isSelected: boolean) => void; made: (id: number) => void };
 
 /** A benchmark in the list: what it is, and what came out. */
 export function BenchmarkCard({ row, isSelected, select, made }: Props) {

@@ -6,12 +6,12 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { benchmarkQuery } from "@/api/queries";
-import type { BenchmarkTold } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 import { setBaseline } from "@/features/benchmarks/Baseline";
 import { moveJob, removeBenchmark, rerun } from "@/features/benchmarks/actions";
 import { isActive } from "@/features/benchmarks/states";
 
-type Row = Pick<BenchmarkTold, "id" | "name" | "project_id" | "state">;
+type Row = Pick<BenchmarkDetailsDocument, "id" | "name" | "project_id" | "state">;
 type Props = { row: Row; made: (id: number) => void; removed?: () => void };
 
 const FORMATS = [["csv", "CSV"], ["json", "JSON"], ["md", "Markdown"], ["html", "HTML"]] as const;

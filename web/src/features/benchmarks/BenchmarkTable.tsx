@@ -4,7 +4,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { COUNT_AXES } from "@/api/axes";
 import { LIST_FIGURES, knownOf, type Format, type ListedName } from "@/api/figureColumns";
 import { msPerItem, type Known } from "@/api/figures";
-import type { BenchmarkRowTold } from "@/api/schema.gen";
+import type { BenchmarkSummary } from "@/api/schema.gen";
 import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { intervalOf } from "@/features/benchmarks/cells";
@@ -15,7 +15,7 @@ import { Ago } from "@/ui/Ago";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
 
-type Row = BenchmarkRowTold;
+type Row = BenchmarkSummary;
 type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; made: (id: number) => void };
 
 /** Figures with a place among the other columns; further ones come last. */

@@ -1,16 +1,16 @@
 import { Table, Text, Tooltip, UnstyledButton } from "@mantine/core";
 import { createContext, memo, use, useMemo } from "react";
 
-import type { CellProgressTold, CellDocument } from "@/api/schema.gen";
+import type { CellDocument, CellProgressDocument } from "@/api/schema.gen";
 import { slotsOf, variantName, variantOf } from "@/features/benchmarks/cells";
 import { soFar } from "@/format/numbers";
 import { cellName } from "@/format/words";
 
-type Props = { cells: readonly CellDocument[]; told: readonly CellProgressTold[]; chosen: number | null; choose: (cell: number) => void };
+type Props = { cells: readonly CellDocument[]; told: readonly CellProgressDocument[]; chosen: number | null; choose: (cell: number) => void };
 
 const SIGNS = { done: "✓", measuring: "◑", failed: "✕" } as const;
 
-type ByCell = ReadonlyMap<number, CellProgressTold | undefined>;
+type ByCell = ReadonlyMap<number, CellProgressDocument | undefined>;
 const ToldOf = createContext<ByCell>(new Map());
 
 /** Each cell of a running benchmark: which are done, which are at it, which wait. */
@@ -91,7 +91,7 @@ function GridCell({ cell, ...rest }: CellProps) {
   return <GridButton number={cell.number} words={`${cellName(cell)}: ${standingOf(told)}`} state={told?.state ?? "waiting"} hasBegun={hasBegun} {...rest} />;
 }
 
-type ButtonProps = Omit<CellProps, "cell"> & { number: number; words: string; state: CellProgressTold["state"] | "waiting"; hasBegun: boolean };
+type ButtonProps = Omit<CellProps, "cell"> & { number: number; words: string; state: CellProgressDocument["state"] | "waiting"; hasBegun: boolean };
 
 /** Of all cells, only those are drawn anew of which something else is to be said. */
 const GridButton = memo(function GridButton({ number, words, state, hasBegun, isChosen, choose }: ButtonProps) {
@@ -118,7 +118,7 @@ const GridButton = memo(function GridButton({ number, words, state, hasBegun, is
 });
 
 /** "done, 0.31 ms per batch ±4 %, 6 sessions". */
-export function standingOf(told: CellProgressTold | undefined): string {
+export function standingOf(told: CellProgressDocument | undefined): string {
   if (!told || (told.sessions === 0 && told.state === "measuring")) return "waiting";
   const words: string[] = [told.state];
   if (told.estimate_ms !== null) words.push(estimateText(told.estimate_ms, told.relative_half_width));

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 
 import { Refused, api } from "@/api/client";
 import { useStanding } from "@/api/progress";
-import type { LatestRunTold } from "@/api/schema.gen";
+import type { LatestRunSummary } from "@/api/schema.gen";
 import { saveText } from "@/charts/saving";
 import { LEAST, LEAST_WORDS, atLeast, onCpu, type Least } from "@/features/benchmarks/logLevels";
 import { plural } from "@/format/numbers";
@@ -12,7 +12,7 @@ import { Trouble } from "@/ui/Trouble";
 const PIECE = 1 << 18;
 
 /** What the workers printed: live while it runs. */
-export function LogTab({ run, isCpu }: { run: LatestRunTold; isCpu: boolean }) {
+export function LogTab({ run, isCpu }: { run: LatestRunSummary; isCpu: boolean }) {
   const { text, error } = useLog(run);
   const [sought, setSought] = useState("");
   const [least, setLeast] = useState<Least>("all");
@@ -68,7 +68,7 @@ export function LogTab({ run, isCpu }: { run: LatestRunTold; isCpu: boolean }) {
 }
 
 /** The log from its beginning, and what comes to it: asked for when the job tells of progress. */
-function useLog(run: LatestRunTold): { text: string; error: unknown } {
+function useLog(run: LatestRunSummary): { text: string; error: unknown } {
   const [text, setText] = useState("");
   const [error, setError] = useState<unknown>(null);
   const offset = useRef(0);

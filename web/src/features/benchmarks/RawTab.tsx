@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
 import { distributionQuery, resultQuery } from "@/api/queries";
-import type { BenchmarkTold, DistributionDocument } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument, DistributionDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { binsOf, drawHistogram, histogramSummary, histogramTable, type Mark } from "@/charts/histogram";
 import { isOutlier } from "@/charts/iterations";
@@ -17,7 +17,7 @@ import { cellName } from "@/format/words";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { Trouble } from "@/ui/Trouble";
 
-type Props = { benchmark: BenchmarkTold; looked: Looked; change: Change };
+type Props = { benchmark: BenchmarkDetailsDocument; looked: Looked; change: Change };
 type Row = { iteration: number; session: number; ms: number; isOutlier: boolean };
 type Percentile = { name: string; value: number | null; ci: readonly number[] | null; needs: number | null };
 

@@ -2,7 +2,7 @@ import { Card, Code, Group, Skeleton, Stack, Table, Text, Title } from "@mantine
 import { useQuery } from "@tanstack/react-query";
 
 import { benchmarkQuery, projectQuery, resultQuery } from "@/api/queries";
-import type { BenchmarkDocument, BenchmarkTold, ComparisonDocument, LatestRunTold, ProfileDocument } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument, BenchmarkDocument, ComparisonDocument, LatestRunSummary, ProfileDocument } from "@/api/schema.gen";
 import { reproductions } from "@/features/benchmarks/reproduce";
 import { differences, environmentOf } from "@/features/benchmarks/environment";
 import { Copy } from "@/ui/Copy";
@@ -13,7 +13,7 @@ export function isBenchmark(result: BenchmarkDocument | ComparisonDocument | Pro
 }
 
 /** The same again: in a terminal, over HTTP, in Python; and what it ran on. */
-export function ReproduceTab({ benchmark }: { benchmark: BenchmarkTold }) {
+export function ReproduceTab({ benchmark }: { benchmark: BenchmarkDetailsDocument }) {
   return (
     <Stack gap="md">
       <Text size="sm" className="dim">
@@ -38,7 +38,7 @@ export function ReproduceTab({ benchmark }: { benchmark: BenchmarkTold }) {
   );
 }
 
-function Environment({ benchmark, run }: { benchmark: BenchmarkTold; run: LatestRunTold }) {
+function Environment({ benchmark, run }: { benchmark: BenchmarkDetailsDocument; run: LatestRunSummary }) {
   const isOver = run.state !== "queued" && run.state !== "running";
   const result = useQuery({ ...resultQuery(run.id), enabled: isOver });
   if (!isOver) return <Text className="dim">The environment is told when it is done.</Text>;
@@ -53,7 +53,7 @@ function Environment({ benchmark, run }: { benchmark: BenchmarkTold; run: Latest
 }
 
 /** What is not as it was for the baseline: only that. */
-function Differences({ benchmark, mine }: { benchmark: BenchmarkTold; mine: BenchmarkDocument }) {
+function Differences({ benchmark, mine }: { benchmark: BenchmarkDetailsDocument; mine: BenchmarkDocument }) {
   const baseline = useQuery(projectQuery(benchmark.project_id)).data?.baseline_benchmark_id ?? null;
   const isOther = baseline !== null && baseline !== benchmark.id;
   const other = useQuery({ ...benchmarkQuery(baseline ?? 0), enabled: isOther }).data?.latest_run;

@@ -1,7 +1,7 @@
 import { Button, Group, Progress, Stack, Text, VisuallyHidden } from "@mantine/core";
 import { useState } from "react";
 
-import type { BenchmarkTold } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 import { waitsForCores } from "@/api/waiting";
 import { CellGrid, estimateText, standingOf } from "@/features/benchmarks/CellGrid";
 import { moveJob } from "@/features/benchmarks/actions";
@@ -12,7 +12,7 @@ import { duration } from "@/format/numbers";
 import { cellName, sentence, withEngine } from "@/format/words";
 
 /** A benchmark that waits or runs: how far it is, what it knows so far, and how to stop it. */
-export function RunningBody({ benchmark }: { benchmark: BenchmarkTold }) {
+export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument }) {
   const jobId = benchmark.latest_run?.job_id ?? null;
   const { job, progress } = useJob(jobId);
   const [chosen, choose] = useState<number | null>(null);

@@ -1,13 +1,13 @@
 import { Alert, Button, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
-import type { BenchmarkTold } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 import { moveJob, rerun, runNow } from "@/features/benchmarks/actions";
 import { keptWords } from "@/features/benchmarks/states";
 import { Copy } from "@/ui/Copy";
 
 /** Why there is no whole result, and what to do about it. */
-export function Stopped({ benchmark }: { benchmark: BenchmarkTold }) {
+export function Stopped({ benchmark }: { benchmark: BenchmarkDetailsDocument }) {
   const { state, latest_run: run, id, project_id: pid } = benchmark;
   const jobId = run?.job_id ?? null;
   const log = (

@@ -3,7 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { queries } from "@/api/cache";
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { BenchmarkTold, JobTold } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument, JobDocument } from "@/api/schema.gen";
 import { removeSoon } from "@/ui/undo";
 import { toldOf } from "@/ui/Trouble";
 
@@ -25,7 +25,7 @@ export async function attempt<T>(what: string, doing: Promise<T>): Promise<T | n
   }
 }
 
-export async function rerun(id: number): Promise<BenchmarkTold | null> {
+export async function rerun(id: number): Promise<BenchmarkDetailsDocument | null> {
   const made = await attempt("Not run again", told(api.POST("/api/v1/benchmarks/{benchmark_id}/rerun", { params: { path: { benchmark_id: id } } })));
   again();
   return made;
@@ -38,7 +38,7 @@ export async function runNow(id: number): Promise<void> {
 
 type Move = "cancel" | "resume" | "next";
 
-export async function moveJob(jobId: number, move: Move): Promise<JobTold | null> {
+export async function moveJob(jobId: number, move: Move): Promise<JobDocument | null> {
   const at = { params: { path: { job_id: jobId } } };
   const calls = {
     cancel: () => api.POST("/api/v1/jobs/{job_id}/cancel", at),

@@ -1,7 +1,7 @@
 import { AXES } from "@/api/axes.gen";
 import { COUNT_AXES, countWords, type AxisName } from "@/api/axes";
 import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known, type Timed } from "@/api/figures";
-import type { BenchmarkTold, CellDocument } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
 import type { Metric } from "@/app/search";
 import type { Point } from "@/charts/scaling";
 import type { Interval } from "@/format/numbers";
@@ -99,14 +99,14 @@ export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "inter
 }
 
 /** "ONNX Runtime · fp32 · CPU": of what it measured. */
-export function headOf(row: Pick<BenchmarkTold, "axes">): string {
+export function headOf(row: Pick<BenchmarkDetailsDocument, "axes">): string {
   const { engines, precisions, devices } = row.axes;
   return [engines.map(engineName).join(", "), precisions.join(", "), devices.map((one) => (one === "cpu" ? "CPU" : one)).join(", ")]
     .filter(Boolean)
     .join(" · ");
 }
 
-export function axesText(row: Pick<BenchmarkTold, "axes">): string {
+export function axesText(row: Pick<BenchmarkDetailsDocument, "axes">): string {
   const named = COUNT_AXES.filter(({ field, usual, is_always_named }) => is_always_named || row.axes[field].some((value) => value !== usual));
   return named.map(({ field, short }) => `${short} ${row.axes[field].join(", ")}`).join(" · ");
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { COUNT_AXES } from "@/api/axes";
-import type { EngineDocument } from "@/api/schema.gen";
+import type { EngineDocument } from "@/api/parts";
 import { chipsIn, compareCommands, countsIn, effectiveOf, engineTrouble, fieldOf, firstDraft, fixedBatch, merged, planWords, powersOfTwo, queuedWords, coresNote, type Draft } from "@/features/benchmarks/form";
 
 const first = firstDraft([], [], 2, null);

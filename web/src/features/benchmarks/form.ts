@@ -1,5 +1,6 @@
 import { COUNT_AXES, NAMED_COUNTS, byField, bySideName, countWords, isOfSides, type CountAxis, type CountField, type SideCountName } from "@/api/axes";
-import type { BenchmarkTold, EngineDocument, ModelTold, PlanBenchmarkRequest } from "@/api/schema.gen";
+import type { EngineDocument, PlanBenchmarkRequest } from "@/api/parts";
+import type { BenchmarkDetailsDocument, ModelSummary } from "@/api/schema.gen";
 import { engineName, formatName, isForPeople } from "@/format/words";
 
 /** Of each axis, the numbers that are measured. */
@@ -64,7 +65,7 @@ export function powersOfTwo(most: number): number[] {
 }
 
 /** Why an engine cannot run this model here; null when it can. */
-export function engineTrouble(engine: EngineDocument, model: Pick<ModelTold, "format"> | undefined): string | null {
+export function engineTrouble(engine: EngineDocument, model: Pick<ModelSummary, "format"> | undefined): string | null {
   if (!engine.usable) return `${engine.why_not ?? "It cannot be used here"}. To get it: ${engine.install}`;
   if (model?.format && !engine.formats.includes(model.format)) {
     return `It does not read ${formatName(model.format)} files; it reads ${engine.formats.map(formatName).join(", ")}`;
@@ -73,7 +74,7 @@ export function engineTrouble(engine: EngineDocument, model: Pick<ModelTold, "fo
 }
 
 /** Why a model cannot be measured by an engine; null when it can. */
-export function modelTrouble(model: ModelTold, engine: EngineDocument | undefined): string | null {
+export function modelTrouble(model: ModelSummary, engine: EngineDocument | undefined): string | null {
   if (model.state === "untrusted") return "It could run code, and nobody vouched for it yet: see its page";
   if (model.state === "incomplete") return "It lacks weights files: see its page";
   if (model.state === "unread") return "It was never looked into: see its page";
@@ -89,11 +90,11 @@ export function fixedBatch(shapes: readonly (readonly (string | number | null)[]
 }
 
 /** What the project began with: the oldest that no optimization made. Lists have the newest first. */
-export function inputModel(models: readonly ModelTold[]): ModelTold | undefined {
+export function inputModel(models: readonly ModelSummary[]): ModelSummary | undefined {
   return models.findLast((one) => one.origin !== "optimization") ?? models[models.length - 1];
 }
 
-export function firstDraft(engines: readonly EngineDocument[], models: readonly ModelTold[], cores: number, lastEngine: string | null): Draft {
+export function firstDraft(engines: readonly EngineDocument[], models: readonly ModelSummary[], cores: number, lastEngine: string | null): Draft {
   const model = inputModel(models.filter((one) => one.state === "ready")) ?? inputModel(models);
   const able = engines.filter((one) => engineTrouble(one, model) === null && isForPeople(one));
   const any = engines.filter((one) => engineTrouble(one, model) === null);
@@ -118,7 +119,7 @@ export function firstDraft(engines: readonly EngineDocument[], models: readonly 
 }
 
 /** "Duplicate and edit". */
-export function draftOf(benchmark: BenchmarkTold, base: Draft): Draft {
+export function draftOf(benchmark: BenchmarkDetailsDocument, base: Draft): Draft {
   const asked = benchmark.settings;
   const engine = benchmark.axes.engines[0] ?? asked.engines[0] ?? base.engine;
   const budget = asked.budget === "quick" || asked.budget === "thorough" ? asked.budget : "default";

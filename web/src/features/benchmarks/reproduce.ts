@@ -1,5 +1,5 @@
 import { COUNT_AXES } from "@/api/axes";
-import type { BenchmarkTold } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -9,7 +9,7 @@ export function plainName(name: string): string {
 }
 
 /** What repeats a benchmark elsewhere; each text runs as it is pasted. The token is a variable: it stays out of histories. */
-export function reproductions(benchmark: BenchmarkTold, origin: string): { name: string; text: string; language: string }[] {
+export function reproductions(benchmark: BenchmarkDetailsDocument, origin: string): { name: string; text: string; language: string }[] {
   const settings = benchmark.settings;
   // A client cannot ask for less than the usual walls.
   const sandbox = settings.sandbox === "required" ? "required" : "on";
@@ -39,7 +39,7 @@ function literal(value: unknown): string {
   return JSON.stringify(value);
 }
 
-function python(benchmark: BenchmarkTold, origin: string): string {
+function python(benchmark: BenchmarkDetailsDocument, origin: string): string {
   const asked = benchmark.settings;
   const budget = { quick: { quick: true }, thorough: { thorough: true }, default: {} };
   const given: Record<string, unknown> = {

@@ -3,12 +3,12 @@ import { notifications } from "@mantine/notifications";
 import { queries } from "@/api/cache";
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { BenchmarkTold, ModelSideRequest } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument, ModelSideRequest } from "@/api/schema.gen";
 import { askedOf, turnsOf, type Effective, type Turn } from "@/features/benchmarks/form";
 import { rememberEngine } from "@/features/benchmarks/useDraft";
 
 export type Started = {
-  first: BenchmarkTold;
+  first: BenchmarkDetailsDocument;
   /** What it is compared with. */
   other: number | null;
   /** How many pairs of cells are measured in alternation. */

@@ -2,14 +2,15 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { benchmarkQuery, enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
-import type { EngineDocument, ModelTold } from "@/api/schema.gen";
+import type { EngineDocument } from "@/api/parts";
+import type { ModelSummary } from "@/api/schema.gen";
 import { draftOf, firstDraft, isDraft, type Draft } from "@/features/benchmarks/form";
 import { isForPeople } from "@/format/words";
 
 const LAST_ENGINE = "modeldyno.engine";
 const keyOf = (pid: number) => `modeldyno.draft.${pid}`;
 
-export type Known = { engines: readonly EngineDocument[]; models: readonly ModelTold[]; cores: number };
+export type Known = { engines: readonly EngineDocument[]; models: readonly ModelSummary[]; cores: number };
 
 /** Cores that may be used: from the machine's own list of them. */
 export function coresOf(host: Record<string, unknown> | undefined): number {

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { useStanding } from "@/api/progress";
 import { jobQuery } from "@/api/queries";
-import type { CellProgressTold, JobTold } from "@/api/schema.gen";
+import type { CellProgressDocument, JobDocument } from "@/api/schema.gen";
 
 export type Progress = {
   done: number;
@@ -12,11 +12,11 @@ export type Progress = {
   remainingS: number | null;
   estimateMs: number | null;
   halfWidth: number | null;
-  cells: readonly CellProgressTold[];
+  cells: readonly CellProgressDocument[];
 };
 
 /** A job and how far it is: as events tell it, and as it was asked before the first of them. */
-export function useJob(jobId: number | null | undefined): { job: JobTold | undefined; progress: Progress | null } {
+export function useJob(jobId: number | null | undefined): { job: JobDocument | undefined; progress: Progress | null } {
   const job = useQuery({ ...jobQuery(jobId ?? 0), enabled: jobId != null }).data;
   const told = useStanding(jobId) ?? job?.progress;
   if (!told || (job && job.state !== "running")) return { job, progress: null };

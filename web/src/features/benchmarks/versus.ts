@@ -1,10 +1,10 @@
-import type { VersusBaselineTold } from "@/api/schema.gen";
+import type { VersusBaselineDocument } from "@/api/schema.gen";
 import { ratio } from "@/format/numbers";
 
 const MARGIN = 0.02; // of the server's verdicts on baselines
 
 /** How a benchmark stands against the baseline, in words; grey where nothing is clear. */
-export function versusWords(id: number, versus: VersusBaselineTold | null): { text: string; isClear: boolean } | null {
+export function versusWords(id: number, versus: VersusBaselineDocument | null): { text: string; isClear: boolean } | null {
   if (versus === null) return null;
   if (versus.benchmark_id === id) return { text: "This is the baseline", isClear: true };
   const than = `baseline #${versus.benchmark_id}`;

@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useCallback } from "react";
 
 import { benchmarkQuery, benchmarksQuery, comparisonsQuery } from "@/api/queries";
-import type { BenchmarkTold } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 import { ComparisonView } from "@/features/compare/ComparisonView";
 import { Pickers } from "@/features/compare/Pickers";
 import { SidesView } from "@/features/compare/SidesView";
@@ -61,7 +61,7 @@ export function ComparePage() {
   );
 }
 
-function measured(told: BenchmarkTold): Measured[] {
+function measured(told: BenchmarkDetailsDocument): Measured[] {
   return told.cells.some(hasNumber) ? [told] : [];
 }
 

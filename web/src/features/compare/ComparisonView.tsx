@@ -6,7 +6,7 @@ import { SIDE_AXES, type SideAxisName } from "@/api/axes";
 import { api, told } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import { comparisonQuery, comparisonResultQuery, jobQuery } from "@/api/queries";
-import type { ComparisonDocument, ComparisonTold, SettingTold, SideDocument, SideSettingsDocument } from "@/api/schema.gen";
+import type { ComparisonDetailsDocument, ComparisonDocument, SettingDocument, SideDocument, SideSettingsDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { look } from "@/charts/palette";
 import { drawRatios, isUnusable, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
@@ -48,7 +48,7 @@ export function ComparisonView({ id, chosen, change }: { id: number; chosen: Cho
   );
 }
 
-function UnderWay({ comparison }: { comparison: ComparisonTold }) {
+function UnderWay({ comparison }: { comparison: ComparisonDetailsDocument }) {
   const jobId = comparison.latest_run?.job_id ?? null;
   const heard = useStanding(jobId);
   const job = useQuery({ ...jobQuery(jobId ?? 0), enabled: jobId !== null });
@@ -92,7 +92,7 @@ function UnderWay({ comparison }: { comparison: ComparisonTold }) {
   );
 }
 
-function Ended({ comparison }: { comparison: ComparisonTold }) {
+function Ended({ comparison }: { comparison: ComparisonDetailsDocument }) {
   const run = comparison.latest_run;
   const resume = useMutation({
     mutationFn: (job_id: number) => told(api.POST("/api/v1/jobs/{job_id}/resume", { params: { path: { job_id } } })),
@@ -115,7 +115,7 @@ function Ended({ comparison }: { comparison: ComparisonTold }) {
   );
 }
 
-function Decided({ comparison }: { comparison: ComparisonTold }) {
+function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
   const { summary, latest_run: run } = comparison;
   const result = useQuery({ ...comparisonResultQuery(run?.id ?? ""), enabled: run != null });
   const clear = summary.verdict === "faster" ? "b" : summary.verdict === "slower" ? "a" : null;
@@ -206,8 +206,8 @@ const WORDS: Record<keyof SideSettingsDocument, string> = {
 };
 
 /** Both sides, as they were asked for. */
-function settingsOf({ pairing, a_model_name, b_model_name }: ComparisonTold): SettingTold[] {
-  const row = (name: string, a: unknown, b: unknown): SettingTold => ({ name, a: words(a), b: words(b), differs: words(a) !== words(b) });
+function settingsOf({ pairing, a_model_name, b_model_name }: ComparisonDetailsDocument): SettingDocument[] {
+  const row = (name: string, a: unknown, b: unknown): SettingDocument => ({ name, a: words(a), b: words(b), differs: words(a) !== words(b) });
   const names = (Object.keys(WORDS) as (keyof SideSettingsDocument)[]).filter((name) => name !== "label"); // the keys of our own record
   return [row("model", a_model_name, b_model_name), ...names.map((name) => row(WORDS[name], pairing.a[name], pairing.b[name]))];
 }

@@ -1,10 +1,10 @@
 import { Switch, Table, Text } from "@mantine/core";
 
-import type { SettingTold } from "@/api/schema.gen";
+import type { SettingDocument } from "@/api/schema.gen";
 import type { Change } from "@/features/compare/search";
 import { Section } from "@/ui/Section";
 
-type Props = { settings: readonly SettingTold[]; isDiffOnly: boolean; change: Change };
+type Props = { settings: readonly SettingDocument[]; isDiffOnly: boolean; change: Change };
 
 /** All settings side by side; those that are equal are hidden unless asked for. */
 export function Differences({ settings, isDiffOnly, change }: Props) {

@@ -5,12 +5,13 @@ import { useState } from "react";
 import { COUNT_AXES, bySideName } from "@/api/axes";
 import { api, told } from "@/api/client";
 import { benchmarkQuery } from "@/api/queries";
-import type { BenchmarkTold, CellJudgementTold, ModelSideRequest } from "@/api/schema.gen";
+import type { CellJudgementDocument } from "@/api/parts";
+import type { BenchmarkDetailsDocument, ModelSideRequest } from "@/api/schema.gen";
 import { placeName, type Side } from "@/features/compare/picks";
 import type { Change } from "@/features/compare/search";
 import { Trouble } from "@/ui/Trouble";
 
-type Props = { pid: number; a: Side; b: Side; cells: readonly CellJudgementTold[]; change: Change };
+type Props = { pid: number; a: Side; b: Side; cells: readonly CellJudgementDocument[]; change: Change };
 
 /** Measures a pair of cells A B A B, so that what drifts meets both alike. */
 export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
@@ -60,7 +61,7 @@ function cellOf(side: Side, number: number): string {
 }
 
 /** The same settings again, as one side; null where a side cannot have them. */
-function sideAsked(benchmark: BenchmarkTold, number: number): ModelSideRequest | null {
+function sideAsked(benchmark: BenchmarkDetailsDocument, number: number): ModelSideRequest | null {
   const cell = benchmark.cells.find((one) => one.number === number);
   if (!cell || ALONE.some(({ name, usual }) => cell[name] !== usual)) return null;
   const { contract, dims, inputs, options, sandbox, signature, spinning, values, precisions } = benchmark.settings;

@@ -1,13 +1,13 @@
 import { ActionIcon, Box, Group, MultiSelect, Select, Stack, Tooltip } from "@mantine/core";
 import { IconArrowsExchange } from "@tabler/icons-react";
 
-import type { ComparisonRowTold } from "@/api/schema.gen";
+import type { ComparisonSummary } from "@/api/schema.gen";
 import { choicesOf, type Measured } from "@/features/compare/picks";
 import type { Change, Chosen } from "@/features/compare/search";
 
 type Props = {
   all: readonly Measured[];
-  comparisons: readonly ComparisonRowTold[];
+  comparisons: readonly ComparisonSummary[];
   a: string | undefined;
   b: string | undefined;
   chosen: Chosen;

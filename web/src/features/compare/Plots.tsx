@@ -2,7 +2,8 @@ import { Group, SegmentedControl, Select, SimpleGrid, Tabs, Text } from "@mantin
 import { useMemo } from "react";
 
 import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known } from "@/api/figures";
-import type { CellJudgementTold, CellDocument } from "@/api/schema.gen";
+import type { CellJudgementDocument } from "@/api/parts";
+import type { CellDocument } from "@/api/schema.gen";
 import { METRICS, type Metric } from "@/app/search";
 import { Chart } from "@/charts/Chart";
 import { dotsHeight, dotsSummary, dotsTable, drawDots, mostOf, type Dots, type DotSeries } from "@/charts/dots";
@@ -20,7 +21,7 @@ export const METRIC_WORDS: Record<Metric, { label: string; unit: string; of: (ce
   floor_item: { label: "ms per item, floor", unit: "ms", of: floorMsPerItem },
 };
 
-type Props = { sides: readonly Side[]; cells: readonly CellJudgementTold[]; chosen: Chosen; change: Change };
+type Props = { sides: readonly Side[]; cells: readonly CellJudgementDocument[]; chosen: Chosen; change: Change };
 
 /** The numbers themselves with their intervals, and the ratio of the two. */
 export function Plots({ sides, cells, chosen, change }: Props) {
@@ -78,7 +79,7 @@ function MetricChoice({ metric, change }: { metric: Metric; change: Change }) {
 
 type Shown = { series: DotSeries[]; metric: Metric; sides: readonly Side[] };
 
-function Pair({ series, metric, sides, shared, cells, looks, all }: Shown & { shared: string; cells: readonly CellJudgementTold[]; looks: Looks; all: readonly Side[] }) {
+function Pair({ series, metric, sides, shared, cells, looks, all }: Shown & { shared: string; cells: readonly CellJudgementDocument[]; looks: Looks; all: readonly Side[] }) {
   return (
     <SimpleGrid cols={{ base: 1, md: cells.some((cell) => cell.ratio) ? 2 : 1 }}>
       <DotChart title={METRIC_WORDS[metric].label} of={shared} rows={placesOf(sides)} series={series} metric={metric} />
@@ -122,7 +123,7 @@ function DotChart({ title, of, rows, series, metric, most }: OneChart) {
 
 type Looks = ReturnType<typeof looksOf>;
 
-function Ratios({ cells, looks, sides }: { cells: readonly CellJudgementTold[]; looks: Looks; sides: readonly Side[] }) {
+function Ratios({ cells, looks, sides }: { cells: readonly CellJudgementDocument[]; looks: Looks; sides: readonly Side[] }) {
   const [a, b] = sides;
   const found = useMemo(() => (a && b ? ratiosOf(cells, a, b) : []), [cells, a, b]);
   const draw = useMemo(() => {
@@ -143,7 +144,7 @@ function Ratios({ cells, looks, sides }: { cells: readonly CellJudgementTold[]; 
   );
 }
 
-function ratiosOf(cells: readonly CellJudgementTold[], a: Side, b: Side): Ratio[] {
+function ratiosOf(cells: readonly CellJudgementDocument[], a: Side, b: Side): Ratio[] {
   return cells.flatMap((cell) => {
     const one = a.benchmark.cells.find((found) => found.number === cell.a.number);
     const other = b.benchmark.cells.find((found) => found.number === cell.b.number);

@@ -4,7 +4,7 @@ import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { judgementQuery } from "@/api/queries";
-import type { CellJudgementTold } from "@/api/schema.gen";
+import type { CellJudgementDocument } from "@/api/parts";
 import { Differences } from "@/features/compare/Differences";
 import { FurtherFigures } from "@/features/compare/FurtherFigures";
 import { MeasureInTurns } from "@/features/compare/MeasureInTurns";
@@ -73,7 +73,7 @@ function NotComparable({ why, children }: { why: string; children: React.ReactNo
 }
 
 /** What the verdict rests on. */
-function Basis({ cells, change }: { cells: readonly CellJudgementTold[]; change: Change }) {
+function Basis({ cells, change }: { cells: readonly CellJudgementDocument[]; change: Change }) {
   const [only] = cells;
   const turns = cells.filter((cell) => cell.basis === "alternation");
   return (
@@ -103,10 +103,10 @@ function Basis({ cells, change }: { cells: readonly CellJudgementTold[]; change:
 }
 
 /** Where both were measured: a cell's name begins with its engine, which may be another one for B. */
-const place = (cell: CellJudgementTold): string => cell.a.name.split(" · ").slice(1).join(" · ") || cell.a.name;
+const place = (cell: CellJudgementDocument): string => cell.a.name.split(" · ").slice(1).join(" · ") || cell.a.name;
 
 /** What to keep in mind, each once. */
-function Remarks({ cells }: { cells: readonly CellJudgementTold[] }) {
+function Remarks({ cells }: { cells: readonly CellJudgementDocument[] }) {
   const said = [...new Set(cells.filter((cell) => cell.why && cell.ratio).map((cell) => cell.why))];
   const noisy = cells.filter((cell) => [cell.a, cell.b].some(({ noise }) => noise && noise !== "quiet"));
   if (cells.length <= 1 && said.length + noisy.length === 0) return null;

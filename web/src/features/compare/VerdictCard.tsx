@@ -1,7 +1,7 @@
 import { Badge, Card, Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
-import type { SettingTold } from "@/api/schema.gen";
+import type { SettingDocument } from "@/api/schema.gen";
 
 // What people ask about first, in the words of the server.
 const FIRST = ["engine", "precision", "cores", "batch size", "instances", "device", "input shapes", "instruction sets", "CPU"];
@@ -11,7 +11,7 @@ type Props = {
   /** Something is clearly faster somewhere. */
   isRanked: boolean;
   basis?: ReactNode;
-  settings?: readonly SettingTold[];
+  settings?: readonly SettingDocument[];
   actions?: ReactNode;
   children?: ReactNode;
 };

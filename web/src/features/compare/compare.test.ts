@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import { measuredCell } from "@/api/exampleCell";
 import type { FigureColumn } from "@/api/figureColumns";
-import type { CellJudgementTold, CellDocument } from "@/api/schema.gen";
+import type { CellJudgementDocument } from "@/api/parts";
+import type { CellDocument } from "@/api/schema.gen";
 import { furtherRows } from "@/features/compare/furtherFigures";
 import { choicesOf, firstPair, judged, lineOf, nearestPair, pairName, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
 import { seriesNames } from "@/features/compare/seriesNames";
@@ -96,7 +97,7 @@ describe("series", () => {
 describe("a verdict", () => {
   test("of several cells counts them", () => {
     const of = (faster: "a" | "b" | null, isComparable = true) =>
-      ({ faster, ratio: isComparable ? { value: 1, low: 1, high: 1 } : null }) as CellJudgementTold; // what counting looks at
+      ({ faster, ratio: isComparable ? { value: 1, low: 1, high: 1 } : null }) as CellJudgementDocument; // what counting looks at
     expect(countedSentence([of("b"), of("b"), of(null), of(null, false)])).toBe(
       "Of 4 cells: B is faster in 2, no clear difference in 1, not comparable in 1.",
     );
@@ -133,7 +134,7 @@ test("further figures of both cells stand beside each other", () => {
   const column: FigureColumn = { name: "peak_memory_bytes", label: "Peak memory", format: "bytes", unit: "", in_lists: "wanted", on_card: true };
   const [a, b] = [measured(1, cell(0, 1, { peak_memory_bytes: 2_500_000 })), measured(2, cell(0, 1))].map((one) => sideOf(String(one.id), [one]));
   if (!a || !b) throw new Error("no sides");
-  const pair = { a: { number: 0 }, b: { number: 0 } } as CellJudgementTold;
+  const pair = { a: { number: 0 }, b: { number: 0 } } as CellJudgementDocument;
   expect(furtherRows(a, b, [pair], [column])).toEqual([{ place: "1 core · batch 1", label: "Peak memory", a: "2.50 MB", b: "–" }]);
   expect(furtherRows(a, b, [pair])).toEqual([]);
 });

@@ -1,12 +1,13 @@
 import { cardFigures, type FigureColumn } from "@/api/figureColumns";
-import type { CellDocument, CellJudgementTold } from "@/api/schema.gen";
+import type { CellJudgementDocument } from "@/api/parts";
+import type { CellDocument } from "@/api/schema.gen";
 import { pairName, type Side } from "@/features/compare/picks";
 import { formatted, intervalOf } from "@/format/numbers";
 
 export type FurtherRow = { place: string; label: string; a: string; b: string };
 
 /** Of cells that are held against each other: what cards show beside latency and throughput. */
-export function furtherRows(a: Side, b: Side, judged: readonly CellJudgementTold[], columns?: readonly FigureColumn[]): FurtherRow[] {
+export function furtherRows(a: Side, b: Side, judged: readonly CellJudgementDocument[], columns?: readonly FigureColumn[]): FurtherRow[] {
   const cellOf = (side: Side, number: number) => side.benchmark.cells.find((cell) => cell.number === number);
   return judged.flatMap((pair) => {
     const [here, there] = [cellOf(a, pair.a.number), cellOf(b, pair.b.number)];

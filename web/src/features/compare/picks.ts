@@ -1,5 +1,5 @@
 import { COUNT_AXES, NESTED_COUNTS } from "@/api/axes";
-import type { BenchmarkRowTold, CellDocument } from "@/api/schema.gen";
+import type { BenchmarkSummary, CellDocument } from "@/api/schema.gen";
 import { cellName, engineName } from "@/format/words";
 
 /** "12" is a benchmark, "12:3" one cell of it, "12@openvino" its cells of one engine. */
@@ -18,7 +18,7 @@ export function pickOf(text: string | undefined): Pick | null {
 }
 
 /** Those of a list in which something was measured. */
-export function measuredOf(lines: readonly BenchmarkRowTold[]): Measured[] {
+export function measuredOf(lines: readonly BenchmarkSummary[]): Measured[] {
   return lines.flatMap((line) => (line.cells?.some(hasNumber) ? [{ ...line, cells: line.cells }] : []));
 }
 

@@ -1,15 +1,16 @@
-import type { CellJudgementTold, JudgementTold, SettingTold } from "@/api/schema.gen";
+import type { CellJudgementDocument } from "@/api/parts";
+import type { JudgementDocument, SettingDocument } from "@/api/schema.gen";
 
 export type Verdict = {
   sentence: string;
-  cells: CellJudgementTold[];
-  settings: SettingTold[];
+  cells: CellJudgementDocument[];
+  settings: SettingDocument[];
   /** Nothing can be said of any pair, and this is why. */
   whyNot: string | null;
 };
 
 /** One verdict of several answers: those of single engines are asked for pair by pair. */
-export function together(found: readonly JudgementTold[]): Verdict | null {
+export function together(found: readonly JudgementDocument[]): Verdict | null {
   const [first] = found;
   if (!first) return null;
   const cells = found.flatMap((one) => one.cells);
@@ -21,7 +22,7 @@ export function together(found: readonly JudgementTold[]): Verdict | null {
 }
 
 /** "Of 6 cells: B is faster in 4, no clear difference in 2." */
-export function countedSentence(cells: readonly CellJudgementTold[]): string {
+export function countedSentence(cells: readonly CellJudgementDocument[]): string {
   const [only] = cells;
   if (only && cells.length === 1) return only.sentence;
   const none = cells.filter((cell) => cell.ratio === null).length;

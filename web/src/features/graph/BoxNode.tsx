@@ -1,7 +1,7 @@
 import type { Node, NodeProps } from "@xyflow/react";
 import { memo } from "react";
 
-import type { Box } from "@/api/schema.gen";
+import type { Box } from "@/api/parts";
 import type { Look } from "@/features/graph/colouring";
 import type { Written } from "@/features/graph/sizes";
 

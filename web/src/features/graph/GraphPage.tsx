@@ -4,7 +4,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { graphQuery, graphViewQuery, modelQuery } from "@/api/queries";
-import type { NodeDocument } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/parts";
 import { usePageKeys } from "@/app/shortcuts";
 import { saveAddress, saveText } from "@/charts/saving";
 import { Canvas, type View } from "@/features/graph/Canvas";

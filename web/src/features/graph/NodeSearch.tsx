@@ -2,7 +2,7 @@ import { Combobox, Group, Text, TextInput, useCombobox } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { memo, useEffect, useMemo, type RefObject } from "react";
 
-import type { NodeDocument } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/parts";
 import { find } from "@/features/graph/find";
 import { plural } from "@/format/numbers";
 

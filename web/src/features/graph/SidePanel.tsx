@@ -2,7 +2,8 @@ import { ActionIcon, Anchor, Badge, Button, Card, Group, Stack, Table, Text, Tit
 import { IconX } from "@tabler/icons-react";
 import { memo, type ReactNode } from "react";
 
-import type { GraphDocument, Attribute, GraphTensor, NodeDocument } from "@/api/schema.gen";
+import type { Attribute, GraphTensor, NodeDocument } from "@/api/parts";
+import type { GraphDocument } from "@/api/schema.gen";
 import { scopeAround } from "@/features/graph/arrange";
 import type { Times } from "@/features/graph/homes";
 import { milliseconds, msOf } from "@/features/graph/scene";

@@ -1,4 +1,4 @@
-import type { Box } from "@/api/schema.gen";
+import type { Box } from "@/api/parts";
 import { kindColor, kindOf } from "@/charts/kinds";
 import type { Times } from "@/features/graph/homes";
 import { heatColor, mixed } from "@/features/graph/paint";

@@ -1,4 +1,4 @@
-import type { NodeDocument } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/parts";
 
 /** Nodes whose name or operator has these words in it, or fits a pattern between slashes ("/conv[0-9]$/"). */
 export function find(nodes: readonly NodeDocument[], text: string): readonly NodeDocument[] {

@@ -1,4 +1,4 @@
-import type { NodeDocument } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/parts";
 import { kindOf } from "@/charts/kinds";
 
 /** As which operator a node ran, and with which others where the engine says so. */

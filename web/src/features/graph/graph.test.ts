@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
-import type { GraphDocument, NodeDocument, TimeDocument } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/parts";
+import type { GraphDocument, TimeDocument } from "@/api/schema.gen";
 import { kindOf } from "@/charts/kinds";
 import { find } from "@/features/graph/find";
 import { fusedSets } from "@/features/graph/fusedSets";

@@ -1,4 +1,5 @@
-import type { GraphDocument, NodeDocument, TimeDocument } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/parts";
+import type { GraphDocument, TimeDocument } from "@/api/schema.gen";
 import { fusedSets } from "@/features/graph/fusedSets";
 import { intervalOf } from "@/format/numbers";
 

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "react";
 
-import type { Box, ViewDocument } from "@/api/schema.gen";
+import type { Box } from "@/api/parts";
+import type { ViewDocument } from "@/api/schema.gen";
 import type { Point } from "@/features/graph/layered";
 import type { Rect } from "@/features/graph/arrange";
 import type { Times } from "@/features/graph/homes";

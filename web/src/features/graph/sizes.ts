@@ -1,4 +1,4 @@
-import type { Box } from "@/api/schema.gen";
+import type { Box } from "@/api/parts";
 import type { ToPlace } from "@/features/graph/arrange";
 
 /** What is written in a box, and how large that makes it: nothing is ever cut off. */

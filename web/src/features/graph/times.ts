@@ -2,10 +2,11 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { profileQuery, profileResultQuery, profilesQuery } from "@/api/queries";
-import type { NodeDocument, ProfileRowTold } from "@/api/schema.gen";
+import type { NodeDocument } from "@/api/parts";
+import type { ProfileSummary } from "@/api/schema.gen";
 import { timesOf, type Homes, type Times } from "@/features/graph/homes";
 
-type Timing = { profiles: readonly ProfileRowTold[]; id: number | null; times: Times | null; isReady: boolean };
+type Timing = { profiles: readonly ProfileSummary[]; id: number | null; times: Times | null; isReady: boolean };
 
 /** Times of the nodes by a profile of this model: the one that was asked for, else the newest. */
 export function useTimes(pid: number, mid: number, asked: number | undefined, homes: Homes | null, nodes: readonly NodeDocument[] | undefined): Timing {

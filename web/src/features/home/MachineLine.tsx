@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
 import { enginesQuery, systemQuery } from "@/api/queries";
-import type { EngineDocument, HealthTold } from "@/api/schema.gen";
+import type { EngineDocument, HealthDocument } from "@/api/parts";
 import { FITNESS, healthWords, machineWords } from "@/features/home/machine";
 import { engineName, isForPeople } from "@/format/words";
 
@@ -33,7 +33,7 @@ export function MachineLine() {
   );
 }
 
-function Health({ health }: { health: HealthTold }) {
+function Health({ health }: { health: HealthDocument }) {
   const { sign, color } = FITNESS[health.verdict];
   const words = healthWords(health);
   return (

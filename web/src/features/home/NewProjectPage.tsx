@@ -7,7 +7,7 @@ import { useState, type ReactNode } from "react";
 import { api, told } from "@/api/client";
 import { modelQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import type { ModelDetails, ProjectDetails } from "@/api/schema.gen";
+import type { ModelDetailsDocument, ProjectDocument } from "@/api/schema.gen";
 import { nameFor } from "@/features/home/chosenFiles";
 import { ModelSource } from "@/features/home/ModelSource";
 import { useBringing } from "@/features/home/useBringing";
@@ -90,7 +90,7 @@ function Step({ number, title, isDone, done, children }: { number: number; title
   );
 }
 
-function Check({ model }: { model: ModelDetails }) {
+function Check({ model }: { model: ModelDetailsDocument }) {
   return (
     <Stack gap="md">
       <ModelFacts model={model} />
@@ -101,7 +101,7 @@ function Check({ model }: { model: ModelDetails }) {
   );
 }
 
-function Finish({ model, project, again }: { model: ModelDetails; project: ProjectDetails; again: () => void }) {
+function Finish({ model, project, again }: { model: ModelDetailsDocument; project: ProjectDocument; again: () => void }) {
   const [name, setName] = useState(project.is_draft ? nameFor(model.name) : project.name);
   const [isMeasuring, setMeasuring] = useState(true);
   const cache = useQueryClient();

@@ -5,7 +5,8 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { modelsQuery, standingQuery } from "@/api/queries";
-import type { BestTold, ProjectTold } from "@/api/schema.gen";
+import type { LeaderDocument } from "@/api/parts";
+import type { Project } from "@/api/schema.gen";
 import { plural } from "@/format/numbers";
 import { cellName, engineName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
@@ -13,7 +14,7 @@ import { NoiseBadge } from "@/ui/badges";
 import { CellFigure } from "@/ui/CellFigure";
 
 /** A project at a glance: its model, the best so far, and when something happened last. */
-export function ProjectCard({ project }: { project: ProjectTold }) {
+export function ProjectCard({ project }: { project: Project }) {
   const { ref, entry } = useIntersection({ rootMargin: "300px" });
   const [wasSeen, setSeen] = useState(false);
   if (entry?.isIntersecting && !wasSeen) setSeen(true);
@@ -61,7 +62,7 @@ export function ProjectCard({ project }: { project: ProjectTold }) {
   );
 }
 
-function Best({ best }: { best: BestTold | undefined }) {
+function Best({ best }: { best: LeaderDocument | undefined }) {
   const leader = best?.leader;
   if (!best || !leader)
     return (

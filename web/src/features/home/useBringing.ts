@@ -4,7 +4,8 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { api, Refused, told } from "@/api/client";
 import { useFetches } from "@/api/progress";
 import { modelQuery } from "@/api/queries";
-import type { ExampleAsked, ModelDetails } from "@/api/schema.gen";
+import type { ExampleRequest } from "@/api/parts";
+import type { ModelDetailsDocument } from "@/api/schema.gen";
 import { Stopped, sendModel, sendWeights, type Sending } from "@/api/upload";
 import { modelAmong, nameFor, weightsAmong } from "@/features/home/chosenFiles";
 
@@ -24,7 +25,7 @@ export type Bring = {
 };
 
 /** A model on its way into a project: `target`, or a draft of its own. What is refused or stopped leaves no draft behind. */
-export function useBringing(arrived: (model: ModelDetails) => void, target: number | null = null): Bring {
+export function useBringing(arrived: (model: ModelDetailsDocument) => void, target: number | null = null): Bring {
   const [now, set] = useState<Bringing>({ step: "idle" });
   const cache = useQueryClient();
   const sending = useRef<Sending | null>(null);
@@ -32,7 +33,7 @@ export function useBringing(arrived: (model: ModelDetails) => void, target: numb
   done.current = arrived;
 
   const arrive = useCallback(
-    (model: ModelDetails) => {
+    (model: ModelDetailsDocument) => {
       cache.setQueryData(modelQuery(model.id).queryKey, model);
       set({ step: "idle" });
       done.current(model);
@@ -41,7 +42,7 @@ export function useBringing(arrived: (model: ModelDetails) => void, target: numb
   );
 
   const into = useCallback(
-    async (name: string, bring: (project: number) => Promise<ModelDetails | null>) => {
+    async (name: string, bring: (project: number) => Promise<ModelDetailsDocument | null>) => {
       const project = await (target === null ? begin(name) : Promise.resolve(target)).catch((error: unknown) => {
         set({ step: "refused", name, error });
         return null;
@@ -119,7 +120,7 @@ export function useBringing(arrived: (model: ModelDetails) => void, target: numb
 }
 
 /** Of an example that comes in the background: events say look, the server says what is. */
-function useArrival(now: Bringing, arrive: (model: ModelDetails) => void, fail: (error: unknown) => void): void {
+function useArrival(now: Bringing, arrive: (model: ModelDetailsDocument) => void, fail: (error: unknown) => void): void {
   const fetches = useFetches();
   const slug = now.step === "fetching" ? now.example : null;
   const project = now.step === "fetching" ? now.project : null;
@@ -147,7 +148,7 @@ async function begin(file: string): Promise<number> {
 
 async function startFetch(project_id: number, slug: string): Promise<void> {
   const known = await told(api.GET("/api/v1/examples"));
-  const isKnown = (name: string): name is ExampleAsked["example"] => known.examples.some((one) => one.slug === name);
+  const isKnown = (name: string): name is ExampleRequest["example"] => known.examples.some((one) => one.slug === name);
   if (!isKnown(slug)) throw new Refused(404, { title: `There is no example ${slug}` });
   await told(api.POST("/api/v1/projects/{project_id}/models/example", { params: { path: { project_id } }, body: { example: slug } }));
 }

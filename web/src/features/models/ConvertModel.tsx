@@ -6,12 +6,13 @@ import { useState } from "react";
 
 import { api, Refused, told } from "@/api/client";
 import { conversionsQuery } from "@/api/queries";
-import type { ConversionTold, ModelDetails, Possibility } from "@/api/schema.gen";
+import type { Possibility } from "@/api/parts";
+import type { ConversionJobDocument, ModelDetailsDocument } from "@/api/schema.gen";
 import { largestError } from "@/features/models/checks";
 import { Trouble } from "@/ui/Trouble";
 
 /** The same network in another format, made by the server and checked against this one. */
-export function ConvertModel({ model }: { model: ModelDetails }) {
+export function ConvertModel({ model }: { model: ModelDetailsDocument }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -27,7 +28,7 @@ export function ConvertModel({ model }: { model: ModelDetails }) {
   );
 }
 
-function Formats({ model }: { model: ModelDetails }) {
+function Formats({ model }: { model: ModelDetailsDocument }) {
   const found = useQuery(conversionsQuery(model.id));
   if (found.isError) return <Trouble error={found.error} again={() => void found.refetch()} />;
   if (!found.data) return <Skeleton height={180} />;
@@ -44,7 +45,7 @@ function Formats({ model }: { model: ModelDetails }) {
   );
 }
 
-function Format({ model, possible, latest }: { model: ModelDetails; possible: Possibility; latest?: ConversionTold }) {
+function Format({ model, possible, latest }: { model: ModelDetailsDocument; possible: Possibility; latest?: ConversionJobDocument }) {
   const cache = useQueryClient();
   const again = () => cache.invalidateQueries({ queryKey: conversionsQuery(model.id).queryKey });
   const start = useMutation({
@@ -77,7 +78,7 @@ function Format({ model, possible, latest }: { model: ModelDetails; possible: Po
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-function Standing({ of, title }: { of: ConversionTold; title: string }) {
+function Standing({ of, title }: { of: ConversionJobDocument; title: string }) {
   const cancel = useMutation({
     mutationFn: () => told(api.POST("/api/v1/conversions/{conversion_id}/cancel", { params: { path: { conversion_id: of.id } } })),
   });

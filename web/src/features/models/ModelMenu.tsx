@@ -3,10 +3,10 @@ import { IconDotsVertical, IconDownload, IconSitemap, IconTrash } from "@tabler/
 import { Link, useNavigate } from "@tanstack/react-router";
 
 import { api, told } from "@/api/client";
-import type { ModelTold } from "@/api/schema.gen";
+import type { ModelSummary } from "@/api/schema.gen";
 import { removeSoon } from "@/ui/undo";
 
-export function ModelMenu({ model, after }: { model: ModelTold; after?: () => void }) {
+export function ModelMenu({ model, after }: { model: ModelSummary; after?: () => void }) {
   const navigate = useNavigate();
   const path = { model_id: model.id };
   const remove = () => {

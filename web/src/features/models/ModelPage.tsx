@@ -7,7 +7,7 @@ import { useState, type ReactNode } from "react";
 import { api, told } from "@/api/client";
 import { modelQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import type { ModelDetails } from "@/api/schema.gen";
+import type { ModelDetailsDocument } from "@/api/schema.gen";
 import { ConvertModel } from "@/features/models/ConvertModel";
 import { ModelMenu } from "@/features/models/ModelMenu";
 import { ModelState } from "@/features/models/ModelState";
@@ -92,7 +92,7 @@ function Section({ title, children }: { title: string; children: ReactNode }) {
   );
 }
 
-function Operators({ model }: { model: ModelDetails }) {
+function Operators({ model }: { model: ModelDetailsDocument }) {
   const rows = Object.entries(model.facts?.nodes_by_op ?? {}).sort((a, b) => b[1] - a[1]);
   if (rows.length === 0) return null;
   return (
@@ -116,7 +116,7 @@ function Operators({ model }: { model: ModelDetails }) {
   );
 }
 
-function Unread({ model }: { model: ModelDetails }) {
+function Unread({ model }: { model: ModelDetailsDocument }) {
   const cache = useQueryClient();
   const look = useMutation({
     mutationFn: () => told(api.POST("/api/v1/models/{model_id}/inspect", { params: { path: { model_id: model.id } } })),
@@ -132,7 +132,7 @@ function Unread({ model }: { model: ModelDetails }) {
   );
 }
 
-function Rename({ model }: { model: ModelDetails }) {
+function Rename({ model }: { model: ModelDetailsDocument }) {
   const [name, setName] = useState<string | null>(null);
   const cache = useQueryClient();
   const rename = useMutation({

@@ -1,15 +1,15 @@
 import { Badge, Tooltip } from "@mantine/core";
 
-import type { ModelTold } from "@/api/schema.gen";
+import type { ModelSummary } from "@/api/schema.gen";
 
-const STATES: Record<ModelTold["state"], { sign: string; word: string; color: string; means: string }> = {
+const STATES: Record<ModelSummary["state"], { sign: string; word: string; color: string; means: string }> = {
   ready: { sign: "✓", word: "Ready", color: "green", means: "It can be measured." },
   untrusted: { sign: "?", word: "Not trusted", color: "orange", means: "Running it could run code that is in the file, and nobody vouched for it. Open it to review." },
   incomplete: { sign: "…", word: "Incomplete", color: "orange", means: "Weights files are missing. Open it to send them." },
   unread: { sign: "○", word: "Not read", color: "gray", means: "Nobody has looked into it yet. Open it to do so." },
 };
 
-export function ModelState({ state }: { state: ModelTold["state"] }) {
+export function ModelState({ state }: { state: ModelSummary["state"] }) {
   const { sign, word, color, means } = STATES[state];
   return (
     <Tooltip label={means}>

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 
 import { modelsQuery } from "@/api/queries";
-import type { ModelTold } from "@/api/schema.gen";
+import type { ModelSummary } from "@/api/schema.gen";
 import { ModelMenu } from "@/features/models/ModelMenu";
 import { ModelState } from "@/features/models/ModelState";
 import { ORIGINS, sorted, type Sorting } from "@/features/models/sorting";
@@ -63,7 +63,7 @@ export function ModelsPage() {
   );
 }
 
-function Row({ model }: { model: ModelTold }) {
+function Row({ model }: { model: ModelSummary }) {
   return (
     <Card component="li" padding="sm">
       <Group justify="space-between" wrap="nowrap" align="flex-start">

@@ -1,4 +1,4 @@
-import type { Check } from "@/api/schema.gen";
+import type { Check } from "@/api/parts";
 
 /** "on 3 inputs it differs by at most 2.1e-7 of the largest value" */
 export function largestError(checks: readonly Check[]): string {

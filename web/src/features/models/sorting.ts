@@ -1,15 +1,15 @@
-import type { ModelTold } from "@/api/schema.gen";
+import type { ModelSummary } from "@/api/schema.gen";
 
 export type Sorting = "new" | "name" | "size";
 
-export function sorted(models: readonly ModelTold[], by: Sorting): ModelTold[] {
+export function sorted(models: readonly ModelSummary[], by: Sorting): ModelSummary[] {
   const rows = [...models];
   if (by === "name") return rows.sort((a, b) => a.name.localeCompare(b.name));
   if (by === "size") return rows.sort((a, b) => (b.size_bytes ?? -1) - (a.size_bytes ?? -1));
   return rows.sort((a, b) => b.id - a.id);
 }
 
-export const ORIGINS: Record<ModelTold["origin"], string> = {
+export const ORIGINS: Record<ModelSummary["origin"], string> = {
   path: "from a folder of the server",
   upload: "uploaded",
   example: "an example",

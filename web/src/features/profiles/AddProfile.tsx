@@ -7,12 +7,13 @@ import { queries } from "@/api/cache";
 import { api, told } from "@/api/client";
 import { enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import type { EngineDocument, ModelTold, ProfileTold } from "@/api/schema.gen";
+import type { EngineDocument } from "@/api/parts";
+import type { ModelSummary, ProfileDetailsDocument } from "@/api/schema.gen";
 import { engineName, formatName, isForPeople } from "@/format/words";
 import { ReasonedSelect, type Reasoned } from "@/ui/ReasonedSelect";
 import { Trouble } from "@/ui/Trouble";
 
-type Props = { pid: number; close: () => void; added: (profile: ProfileTold) => void };
+type Props = { pid: number; close: () => void; added: (profile: ProfileDetailsDocument) => void };
 
 /** Everything filled in: RUN is the second click. */
 export function AddProfile({ pid, close, added }: Props) {
@@ -33,7 +34,7 @@ export function AddProfile({ pid, close, added }: Props) {
   );
 }
 
-function Form({ pid, models, engines, cores: most, close, added }: Props & { models: ModelTold[]; engines: EngineDocument[]; cores: number }) {
+function Form({ pid, models, engines, cores: most, close, added }: Props & { models: ModelSummary[]; engines: EngineDocument[]; cores: number }) {
   const [modelId, setModel] = useState<number | null>((models.find((one) => one.state === "ready") ?? models[0])?.id ?? null);
   const [engine, setEngine] = useState("");
   const [cores, setCores] = useState<string | number>(most);
@@ -102,12 +103,12 @@ function coresOf(host: Record<string, unknown> | undefined): number {
 
 const wholeTrouble = (value: string | number): string | undefined => (Number.isInteger(Number(value)) && Number(value) >= 1 ? undefined : "A whole number, at least 1");
 
-function modelOption(model: ModelTold): Reasoned {
+function modelOption(model: ModelSummary): Reasoned {
   const reason = model.state === "ready" ? null : model.state === "untrusted" ? "It could run code, and nobody vouched for it yet: see its page" : "It cannot be run yet: see its page";
   return { value: String(model.id), label: model.name, reason };
 }
 
-function engineOption(engine: EngineDocument, model: ModelTold | undefined): Reasoned {
+function engineOption(engine: EngineDocument, model: ModelSummary | undefined): Reasoned {
   const base = { value: engine.name, label: engineName(engine.name) };
   if (!engine.usable) return { ...base, reason: `${engine.why_not ?? "It cannot be used here"}. To get it: ${engine.install}` };
   if (model?.format && !engine.formats.includes(model.format)) return { ...base, reason: `It does not read ${formatName(model.format)} files` };

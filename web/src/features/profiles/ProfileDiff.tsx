@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { profileDiffQuery, profileQuery, profileResultQuery } from "@/api/queries";
-import type { ProfileDiffDocument, ProfileDocument, ProfileTold } from "@/api/schema.gen";
+import type { ProfileDetailsDocument, ProfileDiffDocument, ProfileDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { CHANGES_LEGEND, barsHeight, drawChanges } from "@/charts/profileBars";
 import { changeSummary, changeTable, changesOf, deltaText, ranText, sliceText, standingText, unitOfChanges, type By, type Change } from "@/charts/profileRows";
@@ -11,7 +11,7 @@ import { Caution } from "@/ui/Caution";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { Trouble } from "@/ui/Trouble";
 
-type Side = { profile: ProfileTold; result: ProfileDocument };
+type Side = { profile: ProfileDetailsDocument; result: ProfileDocument };
 type Jump = (name: string, of: ProfileDocument, at: { model: number; profile: number }) => void;
 type Props = { a: Side; otherId: number; by: By; isTable: boolean; jump: Jump };
 

@@ -2,10 +2,10 @@ import { ActionIcon, Menu } from "@mantine/core";
 import { IconDotsVertical } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 
-import type { ProfileRowTold } from "@/api/schema.gen";
+import type { ProfileSummary } from "@/api/schema.gen";
 import { removeProfile, runProfile } from "@/features/profiles/actions";
 
-type Props = { profile: Pick<ProfileRowTold, "id" | "name" | "project_id" | "model_id" | "state">; removed?: () => void };
+type Props = { profile: Pick<ProfileSummary, "id" | "name" | "project_id" | "model_id" | "state">; removed?: () => void };
 
 export function ProfileMenu({ profile, removed }: Props) {
   const isBusy = profile.state === "queued" || profile.state === "running";

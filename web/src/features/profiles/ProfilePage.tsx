@@ -6,7 +6,7 @@ import { useCallback } from "react";
 
 import { useStanding } from "@/api/progress";
 import { profileQuery, profileResultQuery, profilesQuery } from "@/api/queries";
-import type { ProfileDocument, ProfileTold } from "@/api/schema.gen";
+import type { ProfileDetailsDocument, ProfileDocument } from "@/api/schema.gen";
 import { saveText } from "@/charts/saving";
 import { cancelJob, resumeJob, runProfile } from "@/features/profiles/actions";
 import { Breakdown } from "@/features/profiles/Breakdown";
@@ -55,7 +55,7 @@ export function ProfilePage() {
 }
 
 /** What it is doing, or why it has no result. */
-function Standing({ profile }: { profile: ProfileTold }) {
+function Standing({ profile }: { profile: ProfileDetailsDocument }) {
   const { state, latest_run: run } = profile;
   const standing = useStanding(run?.job_id);
   const jobId = run?.job_id ?? null;
@@ -110,14 +110,14 @@ function Standing({ profile }: { profile: ProfileTold }) {
   return null;
 }
 
-function Result({ profile, runId }: { profile: ProfileTold; runId: string }) {
+function Result({ profile, runId }: { profile: ProfileDetailsDocument; runId: string }) {
   const result = useQuery(profileResultQuery(runId));
   if (result.isError) return <Trouble error={result.error} again={() => void result.refetch()} />;
   if (result.isPending) return <Skeleton height={420} />;
   return result.data ? <Shown profile={profile} result={result.data} /> : null;
 }
 
-function Shown({ profile, result }: { profile: ProfileTold; result: ProfileDocument }) {
+function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: ProfileDocument }) {
   const { pid, fid } = useParams({ from: FROM });
   const search = useSearch({ from: FROM });
   const navigate = useNavigate({ from: FROM });

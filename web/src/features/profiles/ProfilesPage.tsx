@@ -5,7 +5,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 
 import { modelsQuery, profilesQuery } from "@/api/queries";
 import { msPerBatch } from "@/api/figures";
-import type { ProfileRowTold } from "@/api/schema.gen";
+import type { ProfileSummary } from "@/api/schema.gen";
 import { profileKey } from "@/features/profiles/actions";
 import { AddProfile } from "@/features/profiles/AddProfile";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
@@ -73,7 +73,7 @@ export function ProfilesPage() {
   );
 }
 
-function ProfileCard({ row, modelName }: { row: ProfileRowTold; modelName: string }) {
+function ProfileCard({ row, modelName }: { row: ProfileSummary; modelName: string }) {
   const { summary } = row;
   const figure = msPerBatch(summary);
   const told = quantity(figure?.value, figure?.low != null && figure.high != null ? [figure.low, figure.high] : null, "ms");

@@ -4,7 +4,8 @@ import { Link } from "@tanstack/react-router";
 
 import { useStanding } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
-import type { HappenedTold, JobTold } from "@/api/schema.gen";
+import type { Happened } from "@/api/parts";
+import type { JobDocument } from "@/api/schema.gen";
 import { PlaceLink } from "@/app/PlaceLink";
 import { left } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
@@ -13,7 +14,7 @@ import { StateBadge } from "@/ui/badges";
 const MOST = 8;
 
 /** What runs now, and what happened last. */
-export function Activity({ pid, activity }: { pid: number; activity: readonly HappenedTold[] }) {
+export function Activity({ pid, activity }: { pid: number; activity: readonly Happened[] }) {
   const running = useQuery(jobsQuery({ state: "running", project_id: pid }));
   const jobs = new Map(running.data?.items.map((job) => [job.run_id, job]));
   return (
@@ -35,7 +36,7 @@ export function Activity({ pid, activity }: { pid: number; activity: readonly Ha
   );
 }
 
-function Line({ pid, one, job }: { pid: number; one: HappenedTold; job: JobTold | undefined }) {
+function Line({ pid, one, job }: { pid: number; one: Happened; job: JobDocument | undefined }) {
   return (
     <li>
       <Group justify="space-between" gap="xs" align="flex-start">
@@ -62,7 +63,7 @@ function Line({ pid, one, job }: { pid: number; one: HappenedTold; job: JobTold 
   );
 }
 
-function Running({ job }: { job: JobTold }) {
+function Running({ job }: { job: JobDocument }) {
   const standing = useStanding(job.id);
   const done = standing?.units_done ?? job.progress?.units_done ?? 0;
   const planned = standing?.units_planned ?? job.progress?.units_planned ?? 0;

@@ -1,15 +1,16 @@
 import { Anchor, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
-import type { BestTold, ContenderTold } from "@/api/schema.gen";
+import type { LeaderDocument } from "@/api/parts";
+import type { ContenderDocument } from "@/api/schema.gen";
 import { cellName, engineName, sentence } from "@/format/words";
 import { NoiseBadge } from "@/ui/badges";
 import { CellFigure } from "@/ui/CellFigure";
 
-const TITLES: Record<BestTold["objective"], string> = { latency: "Lowest latency of a call", throughput: "Highest throughput" };
+const TITLES: Record<LeaderDocument["objective"], string> = { latency: "Lowest latency of a call", throughput: "Highest throughput" };
 
 /** Who leads so far; what cannot be told apart is not ranked. */
-export function BestSoFar({ pid, best }: { pid: number; best: readonly BestTold[] }) {
+export function BestSoFar({ pid, best }: { pid: number; best: readonly LeaderDocument[] }) {
   return (
     <Card component="section" aria-label="Best so far">
       <Title order={2} size="h4" mb="sm">
@@ -24,7 +25,7 @@ export function BestSoFar({ pid, best }: { pid: number; best: readonly BestTold[
   );
 }
 
-function Best({ pid, best }: { pid: number; best: BestTold }) {
+function Best({ pid, best }: { pid: number; best: LeaderDocument }) {
   const { leader, tied, note, objective } = best;
   return (
     <Stack gap={6}>
@@ -72,7 +73,7 @@ function Best({ pid, best }: { pid: number; best: BestTold }) {
   );
 }
 
-function Name({ pid, of }: { pid: number; of: ContenderTold }) {
+function Name({ pid, of }: { pid: number; of: ContenderDocument }) {
   const { cell } = of;
   return (
     <Anchor component={Link} to={`/p/${pid}/benchmarks/${of.benchmark_id}`} size="sm" style={{ overflowWrap: "anywhere" }}>

@@ -3,10 +3,10 @@ import { IconCheck } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-import type { CountsTold } from "@/api/schema.gen";
+import type { CountsDocument } from "@/api/parts";
 
 /** The way from nothing to a verdict, ticked off as it is walked. */
-export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; counts: CountsTold; isMeasured: boolean; isCompared: boolean }) {
+export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; counts: CountsDocument; isMeasured: boolean; isCompared: boolean }) {
   const steps: [title: string, isDone: boolean, action: ReactNode][] = [
     [
       "Bring a model",

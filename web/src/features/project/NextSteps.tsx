@@ -5,12 +5,12 @@ import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
 import { api, told } from "@/api/client";
-import type { NextStepTold } from "@/api/schema.gen";
+import type { NextStep } from "@/api/parts";
 import { placeOf, stepKey } from "@/features/project/places";
 import { Trouble } from "@/ui/Trouble";
 
 /** What is worth doing next; each can be sent away for good. */
-export function NextSteps({ pid, steps }: { pid: number; steps: readonly NextStepTold[] }) {
+export function NextSteps({ pid, steps }: { pid: number; steps: readonly NextStep[] }) {
   const [dismissed, setDismissed] = useLocalStorage<string[]>({ key: `modeldyno.dismissed.${pid}`, defaultValue: [], getInitialValueInEffect: false });
   const shown = steps.filter((step) => !dismissed.includes(stepKey(step)));
   if (shown.length === 0) return null;
@@ -28,7 +28,7 @@ export function NextSteps({ pid, steps }: { pid: number; steps: readonly NextSte
   );
 }
 
-function Step({ pid, step, dismiss }: { pid: number; step: NextStepTold; dismiss: () => void }) {
+function Step({ pid, step, dismiss }: { pid: number; step: NextStep; dismiss: () => void }) {
   const navigate = useNavigate();
   const place = placeOf(pid, step);
   const rerun = useMutation({

@@ -7,7 +7,7 @@ import { useState, type ReactNode } from "react";
 import { api, told } from "@/api/client";
 import { modelsQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import type { ProjectDetails } from "@/api/schema.gen";
+import type { ProjectDocument } from "@/api/schema.gen";
 import { bytes, plural } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
@@ -26,7 +26,7 @@ export function ProjectSettingsPage() {
   );
 }
 
-function Name({ project }: { project: ProjectDetails }) {
+function Name({ project }: { project: ProjectDocument }) {
   const [name, setName] = useState(project.name);
   const cache = useQueryClient();
   const rename = useMutation({
@@ -57,7 +57,7 @@ function Name({ project }: { project: ProjectDetails }) {
   );
 }
 
-function Facts({ project }: { project: ProjectDetails }) {
+function Facts({ project }: { project: ProjectDocument }) {
   const models = useQuery(modelsQuery(project.id));
   const size = models.data?.items.reduce((sum, model) => sum + (model.size_bytes ?? 0), 0);
   const has = Object.entries(project.counts)
@@ -96,7 +96,7 @@ function Row({ name, children }: { name: string; children: ReactNode }) {
   );
 }
 
-function Danger({ project }: { project: ProjectDetails }) {
+function Danger({ project }: { project: ProjectDocument }) {
   const [typed, setTyped] = useState("");
   const cache = useQueryClient();
   const navigate = useNavigate();

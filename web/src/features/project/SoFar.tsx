@@ -1,12 +1,12 @@
 import { useMemo } from "react";
 
-import type { BenchmarkRowTold } from "@/api/schema.gen";
+import type { BenchmarkSummary } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { dotsHeight, dotsSummary, dotsTable, drawDots } from "@/charts/dots";
 import { dotsSoFar } from "@/features/project/measuredCells";
 
 /** Everything that was measured, in one picture. */
-export function SoFar({ rows }: { rows: readonly BenchmarkRowTold[] }) {
+export function SoFar({ rows }: { rows: readonly BenchmarkSummary[] }) {
   const dots = useMemo(() => dotsSoFar(rows), [rows]);
   const draw = useMemo(() => drawDots(dots), [dots]);
   if (dots.rows.length === 0) return null;

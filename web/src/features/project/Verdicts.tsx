@@ -1,11 +1,11 @@
 import { Anchor, Card, Group, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
-import type { ComparisonRowTold } from "@/api/schema.gen";
+import type { ComparisonSummary } from "@/api/schema.gen";
 import { NoiseBadge } from "@/ui/badges";
 
 /** What was compared in alternation, in a sentence each. */
-export function Verdicts({ pid, rows }: { pid: number; rows: readonly ComparisonRowTold[] }) {
+export function Verdicts({ pid, rows }: { pid: number; rows: readonly ComparisonSummary[] }) {
   const judged = rows.filter((row) => row.sentence_by_name !== null).slice(0, 3);
   if (judged.length === 0) return null;
   return (
@@ -22,7 +22,7 @@ export function Verdicts({ pid, rows }: { pid: number; rows: readonly Comparison
   );
 }
 
-function Verdict({ pid, row }: { pid: number; row: ComparisonRowTold }) {
+function Verdict({ pid, row }: { pid: number; row: ComparisonSummary }) {
   const isClear = row.summary.verdict === "faster" || row.summary.verdict === "slower";
   return (
     <li>

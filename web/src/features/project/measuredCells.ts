@@ -1,11 +1,11 @@
 import { NAMED_COUNTS } from "@/api/axes";
 import { msPerItem } from "@/api/figures";
-import type { BenchmarkRowTold, CellDocument } from "@/api/schema.gen";
+import type { BenchmarkSummary, CellDocument } from "@/api/schema.gen";
 import { engineLook, look } from "@/charts/palette";
 import type { Dot, Dots } from "@/charts/dots";
 import { cellName, engineName } from "@/format/words";
 
-type Row = Pick<BenchmarkRowTold, "model_id" | "model_name" | "cells">;
+type Row = Pick<BenchmarkSummary, "model_id" | "model_name" | "cells">;
 const MOST_SERIES = 6;
 
 /** The newest number of every configuration, as dots: a row for each cell, a series for each engine and model. */

@@ -1,7 +1,7 @@
-import type { NextStepTold } from "@/api/schema.gen";
+import type { NextStep } from "@/api/parts";
 
 /** Where a next step leads; null: it is done at once. */
-export function placeOf(pid: number, step: NextStepTold): { to: string; search?: Record<string, unknown> } | null {
+export function placeOf(pid: number, step: NextStep): { to: string; search?: Record<string, unknown> } | null {
   switch (step.action) {
     case "add-model":
       return { to: "/new", search: { project: pid } };
@@ -25,4 +25,4 @@ export function placeOf(pid: number, step: NextStepTold): { to: string; search?:
 }
 
 /** What tells a step from others, to remember that somebody does not want it. */
-export const stepKey = (step: NextStepTold): string => [step.action, step.model_id, step.benchmark_id, step.other_benchmark_id, step.engine].map((part) => part ?? "").join("|");
+export const stepKey = (step: NextStep): string => [step.action, step.model_id, step.benchmark_id, step.other_benchmark_id, step.engine].map((part) => part ?? "").join("|");

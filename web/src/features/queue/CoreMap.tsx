@@ -4,14 +4,14 @@ import { useEffect, useState } from "react";
 
 import { useStandings } from "@/api/progress";
 import { queueQuery } from "@/api/queries";
-import type { JobTold } from "@/api/schema.gen";
+import type { JobDocument } from "@/api/schema.gen";
 import { lanesOf, type Lane } from "@/features/queue/lanes";
 import { duration, plural } from "@/format/numbers";
 import { Section } from "@/ui/Section";
 import { Trouble } from "@/ui/Trouble";
 
 /** Which job has which core, since when and about until when. */
-export function CoreMap({ running }: { running: readonly JobTold[] }) {
+export function CoreMap({ running }: { running: readonly JobDocument[] }) {
   const queue = useQuery(queueQuery);
   const standings = useStandings();
   const now = useNow();

@@ -6,7 +6,7 @@ import { api, told } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import { waitsForCores } from "@/api/waiting";
 import { projectQuery } from "@/api/queries";
-import type { JobTold } from "@/api/schema.gen";
+import type { JobDocument } from "@/api/schema.gen";
 import { kindOf } from "@/app/kinds";
 import { PlaceLink } from "@/app/PlaceLink";
 import { left, soFar } from "@/format/numbers";
@@ -14,7 +14,7 @@ import { Ago } from "@/ui/Ago";
 import { StateBadge, WaitingBadge } from "@/ui/badges";
 import { toldOf } from "@/ui/Trouble";
 
-export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: boolean }) {
+export function JobLine({ job, isFirst = false }: { job: JobDocument; isFirst?: boolean }) {
   const project = useQuery(projectQuery(job.project_id));
   const act = useMutation({ mutationFn: (act: Act) => ACTS[act](job.id), onError: complain });
   const isWaiting = waitsForCores(job);
@@ -64,7 +64,7 @@ export function JobLine({ job, isFirst = false }: { job: JobTold; isFirst?: bool
   );
 }
 
-function Standing({ job }: { job: JobTold }) {
+function Standing({ job }: { job: JobDocument }) {
   const heard = useStanding(job.id);
   const standing = heard ?? job.progress;
   const done = standing?.units_done ?? 0;

@@ -7,7 +7,7 @@ import { Link } from "@tanstack/react-router";
 
 import { api, told } from "@/api/client";
 import { jobsQuery } from "@/api/queries";
-import type { JobTold } from "@/api/schema.gen";
+import type { JobDocument } from "@/api/schema.gen";
 import { CoreMap } from "@/features/queue/CoreMap";
 import { PauseButton, PausedLine } from "@/features/queue/Pause";
 import { complain, JobLine } from "@/features/queue/JobLine";
@@ -60,7 +60,7 @@ export function QueuePage() {
   );
 }
 
-function Jobs({ title, jobs, areWaiting = false }: { title: string; jobs: readonly JobTold[]; areWaiting?: boolean }) {
+function Jobs({ title, jobs, areWaiting = false }: { title: string; jobs: readonly JobDocument[]; areWaiting?: boolean }) {
   if (jobs.length === 0) return null;
   return (
     <section aria-label={title}>
@@ -76,11 +76,11 @@ function Jobs({ title, jobs, areWaiting = false }: { title: string; jobs: readon
   );
 }
 
-function CancelAll({ jobs }: { jobs: readonly JobTold[] }) {
+function CancelAll({ jobs }: { jobs: readonly JobDocument[] }) {
   const [isAsking, ask] = useDisclosure();
   const cancel = useMutation({
     // Those that wait first, or one of them would start meanwhile.
-    mutationFn: async (all: readonly JobTold[]) => {
+    mutationFn: async (all: readonly JobDocument[]) => {
       for (const job of all) await told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }));
     },
     onSettled: ask.close,

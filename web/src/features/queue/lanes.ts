@@ -1,7 +1,8 @@
-import type { CoreTold, JobTold } from "@/api/schema.gen";
+import type { CoreDocument } from "@/api/parts";
+import type { JobDocument } from "@/api/schema.gen";
 
 /** What holds a core: from when, until about when; as shares of the width that is shown. */
-export type Hold = { job: JobTold | null; jobId: number; start: number; now: number; end: number };
+export type Hold = { job: JobDocument | null; jobId: number; start: number; now: number; end: number };
 /** `usedBy` is another process of this machine, of which no more is known. */
 export type Lane = { core: number; hold: Hold | null; usedBy: string | null };
 
@@ -13,15 +14,15 @@ const LEAST_S = 60;
  * `remaining` is about how many seconds a job still takes, where that is known.
  */
 export function lanesOf(
-  cores: readonly CoreTold[],
-  jobs: readonly JobTold[],
+  cores: readonly CoreDocument[],
+  jobs: readonly JobDocument[],
   remaining: ReadonlyMap<number, number>,
   now: Date,
 ): Lane[] {
   const at = now.getTime() / 1000;
   const held = cores.filter((one) => one.job_id !== null);
-  const begins = (one: CoreTold) => Math.min(at, one.since === null ? at : new Date(one.since).getTime() / 1000);
-  const ends = (one: CoreTold) => at + (remaining.get(one.job_id ?? 0) ?? 0);
+  const begins = (one: CoreDocument) => Math.min(at, one.since === null ? at : new Date(one.since).getTime() / 1000);
+  const ends = (one: CoreDocument) => at + (remaining.get(one.job_id ?? 0) ?? 0);
   const first = Math.min(at, ...held.map(begins));
   const last = Math.max(first + LEAST_S, ...held.map(ends));
   const share = (moment: number) => (moment - first) / (last - first);

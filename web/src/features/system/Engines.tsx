@@ -2,7 +2,7 @@ import { Badge, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from "@ma
 import { useQuery } from "@tanstack/react-query";
 
 import { enginesQuery } from "@/api/queries";
-import type { EngineDocument } from "@/api/schema.gen";
+import type { EngineDocument } from "@/api/parts";
 import { engineName, formatName, isForPeople } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { Section } from "@/ui/Section";

@@ -1,10 +1,10 @@
 import { Table } from "@mantine/core";
 
-import type { SystemTold } from "@/api/schema.gen";
+import type { SystemDocument } from "@/api/schema.gen";
 import { hardwareOf } from "@/features/system/facts";
 import { Section } from "@/ui/Section";
 
-export function Hardware({ host }: { host: SystemTold["host"] }) {
+export function Hardware({ host }: { host: SystemDocument["host"] }) {
   return (
     <Section title="Hardware">
       <Table aria-label="Hardware" layout="fixed">

@@ -1,11 +1,11 @@
 import { Progress, Stack, Text } from "@mantine/core";
 
-import type { SystemTold } from "@/api/schema.gen";
+import type { SystemDocument } from "@/api/schema.gen";
 import { bytes } from "@/format/numbers";
 import { Section } from "@/ui/Section";
 
 const DATABASES = { sqlite: "SQLite", postgresql: "PostgreSQL" };
-const SANDBOXES: Record<SystemTold["sandbox"]["level"], string> = {
+const SANDBOXES: Record<SystemDocument["sandbox"]["level"], string> = {
   full: "Models run fully confined: no network, no files but their own.",
   partial: "Models run partly confined. Left open:",
   none: "Models run unconfined here: measure only files that you trust.",
@@ -13,7 +13,7 @@ const SANDBOXES: Record<SystemTold["sandbox"]["level"], string> = {
 };
 
 /** Where results are kept, and how models are kept in. */
-export function Room({ system }: { system: SystemTold }) {
+export function Room({ system }: { system: SystemDocument }) {
   const { free_bytes: free, total_bytes: total, database } = system.workspace;
   const used = total > 0 ? (100 * (total - free)) / total : 0;
   return (
