@@ -21,7 +21,7 @@ def test_a_model_is_converted_from_its_page(desk, model):
         "It is ONNX already"
     )
     expect(dialog.get_by_role("listitem", name="LiteRT")).to_contain_text(
-        "made of SavedModel, Keras, TensorFlow graph; this one is ONNX"
+        "can be made from SavedModel, Keras, TensorFlow graph; this model is ONNX"
     )
     openvino = dialog.get_by_role("listitem", name="OpenVINO IR")
     openvino.get_by_role("button", name="Convert to OpenVINO IR").click()
