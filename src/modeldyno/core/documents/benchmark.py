@@ -32,7 +32,7 @@ class StandingDocument(Described):
 
     @classmethod
     def of(cls, standing: Standing) -> StandingDocument:
-        return cls(leader=standing.leader, tied=standing.tied, has_winner=standing.has_winner)
+        return cls.from_fields(standing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,10 +102,8 @@ class BenchmarkDocument(Described):
         latency, throughput = (first.standings.get(name) for name in ("latency", "throughput"))
         cells = [cell for result in results for cell in result.cells]
         models = tuple(ModelDocument.of(result.model) for result in results)
-        return cls(
-            run_id=first.run_id,
-            created_at=first.created_at,
-            tool_version=first.tool_version,
+        return cls.from_fields(
+            first,
             interrupted=any(result.interrupted for result in results),
             seed=first.spec.seed,
             budget=first.spec.budget,
@@ -116,7 +114,6 @@ class BenchmarkDocument(Described):
                 UnmeasuredDocument(model=path, error=FailureDocument.of(failure))
                 for path, failure in errors
             ),
-            host=first.host,
             weather=WeatherDocument.of(first.weather),
             cells=tuple(CellDocument.of(number, cell) for number, cell in enumerate(cells)),
             best=BestDocument(

@@ -65,13 +65,10 @@ class SideBySideDocument(Described):
     @classmethod
     def of(cls, together: SideBySide) -> SideBySideDocument:
         scaling = together.scaling
-        return cls(
+        return cls.from_fields(
+            together,
             total_per_s=Figure.of_estimate(together.total_per_s),
             scaling=Figure.of_estimate(scaling) if scaling else None,
-            fairness=together.fairness,
-            items_per_cpu_s=together.items_per_cpu_s,
-            expected_contention=together.expected_contention,
-            oversubscribed=together.oversubscribed,
         )
 
 

@@ -60,19 +60,17 @@ class SideDocument(Described):
 
     @classmethod
     def of(cls, side: SideResult) -> SideDocument:
-        return cls(
-            label=side.label,
+        return cls.from_fields(
+            side,
             model=ModelDocument.of(side.model),
             engine=side.facts.engine,
             device=side.facts.device,
             precision=side.facts.precision,
-            batch_size=side.batch_size,
             streams=side.facts.streams,
             cores=side.spec.cores,
             call_contract=side.contract,
             sandbox=str(side.sandbox) if side.sandbox else None,
             effective=EffectiveDocument.of(side.facts),
-            surprises=side.surprises,
             latency_ms=LevelDocument(
                 typical=Figure(value=side.typical_s * 1e3), floor=Figure(value=side.floor_s * 1e3)
             ),
@@ -148,29 +146,14 @@ class ComparisonDocument(Described):
 
     @classmethod
     def of(cls, result: ComparisonResult) -> ComparisonDocument:
-        return cls(
-            run_id=result.run_id,
-            created_at=result.created_at,
-            tool_version=result.tool_version,
-            interrupted=result.interrupted,
-            verdict=result.verdict,
+        return cls.from_fields(
+            result,
             ratio=Figure.of_estimate(result.ratio),
             margin=result.spec.margin,
             gate=_gate(result),
-            statistic=result.statistic,
-            pairs=result.pairs,
-            pairs_needed=result.pairs_needed,
-            processes=result.processes,
-            process_share=result.process_share,
             typical_ratio=Figure.of_estimate(result.typical_ratio),
-            distribution_changed=result.distribution_changed,
-            contention=result.contention,
-            noise=result.noise,
-            parity=result.parity,
             a=SideDocument.of(result.a),
             b=SideDocument.of(result.b),
-            notes=result.notes,
-            host=result.host,
             weather=WeatherDocument.of(result.weather),
         )
 

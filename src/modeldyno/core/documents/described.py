@@ -27,10 +27,10 @@ class Described:
 
     @classmethod
     def from_fields(cls, source: Any, /, **others: Any) -> Self:
-        """With what ``source`` has under the same names, and ``others``."""
-        names = field_names(cls)
-        alike = {n: getattr(source, n) for n in names if n not in others and hasattr(source, n)}
-        return cls(**alike, **others)
+        """With what ``source``, a dataclass, has under the same names, and ``others``."""
+        kinds: tuple[Any, Any] = cls, type(source)
+        names = _names_alike(*kinds)
+        return cls(**{n: getattr(source, n) for n in names if n not in others}, **others)
 
 
 class Schema:
@@ -127,6 +127,12 @@ def _members(document: Any) -> Any:
 
 def field_names(kind: Any) -> tuple[str, ...]:
     return _field_names(kind)
+
+
+@cache
+def _names_alike(kind: Any, source: Any) -> tuple[str, ...]:
+    known = field_names(source)
+    return tuple(name for name in field_names(kind) if name in known or hasattr(source, name))
 
 
 @cache

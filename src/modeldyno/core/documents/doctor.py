@@ -106,13 +106,7 @@ class PeaksDocument(Described):
 
     @classmethod
     def of(cls, peaks: Peaks) -> PeaksDocument:
-        return cls(
-            created_at=peaks.created_at,
-            engine=peaks.engine,
-            work=peaks.work,
-            traffic=peaks.traffic,
-            cores=tuple(map(PeakDocument.of, peaks.peaks)),
-        )
+        return cls.from_fields(peaks, cores=tuple(map(PeakDocument.of, peaks.peaks)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,14 +136,11 @@ class DoctorDocument(Described):
 
     @classmethod
     def of(cls, checkup: Checkup) -> DoctorDocument:
-        return cls(
-            created_at=checkup.created_at,
-            tool_version=checkup.tool_version,
+        return cls.from_fields(
+            checkup,
             verdict=checkup.fitness,
-            findings=checkup.findings,
             clock=ClockDocument.of(checkup.clock),
             noise=NoiseDocument.of(checkup.noise) if checkup.noise else None,
             peaks=PeaksDocument.of(checkup.peaks) if checkup.peaks else None,
-            host=checkup.host,
             weather=WeatherDocument.of(checkup.weather),
         )

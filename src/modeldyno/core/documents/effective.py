@@ -44,17 +44,4 @@ class EffectiveDocument(Described):
 
     @classmethod
     def of(cls, facts: SessionFacts) -> EffectiveDocument:
-        return cls(
-            engine_version=facts.engine_version,
-            other_python=facts.other_python,
-            device=facts.device,
-            providers=facts.providers,
-            precision=facts.precision,
-            input_dtypes=facts.input_dtypes,
-            layout=facts.layout,
-            threads=facts.threads,
-            spinning=facts.spinning,
-            nodes_by_provider=facts.nodes_by_provider,
-            fallback_share=fallback_share(facts),
-            text=ran_as(facts),
-        )
+        return cls.from_fields(facts, fallback_share=fallback_share(facts), text=ran_as(facts))

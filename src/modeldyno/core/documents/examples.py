@@ -54,25 +54,14 @@ class ExampleDocument(Described):
     @classmethod
     def of(cls, shown: ExampleShown) -> ExampleDocument:
         example = shown.example
-        return cls(
-            slug=example.slug,
-            name=example.name,
-            kind=example.kind,
-            domain=example.domain,
-            framework=example.framework,
-            format=example.format,
+        return cls.from_fields(
+            example,
             file=example.file_name,
             available=shown.available,
             why_not=shown.why_not,
             fix=shown.fix,
             can_run=shown.can_run,
-            url=example.url,
-            sha256=example.sha256,
             size_bytes=shown.size_bytes,
-            inputs=example.inputs,
-            input_shapes=example.input_shapes,
-            outputs=example.outputs,
-            note=example.note,
         )
 
 

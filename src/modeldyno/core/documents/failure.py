@@ -25,7 +25,7 @@ class FailureDocument(Described):
 
     @classmethod
     def of(cls, failure: Failure) -> FailureDocument:
-        return cls(code=failure.code, title=failure.title, detail=failure.why, fix=failure.fix)
+        return cls.from_fields(failure, detail=failure.why)
 
     @classmethod
     def redacted(cls, failure: Failure | None) -> FailureDocument | None:

@@ -38,16 +38,10 @@ class NodeDocument(Described):
 
     @classmethod
     def of(cls, node: GraphNode) -> NodeDocument:
-        return cls(
-            id=node.id,
-            op_type=node.op_type,
-            domain=node.domain,
-            name=node.name,
-            scope=node.scope,
+        return cls.from_fields(
+            node,
             inputs=tuple([tensor or None for tensor in node.inputs]),
             outputs=tuple([tensor or None for tensor in node.outputs]),
-            attributes=node.attributes,
-            bodies=node.bodies,
         )
 
 
@@ -93,12 +87,7 @@ class GroupDocument(Described):
 
     @classmethod
     def of(cls, group: Group) -> GroupDocument:
-        return cls(
-            scope=group.scope,
-            parent=group.parent or None,
-            nodes=group.nodes,
-            nodes_by_op=group.nodes_by_op,
-        )
+        return cls.from_fields(group, parent=group.parent or None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,18 +122,11 @@ class GraphDocument(Described):
 
     @classmethod
     def of(cls, graph: Graph) -> GraphDocument:
-        return cls(
-            format=graph.format,
-            sha256=graph.sha256,
-            name=graph.name,
-            inputs=graph.inputs,
-            outputs=graph.outputs,
+        return cls.from_fields(
+            graph,
             nodes=tuple(map(NodeDocument.of, graph.nodes)),
             edges=tuple(map(EdgeDocument.of, graph.edges)),
-            tensors=graph.tensors,
             groups=tuple(map(GroupDocument.of, graph.groups)),
-            bodies=graph.bodies,
-            notes=graph.notes,
         )
 
 
@@ -169,10 +151,8 @@ class ViewDocument(Described):
     def of(cls, graph: Graph, expanded: Collection[str]) -> ViewDocument:
         view = graph_groups.view(graph, expanded)
         shown = {*view.expanded, *(box.of for box in view.boxes if box.kind == "group")}
-        return cls(
+        return cls.from_fields(
+            view,
             sha256=graph.sha256,
-            boxes=view.boxes,
-            links=view.links,
-            expanded=view.expanded,
             groups=tuple(GroupDocument.of(g) for g in graph.groups if g.scope in shown),
         )

@@ -32,13 +32,8 @@ class WeatherDocument(Described):
     @classmethod
     def of(cls, weather: HostWeather) -> WeatherDocument:
         throttled_s = weather.throttled_s
-        return cls(
-            load_1m=weather.load_1m,
+        return cls.from_fields(
+            weather,
             cpu_pressure=weather.pressure,
-            steal=weather.steal,
             throttled_ms=None if throttled_s is None else throttled_s * 1e3,
-            busy=weather.busy,
-            memory_available_bytes=weather.memory_available_bytes,
-            swap_used_bytes=weather.swap_used_bytes,
-            swapped_in_bytes=weather.swapped_in_bytes,
         )

@@ -36,7 +36,7 @@ class TensorDocument(Described):
     @classmethod
     def of(cls, tensor: TensorSpec) -> TensorDocument:
         indices = tensor.indices if isinstance(tensor, InputSpec) else None
-        return cls(name=tensor.name, dtype=tensor.dtype, shape=tensor.shape, indices=indices)
+        return cls.from_fields(tensor, indices=indices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,27 +116,11 @@ class ModelDocument(Described):
 
     @classmethod
     def of(cls, facts: ModelFacts) -> ModelDocument:
-        return cls(
-            path=facts.path,
-            format=facts.format,
-            framework=facts.framework,
+        return cls.from_fields(
+            facts,
             tier=TIERS[facts.format],
-            sha256=facts.sha256,
-            size_bytes=facts.size_bytes,
-            parameters=facts.parameters,
             inputs=tuple(map(TensorDocument.of, facts.inputs)),
             outputs=tuple(map(TensorDocument.of, facts.outputs)),
-            external=facts.external,
-            opsets=facts.opsets,
-            ir_version=facts.ir_version,
-            producer=facts.producer,
-            nodes=facts.nodes,
-            nodes_by_op=facts.nodes_by_op,
-            weights_by_dtype=facts.weights_by_dtype,
-            imports=facts.imports,
-            architecture=facts.architecture,
-            notes=facts.notes,
             signature=facts.signature or None,
             signatures=tuple(map(SignatureDocument.of, facts.signatures)),
-            made=facts.made,
         )

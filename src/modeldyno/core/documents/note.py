@@ -29,10 +29,4 @@ class NoteDocument(Described):
 
     @classmethod
     def of(cls, note: Note) -> NoteDocument:
-        return cls(
-            kind=note.subject.kind,
-            id=note.subject.id,
-            text=note.text,
-            version=note.version,
-            modified_at=note.modified_at,
-        )
+        return cls.from_fields(note, kind=note.subject.kind, id=note.subject.id)

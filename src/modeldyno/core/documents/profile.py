@@ -120,15 +120,9 @@ class TimeDocument(Described):
 
     @classmethod
     def of(cls, time: Slice, repeats: int, roof: Roof) -> TimeDocument:
-        return cls(
-            node=time.node,
-            op_type=time.op_type,
-            nodes=time.nodes,
-            parts=time.parts,
-            provider=time.provider,
-            calls=time.calls,
+        return cls.from_fields(
+            time,
             total_ms=Figure.of_span(time.total_s, time.ci95_s, repeats),
-            share=time.share,
             cumulative_share=time.cumulative,
             cpu_ms=time.cpu_s * 1e3,
             accelerator_ms=_ms(time.accelerator_s),
@@ -180,14 +174,11 @@ class AgreementDocument(Described):
 
     @classmethod
     def of(cls, agreement: Agreement) -> AgreementDocument:
-        return cls(
-            run_id=agreement.run_id,
-            nodes=agreement.nodes,
+        return cls.from_fields(
+            agreement,
             latency_ms=_figure(agreement.latency_s),
             sum_ms=Figure(value=agreement.sum_s * 1e3),
             outside_ms=_figure(agreement.outside_s),
-            coverage=agreement.coverage,
-            agrees=agreement.agrees,
         )
 
 
@@ -282,21 +273,16 @@ class ProfileDocument(Described):
         facts, cell, repeats = result.facts, result.spec.cell, result.repeats
         spans = result.ci95_s_by_figure
         roof = roof_of(peaks, cell.cores, facts.device)
-        return cls(
-            run_id=result.run_id,
-            created_at=result.created_at,
-            tool_version=result.tool_version,
-            interrupted=result.interrupted,
+        return cls.from_fields(
+            result,
             model=ModelDocument.of(result.model),
             engine=facts.engine,
             device=facts.device,
             precision=facts.precision,
-            batch_size=result.batch_size,
             cores=cell.cores,
             call_contract=result.contract,
             sandbox=str(result.sandbox) if result.sandbox else None,
             effective=EffectiveDocument.of(facts),
-            surprises=result.surprises,
             latency_ms=LevelDocument(
                 typical=Figure.of_span(result.latency_s, spans.get("latency"), repeats),
                 floor=Figure.of_span(result.floor_s, None, repeats),
@@ -305,17 +291,11 @@ class ProfileDocument(Described):
             sum_ms=Figure.of_span(result.sum_s, spans.get("sum"), repeats),
             outside_ms=Figure.of_span(result.outside_s, spans.get("outside"), repeats),
             recorded_sum_ms=result.told_s * 1e3,
-            coverage=result.coverage,
             profiler_overhead=result.profiled_s / result.latency_s - 1,
             event_cost_us=result.event_cost_s * 1e6,
-            scale=result.scale,
             repeats=repeats,
-            calls=result.calls,
             operators=tuple(TimeDocument.of(t, repeats, roof) for t in slices(result, "op")),
             nodes=tuple(TimeDocument.of(t, repeats, roof) for t in slices(result, "node")),
             roof=RoofDocument.of(roof),
-            notes=result.notes,
-            warnings=result.warnings,
-            host=result.host,
             weather=WeatherDocument.of(result.weather),
         )

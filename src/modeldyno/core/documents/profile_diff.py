@@ -38,13 +38,7 @@ class DiffPartDocument(Described):
 
     @classmethod
     def of(cls, part: Part, repeats: int) -> DiffPartDocument:
-        return cls(
-            names=part.names,
-            op_types=part.op_types,
-            providers=part.providers,
-            nodes=part.nodes,
-            total_ms=Figure.of_span(part.total_s, part.ci95_s, repeats),
-        )
+        return cls.from_fields(part, total_ms=Figure.of_span(part.total_s, part.ci95_s, repeats))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +64,8 @@ class ChangeDocument(Described):
 
     @classmethod
     def of(cls, change: Change, diff: ProfileDiff) -> ChangeDocument:
-        return cls(
-            name=change.name,
-            standing=change.standing,
-            matched_by=change.matched_by,
-            verdict=change.verdict,
+        return cls.from_fields(
+            change,
             delta_ms=change.delta_s * 1e3,
             a=DiffPartDocument.of(change.a, diff.a.repeats) if change.a else None,
             b=DiffPartDocument.of(change.b, diff.b.repeats) if change.b else None,
@@ -138,13 +129,11 @@ class ProfileDiffDocument(Described):
 
     @classmethod
     def of(cls, diff: ProfileDiff) -> ProfileDiffDocument:
-        return cls(
-            by=diff.by,
+        return cls.from_fields(
+            diff,
             a=DiffSideDocument.of(diff.a),
             b=DiffSideDocument.of(diff.b),
             delta_ms=diff.delta_s * 1e3,
-            verdict=diff.verdict,
             text=diff_sentence(diff),
-            differences=diff.differences,
             changes=tuple(ChangeDocument.of(change, diff) for change in diff.changes),
         )

@@ -58,9 +58,8 @@ class RankedDocument(Described):
     @classmethod
     def of(cls, ranked: Ranked, floor_s: float | None) -> RankedDocument:
         side, parity = ranked.side, ranked.parity
-        return cls(
-            label=ranked.label,
-            place=ranked.place,
+        return cls.from_fields(
+            ranked,
             unranked=ranked.unranked or None,
             engine=side.facts.engine if side else None,
             engine_version=side.facts.engine_version if side else None,
@@ -72,9 +71,6 @@ class RankedDocument(Described):
             floor_ms=None if floor_s is None else floor_s * 1e3,
             ratio=Figure.of_estimate(ranked.ratio) if ranked.ratio else None,
             max_rel_error=parity.max_rel_error if parity else None,
-            noise=ranked.noise,
-            run_id=ranked.run_id,
-            alone=ranked.alone,
             error=FailureDocument.of(ranked.failure) if ranked.failure else None,
         )
 

@@ -28,7 +28,7 @@ class ArtifactDocument(Described):
 
     @classmethod
     def of(cls, artifact: Artifact) -> ArtifactDocument:
-        return cls(name=artifact.name, sha256=artifact.sha256, size_bytes=artifact.size_bytes)
+        return cls.from_fields(artifact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,17 +64,12 @@ class RunDocument(Described):
     @classmethod
     def of(cls, run: KeptRun) -> RunDocument:
         comparison = run.result.compared() if run.result else None
-        return cls(
-            run_id=run.run_id,
-            created_at=run.created_at,
-            kind=run.kind,
-            models=run.models,
-            state=run.state,
+        return cls.from_fields(
+            run,
             units=sum(run.sessions),
             latency_ms=run.result.latency_ms() if run.result else None,
             verdict=comparison.verdict if comparison else None,
             ratio=Figure.of_estimate(comparison.ratio) if comparison else None,
-            headline=run.headline,
             error=FailureDocument.of(run.failure) if run.failure else None,
             artifacts=tuple(map(ArtifactDocument.of, run.artifacts)),
         )
