@@ -31,12 +31,11 @@ from modeldyno.client.measuring import MeasuringCalls, _to_the_end
 from modeldyno.client.steps import (
     Answer,
     Ask,
-    AsyncResource,
     Cut,
     Listen,
     Receive,
+    Resource,
     Sleep,
-    SyncResource,
     operation,
     stream,
 )
@@ -307,7 +306,7 @@ def test_a_note_is_written_once_by_two(client):
 
 
 def test_the_machine_and_its_engines_are_told(client):
-    assert {"onnxruntime", "scripted"} <= {one["name"] for one in client.engines.list()["engines"]}
+    assert {"onnxruntime", "scripted"} <= {engine.name for engine in client.engines.list().engines}
     assert client.system.get()
     assert client.examples.list()
 
@@ -356,8 +355,8 @@ def test_a_profile_of_the_server_is_the_same_object_and_a_noun_with_rows(client,
     assert result.sum_s + result.outside_s == pytest.approx(result.latency_s)
     project = client.projects.find("Measured").id
     profile = client.profiles.get(next(client.profiles.list(project_id=project)).id)
-    assert (profile.state, profile.agreement["nodes"]) == ("done", len(result.rows))
-    nodes = [row["node"] for row in client.profiles.rows(profile.id, by="node")]
+    assert (profile.state, profile.agreement.nodes) == ("done", len(result.rows))
+    nodes = [row.node for row in client.profiles.rows(profile.id, by="node")]
     assert sorted(nodes) == sorted(row.node for row in result.rows)
     assert "(outside nodes)" in client.profiles.csv(profile.id, path=tmp_path / "rows.csv")
     assert [run.id for run in client.profiles.runs(profile.id)] == [result.run_id]
@@ -609,7 +608,7 @@ def offered(client):
     nouns = {name: value for name, value in vars(client).items() if not name.startswith("_")}
     found = {name for name, call in vars(MeasuringCalls).items() if isinstance(call, operation)}
     for noun, value in nouns.items():
-        if isinstance(value, (SyncResource, AsyncResource)):
+        if isinstance(value, Resource):
             calls = inspect.getmembers_static(
                 type(value), lambda one: isinstance(one, (operation, stream))
             )
@@ -617,10 +616,15 @@ def offered(client):
     return found
 
 
-def test_every_resource_has_both_kinds():
-    kinds = {name for name, kind in vars(resources).items() if inspect.isclass(kind)}
-    plain = {name for name in kinds if issubclass(getattr(resources, name), SyncResource)}
-    assert {f"Async{name}" for name in plain - {"SyncResource"}} <= kinds
+def test_every_resource_has_both_kinds(server):
+    known = [kind for kind in vars(resources).values() if inspect.isclass(kind)]
+    nouns = {kind for kind in known if issubclass(kind, Resource)}
+    nouns -= {Resource, resources.KindCalls, resources.RepeatableCalls}
+    with modeldyno.Client(server.url) as plain:
+        assert {type(value) for value in vars(plain).values()} >= nouns
+    awaited = modeldyno.AsyncClient(server.url)
+    assert {type(value) for value in vars(awaited).values()} >= nouns
+    asyncio.run(awaited.close())
 
 
 @pytest.mark.slow

@@ -59,16 +59,14 @@ def _there(
 ) -> int:
     """The server's machine."""
     from modeldyno.cli import remote
-    from modeldyno.core.codec import decode
-    from modeldyno.core.doctor import Finding
 
     remote.refuse(peaks=peaks)
-    told = remote.connected(server, workspace).system.doctor()
+    document = remote.connected(server, workspace).system.doctor()
     if as_json:
-        output.document(told)
+        output.document(document)
     else:
-        _show(decode(tuple[Finding, ...], told["findings"]), None, quiet)
-    return UNFIT if strict and told["verdict"] == "unfit" else 0
+        _show(document.findings, None, quiet)
+    return UNFIT if strict and document.verdict == "unfit" else 0
 
 
 def _show(findings: Sequence[Finding], peaks: Peaks | None, quiet: bool) -> None:

@@ -181,8 +181,5 @@ def _remarks(engine: EngineDocument) -> Iterator[tuple[str, str, str, str]]:
 
 def _there(server: str, workspace: Path | None) -> Sequence[EngineDocument]:
     from modeldyno.cli.remote import connected
-    from modeldyno.client.reading import read
-    from modeldyno.core.documents.engines import EngineDocument
 
-    told = connected(server, workspace).engines.list()["engines"]
-    return [read(EngineDocument, engine) for engine in told]
+    return connected(server, workspace).engines.list().engines

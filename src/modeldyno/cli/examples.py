@@ -71,10 +71,8 @@ def _here(workspace: Path | None) -> ExamplesDocument:
 
 def _there(server: str, workspace: Path | None) -> ExamplesDocument:
     from modeldyno.cli.remote import connected
-    from modeldyno.client.reading import read
-    from modeldyno.core.documents.examples import ExamplesDocument
 
-    return read(ExamplesDocument, connected(server, workspace).examples.list())
+    return connected(server, workspace).examples.list()
 
 
 @app.command("get")

@@ -12,7 +12,8 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.names import name_of_file
 
 if TYPE_CHECKING:
-    from modeldyno.core.models import Making, ModelFacts
+    from modeldyno.core.documents.model import ModelDocument
+    from modeldyno.core.models import Making
 
 
 def inspect(
@@ -39,30 +40,29 @@ def inspect(
         from modeldyno.cli.remote import refuse
 
         refuse(graph=graph, depth=depth, signature=signature)
-        facts = _inspected_there(model, server, workspace)
+        document = _inspected_there(model, server, workspace)
     elif graph:
         _inspect_graph(model, signature, depth, timeout, json, workspace)
         return
     else:
         if depth is not None:
             raise BadValue("--depth is for graphs", fix="Give --graph, too, or leave --depth out")
+        from modeldyno.core.documents.model import ModelDocument
         from modeldyno.python_api import inspect as read
 
-        facts = read(model, signature=signature, timeout=timeout)
+        document = ModelDocument.of(read(model, signature=signature, timeout=timeout))
     if json:
-        from modeldyno.core.documents.model import ModelDocument
-
-        output.document(ModelDocument.of(facts))
+        output.document(document)
     else:
-        _show(facts)
+        _show(document)
 
 
-def _inspected_there(file: str, server: str, workspace: Path | None) -> ModelFacts:
+def _inspected_there(file: str, server: str, workspace: Path | None) -> ModelDocument:
     from modeldyno.cli.remote import connected, placed
-    from modeldyno.client.reading import read
-    from modeldyno.core.models import ModelFacts
 
-    return read(ModelFacts, placed(connected(server, workspace), file).facts)
+    facts = placed(connected(server, workspace), file).facts
+    assert facts is not None  # the server has read it
+    return facts
 
 
 def _inspect_graph(
@@ -94,11 +94,10 @@ _TIERS = {
 }
 
 
-def _show(facts: ModelFacts) -> None:
+def _show(facts: ModelDocument) -> None:
     from modeldyno.core import figures
     from modeldyno.core.models import format_title
     from modeldyno.core.tables import model_rows
-    from modeldyno.core.trust import TIERS
 
     versions = ", ".join(f"{name or 'ai.onnx'} {number}" for name, number in facts.opsets.items())
     weights = ", ".join(
@@ -114,7 +113,7 @@ def _show(facts: ModelFacts) -> None:
         "parameters": f"{figures.spaced(facts.parameters, 0)} ({weights})" if weights else "0",
         "sha256": facts.sha256,
         "external": ", ".join(file.location for file in facts.external),
-        "loading it": _TIERS[TIERS[facts.format]],
+        "loading it": _TIERS[facts.tier],
         "imports": ", ".join(facts.imports),
         "built by": facts.architecture.factory if facts.architecture else "",
         "converted": _making(facts.made) if facts.made else "",
@@ -151,7 +150,7 @@ def _making(made: Making) -> str:
     )
 
 
-def _show_signatures(facts: ModelFacts) -> None:
+def _show_signatures(facts: ModelDocument) -> None:
     """Of several, with what each takes and gives."""
     from modeldyno.core.tables import shape_text
 
@@ -168,6 +167,6 @@ def _show_signatures(facts: ModelFacts) -> None:
     output.say("")
 
 
-def _show_notes(facts: ModelFacts) -> None:
+def _show_notes(facts: ModelDocument) -> None:
     for note in facts.notes:
         output.say(f"note: {note}")

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from modeldyno.client.clients import Client
-    from modeldyno.client.values import ModelSeen, RunSeen
     from modeldyno.core.documents.failure import FailureDocument
     from modeldyno.core.documents.jobs import JobDocument
+    from modeldyno.core.documents.kept_runs import RunDetailsDocument
+    from modeldyno.core.documents.models import ModelDetailsDocument, ModelSummary
     from modeldyno.core.history import KeptRun
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile
@@ -101,6 +102,7 @@ class ServerRuns:
 
     def _read(self, run_id: str) -> KeptRun:
         from modeldyno.core.history import KeptRun
+        from modeldyno.core.jobs import Artifact
 
         run = self._client.runs.get(run_id)
         result = self._client.runs.result(run_id) if run.has_result else None
@@ -113,12 +115,12 @@ class ServerRuns:
             sessions=run.units_kept,
             result=result,
             failure=_failure(run.failure),
-            artifacts=run.artifacts,
+            artifacts=tuple(Artifact(a.name, a.sha256, a.size_bytes) for a in run.artifacts),
         )
 
-    def _spec(self, run: RunSeen) -> RunSpec:
+    def _spec(self, run: RunDetailsDocument) -> RunSpec:
         """As far as it is told: enough to say what is measured, not to repeat it."""
-        from modeldyno.core.requests.axes import combinations
+        from modeldyno.core.requests.axes import chosen, combinations
         from modeldyno.core.specs import (
             BenchmarkSpec,
             CellSpec,
@@ -130,19 +132,20 @@ class ServerRuns:
 
         if run.settings is not None:
             name = self._client.benchmarks.get(run.of_id).model_name
-            cells = (CellSpec(**cell) for cell in combinations(run.settings))
+            cells = (CellSpec(**cell) for cell in combinations(chosen(run.settings)))
             return BenchmarkSpec(ModelSpec(name), tuple(cells))
         if run.profiling is not None:
             name = self._client.profiles.get(run.of_id).model_name
-            return ProfileSpec(ModelSpec(name), repeats=run.profiling["repeats"])
+            return ProfileSpec(ModelSpec(name), repeats=run.profiling.repeats)
         if run.pairing is None:
             raise BadValue(
                 f"Run {run.id} is a {run.kind}",
                 fix="This command is for benchmarks, comparisons and profiles",
             )
-        sides = (run.pairing[side]["label"] for side in ("a", "b"))
-        a, b = (SideSpec(label, ModelSpec(label), CellSpec()) for label in sides)
-        return ComparisonSpec(a, b, margin=run.pairing["margin"], seconds=run.pairing["budget_s"])
+        pairing = run.pairing
+        labels = pairing.a.label, pairing.b.label
+        a, b = (SideSpec(label, ModelSpec(label), CellSpec()) for label in labels)
+        return ComparisonSpec(a, b, margin=pairing.margin, seconds=pairing.budget_s)
 
 
 class ServerTrust:
@@ -184,23 +187,24 @@ class ServerTrust:
         found = {model.sha256: _trusted(model) for model in self._models()}
         return tuple(sorted(found.values(), key=lambda entry: entry.at))
 
-    def _models(self) -> Iterator[ModelSeen]:
-        return (m for m in self._client.models.list() if m.trust and m.trust["is_given"])
+    def _models(self) -> Iterator[ModelSummary]:
+        return (m for m in self._client.models.list() if m.trust.is_given)
 
 
-def _trusted(model: ModelSeen) -> Trusted:
+def _trusted(model: ModelSummary) -> Trusted:
     from modeldyno.core.trust import Trusted
 
-    told = model.trust or {}
-    since, reason = told.get("since") or "", told.get("reason") or ""
-    return Trusted(model.sha256 or "", model.name, since, reason, _code(model))
+    trust = model.trust
+    return Trusted(model.sha256 or "", model.name, trust.since or "", trust.reason, _code(model))
 
 
-def _code(model: ModelSeen) -> Code | None:
+def _code(model: ModelSummary) -> Code | None:
+    from modeldyno.core.documents.models import ModelDetailsDocument
     from modeldyno.core.trust import Code
 
-    built = (model.facts or {}).get("architecture") if model.format == "torch-checkpoint" else None
-    return Code(built["factory"], built["arguments"]) if built else None
+    facts = model.facts if isinstance(model, ModelDetailsDocument) else None
+    built = facts.architecture if facts and model.format == "torch-checkpoint" else None
+    return Code(built.factory, built.arguments) if built else None
 
 
 def _sha256(path: Path) -> str:
@@ -210,7 +214,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def placed(client: Client, file: str) -> ModelSeen:
+def placed(client: Client, file: str) -> ModelDetailsDocument:
     """A file of ours as a model of the server; sent unless it has those bytes."""
     path = here(file)
     sha256 = _sha256(path)

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from modeldyno.client import resources
 from modeldyno.client.asynchronous import AsyncTransport
 from modeldyno.client.finding import find_server
 from modeldyno.client.measuring import MeasuringCalls
-from modeldyno.client.steps import AsyncResource, SyncResource
+from modeldyno.client.steps import Async, Mode, Steps, Stream, Sync
 from modeldyno.client.sync import SyncTransport
 
 
-class Client(MeasuringCalls, SyncResource):
+class _Nouns(MeasuringCalls[Mode]):
+    def __init__(self, run: Callable[[Steps[Any]], Any], iterate: Callable[[Stream], Any]) -> None:
+        super().__init__(run, iterate)
+        self.projects: resources.Projects[Mode] = resources.Projects(run, iterate)
+        self.models: resources.Models[Mode] = resources.Models(run, iterate)
+        self.datasets: resources.Datasets[Mode] = resources.Datasets(run, iterate)
+        self.benchmarks: resources.Benchmarks[Mode] = resources.Benchmarks(run, iterate)
+        self.comparisons: resources.Comparisons[Mode] = resources.Comparisons(run, iterate)
+        self.profiles: resources.Profiles[Mode] = resources.Profiles(run, iterate)
+        self.runs: resources.Runs[Mode] = resources.Runs(run, iterate)
+        self.jobs: resources.Jobs[Mode] = resources.Jobs(run, iterate)
+        self.notes: resources.Notes[Mode] = resources.Notes(run, iterate)
+        self.events: resources.Events[Mode] = resources.Events(run, iterate)
+        self.engines: resources.Engines[Mode] = resources.Engines(run, iterate)
+        self.examples: resources.Examples[Mode] = resources.Examples(run, iterate)
+        self.system: resources.System[Mode] = resources.System(run, iterate)
+        self.session: resources.Session[Mode] = resources.Session(run, iterate)
+
+
+class Client(_Nouns[Sync]):
     """A server's projects, models, benchmarks and jobs.
 
         with Client() as client:                      # the server of this workspace
@@ -37,22 +57,7 @@ class Client(MeasuringCalls, SyncResource):
         address = find_server(url, token, workspace)
         self.url = address.url
         self._transport = SyncTransport(address)
-        both = (self._transport.run, self._transport.iterate)
-        super().__init__(*both)
-        self.projects = resources.Projects(*both)
-        self.models = resources.Models(*both)
-        self.datasets = resources.Datasets(*both)
-        self.benchmarks = resources.Benchmarks(*both)
-        self.comparisons = resources.Comparisons(*both)
-        self.profiles = resources.Profiles(*both)
-        self.runs = resources.Runs(*both)
-        self.jobs = resources.Jobs(*both)
-        self.notes = resources.Notes(*both)
-        self.events = resources.Events(*both)
-        self.engines = resources.Engines(*both)
-        self.examples = resources.Examples(*both)
-        self.system = resources.System(*both)
-        self.session = resources.Session(*both)
+        super().__init__(self._transport.run, self._transport.iterate)
 
     def close(self) -> None:
         self._transport.close()
@@ -69,7 +74,7 @@ class Client(MeasuringCalls, SyncResource):
         self.close()
 
 
-class AsyncClient(MeasuringCalls, AsyncResource):
+class AsyncClient(_Nouns[Async]):
     """The same, to be awaited; lists and ``follow`` are for ``async for``.
 
         async with AsyncClient() as client:
@@ -88,22 +93,7 @@ class AsyncClient(MeasuringCalls, AsyncResource):
         address = find_server(url, token, workspace)
         self.url = address.url
         self._transport = AsyncTransport(address)
-        both = (self._transport.run, self._transport.iterate)
-        super().__init__(*both)
-        self.projects = resources.AsyncProjects(*both)
-        self.models = resources.AsyncModels(*both)
-        self.datasets = resources.AsyncDatasets(*both)
-        self.benchmarks = resources.AsyncBenchmarks(*both)
-        self.comparisons = resources.AsyncComparisons(*both)
-        self.profiles = resources.AsyncProfiles(*both)
-        self.runs = resources.AsyncRuns(*both)
-        self.jobs = resources.AsyncJobs(*both)
-        self.notes = resources.AsyncNotes(*both)
-        self.events = resources.AsyncEvents(*both)
-        self.engines = resources.AsyncEngines(*both)
-        self.examples = resources.AsyncExamples(*both)
-        self.system = resources.AsyncSystem(*both)
-        self.session = resources.AsyncSession(*both)
+        super().__init__(self._transport.run, self._transport.iterate)
 
     async def close(self) -> None:
         await self._transport.close()

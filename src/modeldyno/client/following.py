@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from modeldyno.client.reading import read
 from modeldyno.client.steps import Cut, Listen, Receive, Say, Sleep, get
-from modeldyno.client.values import MISSED, EventHeard
 from modeldyno.core.documents.jobs import JobDocument
 from modeldyno.core.documents.progress import ProgressDocument
 from modeldyno.core.errors import ServerUnreachable
@@ -17,6 +17,27 @@ LOOK_AGAIN_S = 10.0  # however quiet it is: a job that ended unheard is not wait
 POLL_S = 0.5
 PAUSES_S = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0)  # before the next try to listen
 PATIENCE_S = 60.0  # for a server that is started anew
+
+
+MISSED = "events.missed"  # what was forgotten before we came back: fetch everything anew
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReceivedEvent:
+    """``number`` is None for progress, which is not kept."""
+
+    number: int | None
+    kind: str
+    project_id: int | None
+    at: datetime | None
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ReceivedEvents:
+    events: tuple[ReceivedEvent, ...]
+    last: int
+    is_complete: bool
 
 
 def follow_job(job_id: int) -> Generator[Any, Any, None]:
@@ -80,23 +101,23 @@ def _looked(before: JobDocument) -> Generator[Any, Any, tuple[JobDocument, bool]
             return now, now != before
 
 
-def _said(message: Any) -> EventHeard | None:
+def _said(message: Any) -> ReceivedEvent | None:
     """None: nothing came. Raises Cut when the server sends us away."""
     if message is None:
         return None
     name, data = message
     if name != "event":
         raise Cut(str(name))
-    return read(EventHeard, data)
+    return read(ReceivedEvent, data)
 
 
-def _progress(job: JobDocument, said: EventHeard) -> JobDocument | None:
+def _progress(job: JobDocument, said: ReceivedEvent) -> JobDocument | None:
     if said.kind != "job.progress" or said.data.get("id") != job.id:
         return None
     return replace(job, state="running", place=None, progress=read(ProgressDocument, said.data))
 
 
-def _is_about(job: JobDocument, said: EventHeard) -> bool:
+def _is_about(job: JobDocument, said: ReceivedEvent) -> bool:
     """Whatever moves in the queue may change the place of one that waits."""
     if said.data.get("run_id") == job.run_id and said.kind != "job.progress":
         return True
@@ -118,7 +139,7 @@ def follow_events(
             fails = 0
             if not told.get("is_complete", True):
                 yield Say(
-                    EventHeard(
+                    ReceivedEvent(
                         number=told["last"], kind=MISSED, project_id=project_id, at=None, data={}
                     )
                 )

@@ -10,8 +10,10 @@ from typing import Any, Unpack
 
 from modeldyno.client.following import follow_job
 from modeldyno.client.reading import read
-from modeldyno.client.resources import ModelCalls, ProjectCalls, result_of
+from modeldyno.client.resources import Models, Projects, error_of_failure, result_of
 from modeldyno.client.steps import (
+    Mode,
+    Resource,
     Say,
     Sent,
     Sleep,
@@ -24,15 +26,14 @@ from modeldyno.client.steps import (
     pages,
     post,
 )
-from modeldyno.client.values import ModelSeen, RunSeen
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.jobs import JobDocument
+from modeldyno.core.documents.kept_runs import RunDetailsDocument
+from modeldyno.core.documents.models import ModelSummary
 from modeldyno.core.errors import (
     BadValue,
     Cancelled,
     ModelNotFound,
-    RunFailed,
-    error_classes,
 )
 from modeldyno.core.jobs import JobMessage, Started
 from modeldyno.core.requests.checking import require_valid
@@ -55,12 +56,10 @@ from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileRes
 
 PROJECT = "Python"  # where results go when nobody says where
 Listener = Callable[[JobMessage], None]
-Which = str | Path | int | ModelSeen  # a file here, or a model of the server
-
-_MODEL, _PROJECT = ModelCalls(), ProjectCalls()
+Which = str | Path | int | ModelSummary  # a file here, or a model of the server
 
 
-class MeasuringCalls:
+class MeasuringCalls(Resource[Mode]):
     @operation
     @takes(BenchmarkWords, BenchmarkRequest)
     def bench(
@@ -213,12 +212,11 @@ def _tell(job: JobDocument, listen: Listener | None, has_begun: bool) -> bool:
 
 
 def _outcome(run_id: str, job_id: int) -> Steps[Any]:
-    run = read(RunSeen, (yield get(f"/runs/{run_id}")).json)
+    run = read(RunDetailsDocument, (yield get(f"/runs/{run_id}")).json)
     if run.has_result:
         return (yield from result_of(run_id))
     if run.failure is not None:
-        kind = error_classes().get(run.failure.code, RunFailed)
-        raise kind(run.failure.title, why=run.failure.detail, fix=run.failure.fix)
+        raise error_of_failure(run.failure)
     raise Cancelled(
         f"Run {run_id} is {run.state}, without a result",
         why="it was stopped before there was enough for one",
@@ -232,13 +230,13 @@ def _outcome(run_id: str, job_id: int) -> Steps[Any]:
 def _project(which: str | int) -> Steps[int]:
     if isinstance(which, int):
         return which
-    found = yield from ProjectCalls.find.of(_PROJECT, which, create=True)
+    found = yield from Projects.find.of(None, which, create=True)
     assert found is not None
     return found.id
 
 
 def _model(project_id: int, which: Which, tell: Sent | None) -> Steps[int]:
-    if isinstance(which, ModelSeen):
+    if isinstance(which, ModelSummary):
         return which.id
     if isinstance(which, int):
         return which
@@ -251,11 +249,11 @@ def _model(project_id: int, which: Which, tell: Sent | None) -> Steps[int]:
     sha256 = yield Work(lambda: _sha256(file))
 
     known = yield from first(
-        pages("/models", project_id=project_id), lambda told: read(ModelSeen, told).keeps(sha256)
+        pages("/models", project_id=project_id), lambda item: read(ModelSummary, item).keeps(sha256)
     )
     if known is not None:
         return int(known["id"])
-    made = yield from ModelCalls.upload.of(_MODEL, project_id, file, tell=tell)
+    made = yield from Models.upload.of(None, project_id, file, tell=tell)
     return made.id
 
 

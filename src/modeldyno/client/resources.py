@@ -1,24 +1,34 @@
-"""What a server has, noun by noun; each operation is told once, for both kinds of client."""
+"""What a server has, noun by noun; each operation is written once, for both kinds of client.
+
+Answers are documents. Their times are in UTC, latencies in milliseconds; results (``runs.result``)
+are those of ``modeldyno.bench`` and ``modeldyno.compare``, in seconds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 from urllib.parse import quote
 
-from modeldyno.client.following import POLL_S, follow_events, follow_job
+from modeldyno.client.following import (
+    POLL_S,
+    ReceivedEvent,
+    ReceivedEvents,
+    follow_events,
+    follow_job,
+)
 from modeldyno.client.reading import read
 from modeldyno.client.steps import (
     Answer,
     Ask,
-    AsyncResource,
+    Mode,
+    Resource,
     Say,
     Sent,
     Sleep,
     Step,
     Steps,
-    SyncResource,
     Upload,
     delete,
     each,
@@ -32,23 +42,36 @@ from modeldyno.client.steps import (
     put,
     stream,
 )
-from modeldyno.client.values import (
-    BenchmarkSeen,
-    ComparisonSeen,
-    EventHeard,
-    EventsFound,
-    ModelSeen,
-    ProfileSeen,
-    ProjectDetails,
-    RunSeen,
-)
 from modeldyno.core.client_paths import names_in, shown
+from modeldyno.core.documents.benchmarks import (
+    BenchmarkDetailsDocument,
+    BenchmarkSummary,
+    PlanDocument,
+)
+from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
+from modeldyno.core.documents.conversion import ConversionJobDocument
+from modeldyno.core.documents.datasets import DatasetDocument
+from modeldyno.core.documents.doctor import DoctorDocument
+from modeldyno.core.documents.engines import EnginesDocument
+from modeldyno.core.documents.examples import (
+    ExampleFetchesDocument,
+    ExamplesDocument,
+    FetchDocument,
+)
+from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.jobs import JobDocument
+from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
+from modeldyno.core.documents.models import ModelDetailsDocument, ModelSummary
 from modeldyno.core.documents.note import NoteDocument
+from modeldyno.core.documents.profile import TimeDocument
+from modeldyno.core.documents.profiles import ProfileDetailsDocument, ProfileSummary
+from modeldyno.core.documents.projects import ProjectDocument
 from modeldyno.core.documents.runs import ArtifactDocument
+from modeldyno.core.documents.system import SystemDocument
 from modeldyno.core.errors import (
     Cancelled,
     FileNotFound,
+    ModeldynoError,
     PathRefused,
     RunFailed,
     ServerFailed,
@@ -60,17 +83,19 @@ from modeldyno.core.projects import Project
 from modeldyno.core.results import RunResult
 
 Format = Literal["json", "csv", "md", "html"]
-Told = dict[str, Any]
+Json = dict[str, Any]
+Document = TypeVar("Document")
+Summary = TypeVar("Summary")
 
 
-class ProjectCalls:
+class Projects(Resource[Mode]):
     @operation
     def create(self, name: str) -> Steps[Project]:
         return read(Project, (yield post("/projects", {"name": name})).json)
 
     @operation
-    def get(self, project_id: int) -> Steps[ProjectDetails]:
-        return read(ProjectDetails, (yield get(f"/projects/{project_id}")).json)
+    def get(self, project_id: int) -> Steps[ProjectDocument]:
+        return read(ProjectDocument, (yield get(f"/projects/{project_id}")).json)
 
     @operation
     def find(self, name: str, create: bool = False) -> Steps[Project | None]:
@@ -112,7 +137,7 @@ class ProjectCalls:
         return _kept(text, path)
 
 
-class ModelCalls:
+class Models(Resource[Mode]):
     @operation
     def upload(
         self,
@@ -120,7 +145,7 @@ class ModelCalls:
         path: str | Path,
         name: str | None = None,
         tell: Sent | None = None,
-    ) -> Steps[ModelSeen]:
+    ) -> Steps[ModelDetailsDocument]:
         """The file, and weights that lie beside it if the server asks for them.
 
         ``tell`` hears how many bytes of how many went out. Raises ServerFailed, and sends nothing
@@ -131,7 +156,7 @@ class ModelCalls:
             "POST", f"/projects/{project_id}/models", {"name": name or file.name},
             upload=Upload(file, tell),
         )  # fmt: skip
-        model = read(ModelSeen, (yield ask).json)
+        model = read(ModelDetailsDocument, (yield ask).json)
         sent: set[str] = set()
         # One file may tell of others: the index of a SavedModel's weights does.
         while waiting := [name for name in model.missing if name not in sent]:
@@ -139,41 +164,42 @@ class ModelCalls:
             beside = Upload(_beside(file, waiting[0]), tell)
             where = f"/models/{model.id}/files/{quote(waiting[0])}"
             answer = yield Ask("PUT", where, upload=beside)
-            model = read(ModelSeen, answer.json)
+            model = read(ModelDetailsDocument, answer.json)
         return model
 
     @operation
-    def import_path(self, project_id: int, path: str) -> Steps[ModelSeen]:
+    def import_path(self, project_id: int, path: str) -> Steps[ModelDetailsDocument]:
         """A file below a folder that the server may read (``serve --models-root``)."""
         answer = yield post(f"/projects/{project_id}/models/import", {"path": path})
-        return read(ModelSeen, answer.json)
+        return read(ModelDetailsDocument, answer.json)
 
     @operation
-    def from_example(self, project_id: int, example: str) -> Steps[Told]:
+    def from_example(self, project_id: int, example: str) -> Steps[FetchDocument]:
         answer = yield post(f"/projects/{project_id}/models/example", {"example": example})
-        found: Told = answer.json
-        return found
+        return read(FetchDocument, answer.json)
 
     @operation
-    def get(self, model_id: int) -> Steps[ModelSeen]:
-        return read(ModelSeen, (yield get(f"/models/{model_id}")).json)
+    def get(self, model_id: int) -> Steps[ModelDetailsDocument]:
+        return read(ModelDetailsDocument, (yield get(f"/models/{model_id}")).json)
 
     @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[ModelSeen], Any, None]:
-        yield from each(pages("/models", **wanted), lambda item: read(ModelSeen, item))
+    def list(self, /, **wanted: Any) -> Generator[Step | Say[ModelSummary], Any, None]:
+        yield from each(pages("/models", **wanted), lambda item: read(ModelSummary, item))
 
     @operation
-    def rename(self, model_id: int, name: str) -> Steps[ModelSeen]:
-        return read(ModelSeen, (yield patch(f"/models/{model_id}", {"name": name})).json)
+    def rename(self, model_id: int, name: str) -> Steps[ModelDetailsDocument]:
+        return read(ModelDetailsDocument, (yield patch(f"/models/{model_id}", {"name": name})).json)
 
     @operation
-    def inspect(self, model_id: int) -> Steps[ModelSeen]:
+    def inspect(self, model_id: int) -> Steps[ModelDetailsDocument]:
         """Read the file again."""
-        return read(ModelSeen, (yield order(f"/models/{model_id}/inspect")).json)
+        return read(ModelDetailsDocument, (yield order(f"/models/{model_id}/inspect")).json)
 
     @operation
-    def trust(self, model_id: int, reason: str = "") -> Steps[ModelSeen]:
-        return read(ModelSeen, (yield put(f"/models/{model_id}/trust", {"reason": reason})).json)
+    def trust(self, model_id: int, reason: str = "") -> Steps[ModelDetailsDocument]:
+        return read(
+            ModelDetailsDocument, (yield put(f"/models/{model_id}/trust", {"reason": reason})).json
+        )
 
     @operation
     def distrust(self, model_id: int) -> Steps[None]:
@@ -187,25 +213,24 @@ class ModelCalls:
         return target
 
     @operation
-    def convert(self, model_id: int, to: str) -> Steps[ModelSeen]:
+    def convert(self, model_id: int, to: str) -> Steps[ModelDetailsDocument]:
         """The new model of the same project, once it is there: ``onnx``, ``openvino`` or
         ``litert``. Raises what went wrong; WrongOutput when the two compute different things."""
-        told: Told = (yield post(f"/models/{model_id}/conversions", {"to": to})).json
-        while told["state"] == "converting":
+        answer = yield post(f"/models/{model_id}/conversions", {"to": to})
+        job = read(ConversionJobDocument, answer.json)
+        while job.state == "converting":
             yield Sleep(POLL_S)
-            told = (yield get(f"/conversions/{told['id']}")).json
-        if told["state"] == "cancelled":
+            job = read(ConversionJobDocument, (yield get(f"/conversions/{job.id}")).json)
+        if job.state == "cancelled":
             raise Cancelled("Somebody stopped the conversion")
-        if told["failure"] is not None:
-            why: Told = told["failure"]
-            kind = error_classes().get(why["code"], RunFailed)
-            raise kind(why["title"], why=why["detail"], fix=why["fix"])
-        return read(ModelSeen, (yield get(f"/models/{told['made_id']}")).json)
+        if job.failure is not None:
+            raise error_of_failure(job.failure)
+        return read(ModelDetailsDocument, (yield get(f"/models/{job.made_id}")).json)
 
     @operation
-    def graph(self, /, model_id: int, **wanted: Any) -> Steps[Told]:
+    def graph(self, /, model_id: int, **wanted: Any) -> Steps[Json]:
         """The document that ``modeldyno inspect --graph --json`` prints."""
-        found: Told = (yield get(f"/models/{model_id}/graph", **wanted)).json
+        found: Json = (yield get(f"/models/{model_id}/graph", **wanted)).json
         return found
 
     @operation
@@ -213,54 +238,72 @@ class ModelCalls:
         yield delete(f"/models/{model_id}", cascade=cascade)
 
 
-class BenchmarkCalls:
+class KindCalls(Resource[Mode], Generic[Mode, Document, Summary]):
+    """What every kind that can be run has."""
+
+    noun: ClassVar[str]
+    document: type[Document]
+    summary: type[Summary]
+
+    @operation
+    def get(self, number: int) -> Steps[Document]:
+        return read(self.document, (yield get(f"/{self.noun}/{number}")).json)
+
+    @stream
+    def list(self, /, **wanted: Any) -> Generator[Step | Say[Summary], Any, None]:
+        yield from each(pages(f"/{self.noun}", **wanted), lambda item: read(self.summary, item))
+
+    @operation
+    def edit(self, /, number: int, **changes: Any) -> Steps[Document]:
+        return read(self.document, (yield patch(f"/{self.noun}/{number}", changes)).json)
+
+    @operation
+    def start(self, number: int) -> Steps[JobDocument]:
+        """One more run of it."""
+        return read(JobDocument, (yield post(f"/{self.noun}/{number}/runs")).json)
+
+    @stream
+    def runs(self, number: int) -> Generator[Step | Say[RunSummary], Any, None]:
+        found = pages(f"/{self.noun}/{number}/runs")
+        yield from each(found, lambda item: read(RunSummary, item))
+
+    @operation
+    def delete(self, number: int, cascade: bool = False) -> Steps[None]:
+        yield delete(f"/{self.noun}/{number}", cascade=cascade)
+
+    def _created(self, start: bool, body: Mapping[str, Any]) -> Steps[Document]:
+        answer = yield post(f"/{self.noun}", {**body, "start": start})
+        return read(self.document, answer.json)
+
+
+class RepeatableCalls(KindCalls[Mode, Document, Summary]):
+    @operation
+    def rerun(self, number: int) -> Steps[Document]:
+        """A new one with the same settings, started."""
+        return read(self.document, (yield post(f"/{self.noun}/{number}/rerun")).json)
+
+
+class Benchmarks(RepeatableCalls[Mode, BenchmarkDetailsDocument, BenchmarkSummary]):
+    noun, document, summary = "benchmarks", BenchmarkDetailsDocument, BenchmarkSummary
+
     @operation
     def create(
         self, /, project_id: int, model_id: int, *, start: bool = True, **settings: Any
-    ) -> Steps[BenchmarkSeen]:
+    ) -> Steps[BenchmarkDetailsDocument]:
         """``settings`` as in the API: ``engines``, ``batch_sizes``, ``cores``, ``budget`` …"""
-        body = {"project_id": project_id, "model_id": model_id, "start": start, **settings}
-        return read(BenchmarkSeen, (yield post("/benchmarks", body)).json)
+        body = {"project_id": project_id, "model_id": model_id, **settings}
+        return (yield from self._created(start, body))
 
     @operation
-    def plan(self, /, model_id: int, **settings: Any) -> Steps[Told]:
+    def plan(self, /, model_id: int, **settings: Any) -> Steps[PlanDocument]:
         """What it would measure, and about how long that takes."""
-        found: Told = (yield post("/benchmarks/plan", {"model_id": model_id, **settings})).json
-        return found
-
-    @operation
-    def get(self, benchmark_id: int) -> Steps[BenchmarkSeen]:
-        return read(BenchmarkSeen, (yield get(f"/benchmarks/{benchmark_id}")).json)
-
-    @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[BenchmarkSeen], Any, None]:
-        yield from each(pages("/benchmarks", **wanted), lambda item: read(BenchmarkSeen, item))
-
-    @operation
-    def edit(self, /, benchmark_id: int, **changes: Any) -> Steps[BenchmarkSeen]:
-        return read(BenchmarkSeen, (yield patch(f"/benchmarks/{benchmark_id}", changes)).json)
-
-    @operation
-    def start(self, benchmark_id: int) -> Steps[JobDocument]:
-        """One more run of it."""
-        return read(JobDocument, (yield post(f"/benchmarks/{benchmark_id}/runs")).json)
-
-    @operation
-    def rerun(self, benchmark_id: int) -> Steps[BenchmarkSeen]:
-        """A new one with the same settings, started."""
-        return read(BenchmarkSeen, (yield post(f"/benchmarks/{benchmark_id}/rerun")).json)
-
-    @stream
-    def runs(self, benchmark_id: int) -> Generator[Step | Say[RunSeen], Any, None]:
-        found = pages(f"/benchmarks/{benchmark_id}/runs")
-        yield from each(found, lambda item: read(RunSeen, item))
-
-    @operation
-    def delete(self, benchmark_id: int, cascade: bool = False) -> Steps[None]:
-        yield delete(f"/benchmarks/{benchmark_id}", cascade=cascade)
+        answer = yield post("/benchmarks/plan", {"model_id": model_id, **settings})
+        return read(PlanDocument, answer.json)
 
 
-class ComparisonCalls:
+class Comparisons(RepeatableCalls[Mode, ComparisonDetailsDocument, ComparisonSummary]):
+    noun, document, summary = "comparisons", ComparisonDetailsDocument, ComparisonSummary
+
     @operation
     def create(
         self,
@@ -271,98 +314,47 @@ class ComparisonCalls:
         *,
         start: bool = True,
         **settings: Any,
-    ) -> Steps[ComparisonSeen]:
+    ) -> Steps[ComparisonDetailsDocument]:
         """Sides as in the API: ``{"model_id": 1, "engine": …, "cores": …}``."""
-        body = {"project_id": project_id, "a": dict(a), "b": dict(b), "start": start, **settings}
-        return read(ComparisonSeen, (yield post("/comparisons", body)).json)
-
-    @operation
-    def get(self, comparison_id: int) -> Steps[ComparisonSeen]:
-        return read(ComparisonSeen, (yield get(f"/comparisons/{comparison_id}")).json)
-
-    @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[ComparisonSeen], Any, None]:
-        yield from each(pages("/comparisons", **wanted), lambda item: read(ComparisonSeen, item))
-
-    @operation
-    def start(self, comparison_id: int) -> Steps[JobDocument]:
-        return read(JobDocument, (yield post(f"/comparisons/{comparison_id}/runs")).json)
-
-    @operation
-    def rerun(self, comparison_id: int) -> Steps[ComparisonSeen]:
-        return read(ComparisonSeen, (yield post(f"/comparisons/{comparison_id}/rerun")).json)
-
-    @stream
-    def runs(self, comparison_id: int) -> Generator[Step | Say[RunSeen], Any, None]:
-        found = pages(f"/comparisons/{comparison_id}/runs")
-        yield from each(found, lambda item: read(RunSeen, item))
-
-    @operation
-    def delete(self, comparison_id: int, cascade: bool = False) -> Steps[None]:
-        yield delete(f"/comparisons/{comparison_id}", cascade=cascade)
+        body = {"project_id": project_id, "a": dict(a), "b": dict(b), **settings}
+        return (yield from self._created(start, body))
 
 
-class ProfileCalls:
+class Profiles(KindCalls[Mode, ProfileDetailsDocument, ProfileSummary]):
+    noun, document, summary = "profiles", ProfileDetailsDocument, ProfileSummary
+
     @operation
     def create(
         self, /, project_id: int, model_id: int, *, start: bool = True, **settings: Any
-    ) -> Steps[ProfileSeen]:
+    ) -> Steps[ProfileDetailsDocument]:
         """``settings`` as in the API: ``engine``, ``batch_size``, ``cores``, ``repeats`` …"""
-        body = {"project_id": project_id, "model_id": model_id, "start": start, **settings}
-        return read(ProfileSeen, (yield post("/profiles", body)).json)
-
-    @operation
-    def get(self, profile_id: int) -> Steps[ProfileSeen]:
-        return read(ProfileSeen, (yield get(f"/profiles/{profile_id}")).json)
-
-    @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[ProfileSeen], Any, None]:
-        yield from each(pages("/profiles", **wanted), lambda item: read(ProfileSeen, item))
-
-    @operation
-    def edit(self, /, profile_id: int, **changes: Any) -> Steps[ProfileSeen]:
-        return read(ProfileSeen, (yield patch(f"/profiles/{profile_id}", changes)).json)
-
-    @operation
-    def start(self, profile_id: int) -> Steps[JobDocument]:
-        """One more run of it."""
-        return read(JobDocument, (yield post(f"/profiles/{profile_id}/runs")).json)
+        body = {"project_id": project_id, "model_id": model_id, **settings}
+        return (yield from self._created(start, body))
 
     @stream
     def rows(
-        self, /, profile_id: int, by: Literal["node", "op"] = "op", **wanted: Any
-    ) -> Generator[Step | Say[Told], Any, None]:
+        self, /, number: int, by: Literal["node", "op"] = "op", **wanted: Any
+    ) -> Generator[Step | Say[TimeDocument], Any, None]:
         """Where the time goes, the slowest first."""
-        yield from pages(f"/profiles/{profile_id}/rows", by=by, **wanted)
+        found = pages(f"/profiles/{number}/rows", by=by, **wanted)
+        yield from each(found, lambda item: read(TimeDocument, item))
 
     @operation
     def csv(
-        self, profile_id: int, by: Literal["node", "op"] = "op", path: str | Path | None = None
+        self, number: int, by: Literal["node", "op"] = "op", path: str | Path | None = None
     ) -> Steps[str]:
         """The same as a table; into ``path`` as well, when one is given."""
-        text: str = (yield get(f"/profiles/{profile_id}/csv", by=by)).text
-        if path is not None:
-            Path(path).expanduser().write_text(text)
-        return text
+        return _kept((yield get(f"/profiles/{number}/csv", by=by)).text, path)
+
+
+class Runs(Resource[Mode]):
+    @operation
+    def get(self, run_id: str) -> Steps[RunDetailsDocument]:
+        return read(RunDetailsDocument, (yield get(f"/runs/{run_id}")).json)
 
     @stream
-    def runs(self, profile_id: int) -> Generator[Step | Say[RunSeen], Any, None]:
-        found = pages(f"/profiles/{profile_id}/runs")
-        yield from each(found, lambda item: read(RunSeen, item))
-
-    @operation
-    def delete(self, profile_id: int, cascade: bool = False) -> Steps[None]:
-        yield delete(f"/profiles/{profile_id}", cascade=cascade)
-
-
-class RunCalls:
-    @operation
-    def get(self, run_id: str) -> Steps[RunSeen]:
-        return read(RunSeen, (yield get(f"/runs/{run_id}")).json)
-
-    @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[RunSeen], Any, None]:
-        yield from each(pages("/runs", **wanted), lambda item: read(RunSeen, item))
+    def list(self, /, **wanted: Any) -> Generator[Step | Say[RunSummary], Any, None]:
+        yield from each(pages("/runs", **wanted), lambda item: read(RunSummary, item))
 
     @operation
     def result(self, run_id: str) -> Steps[RunResult]:
@@ -370,9 +362,9 @@ class RunCalls:
         return (yield from result_of(run_id))
 
     @operation
-    def document(self, run_id: str) -> Steps[Told]:
+    def document(self, run_id: str) -> Steps[Json]:
         """As ``--json`` prints it."""
-        found: Told = (yield get(f"/runs/{run_id}/result")).json
+        found: Json = (yield get(f"/runs/{run_id}/result")).json
         return found
 
     @operation
@@ -418,7 +410,7 @@ class RunCalls:
         yield delete(f"/runs/{run_id}")
 
 
-class JobCalls:
+class Jobs(Resource[Mode]):
     @operation
     def get(self, job_id: int) -> Steps[JobDocument]:
         return read(JobDocument, (yield get(f"/jobs/{job_id}")).json)
@@ -459,7 +451,7 @@ class JobCalls:
         yield from follow_job(job_id)
 
 
-class NoteCalls:
+class Notes(Resource[Mode]):
     @operation
     def get(self, kind: SubjectKind, id: int) -> Steps[NoteDocument]:
         return read(NoteDocument, (yield get(f"/{kind}s/{id}/note")).json)
@@ -474,78 +466,72 @@ class NoteCalls:
         return read(NoteDocument, answer.json)
 
 
-class EventCalls:
+class Events(Resource[Mode]):
     @operation
     def since(
         self, after: int = 0, project_id: int | None = None, limit: int | None = None
-    ) -> Steps[EventsFound]:
+    ) -> Steps[ReceivedEvents]:
         answer = yield get("/events", after=after, project_id=project_id, limit=limit)
-        return read(EventsFound, answer.json)
+        return read(ReceivedEvents, answer.json)
 
     @stream
     def follow(
         self, project_id: int | None = None, after: int | None = None
-    ) -> Generator[Step | Say[EventHeard], Any, None]:
+    ) -> Generator[Step | Say[ReceivedEvent], Any, None]:
         """Every event after that number (None: from now on), for as long as you iterate."""
         yield from follow_events(project_id, after)
 
 
-class DatasetCalls:
+class Datasets(Resource[Mode]):
     @operation
-    def create(self, /, project_id: int, name: str, **more: Any) -> Steps[Told]:
+    def create(self, /, project_id: int, name: str, **more: Any) -> Steps[DatasetDocument]:
         body = {"project_id": project_id, "name": name, **more}
-        found: Told = (yield post("/datasets", body)).json
-        return found
+        return read(DatasetDocument, (yield post("/datasets", body)).json)
 
     @operation
-    def get(self, dataset_id: int) -> Steps[Told]:
-        found: Told = (yield get(f"/datasets/{dataset_id}")).json
-        return found
+    def get(self, dataset_id: int) -> Steps[DatasetDocument]:
+        return read(DatasetDocument, (yield get(f"/datasets/{dataset_id}")).json)
 
     @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[Told], Any, None]:
-        yield from pages("/datasets", **wanted)
+    def list(self, /, **wanted: Any) -> Generator[Step | Say[DatasetDocument], Any, None]:
+        yield from each(pages("/datasets", **wanted), lambda item: read(DatasetDocument, item))
 
     @operation
     def delete(self, dataset_id: int, cascade: bool = False) -> Steps[None]:
         yield delete(f"/datasets/{dataset_id}", cascade=cascade)
 
 
-class SystemCalls:
+class System(Resource[Mode]):
     @operation
-    def get(self) -> Steps[Told]:
+    def get(self) -> Steps[SystemDocument]:
         """Hardware, versions, workspace, queue and leases of the server's machine."""
-        found: Told = (yield get("/system")).json
-        return found
+        return read(SystemDocument, (yield get("/system")).json)
 
     @operation
-    def doctor(self) -> Steps[Told]:
+    def doctor(self) -> Steps[DoctorDocument]:
         """Whether the server's machine is fit to measure."""
-        found: Told = (yield order("/system/doctor")).json
-        return found
+        return read(DoctorDocument, (yield order("/system/doctor")).json)
 
 
-class EngineCalls:
+class Engines(Resource[Mode]):
     @operation
-    def list(self) -> Steps[Told]:
-        """The document that ``modeldyno engines --json`` prints, of the server's machine."""
-        found: Told = (yield get("/engines")).json
-        return found
+    def list(self) -> Steps[EnginesDocument]:
+        """Which engines can run on the server's machine, and how to get the others."""
+        return read(EnginesDocument, (yield get("/engines")).json)
 
 
-class ExampleCalls:
+class Examples(Resource[Mode]):
     @operation
-    def list(self) -> Steps[Any]:
+    def list(self) -> Steps[ExamplesDocument]:
         """The models that the server knows where to get."""
-        return (yield get("/examples")).json
+        return read(ExamplesDocument, (yield get("/examples")).json)
 
     @operation
-    def get(self, name: str) -> Steps[Told]:
-        found: Told = (yield get(f"/examples/{name}")).json
-        return found
+    def get(self, name: str) -> Steps[ExampleFetchesDocument]:
+        return read(ExampleFetchesDocument, (yield get(f"/examples/{name}")).json)
 
 
-class SessionCalls:
+class Session(Resource[Mode]):
     @operation
     def code(self) -> Steps[str]:
         """The path of a page that signs a browser in; it works once, and for a minute."""
@@ -553,6 +539,11 @@ class SessionCalls:
 
 
 # ---------------------------------------------------------------- shared
+
+
+def error_of_failure(failure: FailureDocument) -> ModeldynoError:
+    kind = error_classes().get(failure.code, RunFailed)
+    return kind(failure.title, why=failure.detail, fix=failure.fix)
 
 
 def result_of(run_id: str) -> Steps[RunResult]:
@@ -616,118 +607,3 @@ def _whole_log(path: str) -> Steps[str]:
 def _log_from(path: str, offset: int) -> Steps[tuple[str, int]]:
     answer: Answer = yield get(path, offset=offset)
     return answer.text, int(answer.headers.get("x-next-offset", offset))
-
-
-# ---------------------------------------------------------------- the two kinds
-
-
-class Projects(ProjectCalls, SyncResource):
-    pass
-
-
-class AsyncProjects(ProjectCalls, AsyncResource):
-    pass
-
-
-class Models(ModelCalls, SyncResource):
-    pass
-
-
-class AsyncModels(ModelCalls, AsyncResource):
-    pass
-
-
-class Benchmarks(BenchmarkCalls, SyncResource):
-    pass
-
-
-class AsyncBenchmarks(BenchmarkCalls, AsyncResource):
-    pass
-
-
-class Comparisons(ComparisonCalls, SyncResource):
-    pass
-
-
-class AsyncComparisons(ComparisonCalls, AsyncResource):
-    pass
-
-
-class Profiles(ProfileCalls, SyncResource):
-    pass
-
-
-class AsyncProfiles(ProfileCalls, AsyncResource):
-    pass
-
-
-class Runs(RunCalls, SyncResource):
-    pass
-
-
-class AsyncRuns(RunCalls, AsyncResource):
-    pass
-
-
-class Jobs(JobCalls, SyncResource):
-    pass
-
-
-class AsyncJobs(JobCalls, AsyncResource):
-    pass
-
-
-class Notes(NoteCalls, SyncResource):
-    pass
-
-
-class AsyncNotes(NoteCalls, AsyncResource):
-    pass
-
-
-class Events(EventCalls, SyncResource):
-    pass
-
-
-class AsyncEvents(EventCalls, AsyncResource):
-    pass
-
-
-class Datasets(DatasetCalls, SyncResource):
-    pass
-
-
-class AsyncDatasets(DatasetCalls, AsyncResource):
-    pass
-
-
-class System(SystemCalls, SyncResource):
-    pass
-
-
-class AsyncSystem(SystemCalls, AsyncResource):
-    pass
-
-
-class Engines(EngineCalls, SyncResource):
-    pass
-
-
-class AsyncEngines(EngineCalls, AsyncResource):
-    pass
-
-
-class Examples(ExampleCalls, SyncResource):
-    pass
-
-
-class AsyncExamples(ExampleCalls, AsyncResource):
-    pass
-
-
-class Session(SessionCalls, SyncResource):
-    pass
-
-
-class AsyncSession(SessionCalls, AsyncResource):
-    pass

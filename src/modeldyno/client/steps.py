@@ -123,16 +123,19 @@ Steps = Generator[Any, Any, T]  # of Step; in the end, what came out
 Stream = Generator[Any, Any, None]  # of Step and Say
 
 
-class SyncResource:
-    """Operations that take their time."""
-
-    def __init__(self, run: Callable[[Steps[Any]], Any], iterate: Callable[[Stream], Any]) -> None:
-        self._run = run
-        self._iterate = iterate
+class Sync:
+    """Of operations that take their time."""
 
 
-class AsyncResource:
-    """Operations to be awaited."""
+class Async:
+    """Of operations to be awaited."""
+
+
+Mode = TypeVar("Mode")  # one of the two
+
+
+class Resource(Generic[Mode]):
+    """Operations on one noun of a server."""
 
     def __init__(self, run: Callable[[Steps[Any]], Any], iterate: Callable[[Stream], Any]) -> None:
         self._run = run
@@ -153,10 +156,10 @@ class operation(Generic[P, T]):
     @overload
     def __get__(self, instance: None, owner: type) -> operation[P, T]: ...
     @overload
-    def __get__(self, instance: SyncResource, owner: type) -> Callable[P, T]: ...
+    def __get__(self, instance: Resource[Sync], owner: type) -> Callable[P, T]: ...
     @overload
     def __get__(
-        self, instance: AsyncResource, owner: type
+        self, instance: Resource[Async], owner: type
     ) -> Callable[P, Coroutine[Any, Any, T]]: ...
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
@@ -184,9 +187,9 @@ class stream(Generic[P, T]):
     @overload
     def __get__(self, instance: None, owner: type) -> stream[P, T]: ...
     @overload
-    def __get__(self, instance: SyncResource, owner: type) -> Callable[P, Iterator[T]]: ...
+    def __get__(self, instance: Resource[Sync], owner: type) -> Callable[P, Iterator[T]]: ...
     @overload
-    def __get__(self, instance: AsyncResource, owner: type) -> Callable[P, AsyncIterator[T]]: ...
+    def __get__(self, instance: Resource[Async], owner: type) -> Callable[P, AsyncIterator[T]]: ...
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
             return self

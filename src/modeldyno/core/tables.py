@@ -10,6 +10,7 @@ from modeldyno.core import exports, figures
 from modeldyno.core.cell_axes import NAMED_COUNTS, NESTED, CellAxis
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.columns import FigureColumn, figure_columns
+from modeldyno.core.documents.model import ModelDocument, TensorDocument
 from modeldyno.core.models import Dim, ModelFacts, TensorSpec
 from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
@@ -287,7 +288,7 @@ def comparison_csv(result: ComparisonResult, path: str | Path | None) -> str:
 # ---------------------------------------------------------------- models
 
 
-def model_rows(facts: ModelFacts) -> tuple[tuple[str, ...], Rows]:
+def model_rows(facts: ModelFacts | ModelDocument) -> tuple[tuple[str, ...], Rows]:
     head = ("", "name", "dtype", "shape", "values")
     rows: Rows = [
         (
@@ -303,7 +304,7 @@ def model_rows(facts: ModelFacts) -> tuple[tuple[str, ...], Rows]:
     return head, rows
 
 
-def _shape_of(tensor: TensorSpec) -> str:
+def _shape_of(tensor: TensorSpec | TensorDocument) -> str:
     """A map or an opaque value has none; that of a sequence is that of what it holds."""
     is_tensor = tensor.shape is not None or not tensor.dtype.startswith(("map(", "opaque("))
     return shape_text(tensor.shape) if is_tensor else figures.NOTHING
