@@ -10,7 +10,7 @@ from typing import Any, Unpack
 
 from modeldyno.client.following import follow_job
 from modeldyno.client.reading import read
-from modeldyno.client.resources import Models, Projects, error_of_failure, result_of
+from modeldyno.client.resources import Models, Projects, error_of_failure, fetch, result_of
 from modeldyno.client.steps import (
     Mode,
     Resource,
@@ -196,7 +196,7 @@ def _to_the_end(job_id: int, listen: Listener | None) -> Steps[None]:
         yield order(f"/jobs/{job_id}/cancel")
         if isinstance(stop, asyncio.CancelledError):
             raise
-        while not read(JobDocument, (yield get(f"/jobs/{job_id}")).json).is_over:
+        while not (yield from fetch(JobDocument, get(f"/jobs/{job_id}"))).is_over:
             yield Sleep(0.1)
 
 
@@ -212,7 +212,7 @@ def _tell(job: JobDocument, listen: Listener | None, has_begun: bool) -> bool:
 
 
 def _outcome(run_id: str, job_id: int) -> Steps[Any]:
-    run = read(RunDetailsDocument, (yield get(f"/runs/{run_id}")).json)
+    run = yield from fetch(RunDetailsDocument, get(f"/runs/{run_id}"))
     if run.has_result:
         return (yield from result_of(run_id))
     if run.failure is not None:

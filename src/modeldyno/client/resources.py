@@ -88,14 +88,43 @@ Document = TypeVar("Document")
 Summary = TypeVar("Summary")
 
 
-class Projects(Resource[Mode]):
-    @operation
-    def create(self, name: str) -> Steps[Project]:
-        return read(Project, (yield post("/projects", {"name": name})).json)
+def fetch(kind: type[Document], ask: Ask) -> Steps[Document]:
+    return read(kind, (yield ask).json)
+
+
+def read_pages(
+    kind: type[Document], path: str, **query: Any
+) -> Generator[Step | Say[Document], Any, None]:
+    yield from each(pages(path, **query), lambda item: read(kind, item))
+
+
+class NounCalls(Resource[Mode], Generic[Mode, Document, Summary]):
+    """What every noun with numbers has."""
+
+    noun: ClassVar[str]
+    document: type[Document]
+    summary: type[Summary]
 
     @operation
-    def get(self, project_id: int) -> Steps[ProjectDocument]:
-        return read(ProjectDocument, (yield get(f"/projects/{project_id}")).json)
+    def get(self, number: int) -> Steps[Document]:
+        return fetch(self.document, get(f"/{self.noun}/{number}"))
+
+    @stream
+    def list(self, /, **wanted: Any) -> Generator[Step | Say[Summary], Any, None]:
+        """All of them, newest first; ``text``, ``since``, ``sort``, ``order`` … as in the API."""
+        return read_pages(self.summary, f"/{self.noun}", **wanted)
+
+    @operation
+    def delete(self, number: int, cascade: bool = False) -> Steps[None]:
+        yield delete(f"/{self.noun}/{number}", cascade=cascade)
+
+
+class Projects(NounCalls[Mode, ProjectDocument, Project]):
+    noun, document, summary = "projects", ProjectDocument, Project
+
+    @operation
+    def create(self, name: str) -> Steps[Project]:
+        return fetch(Project, post("/projects", {"name": name}))
 
     @operation
     def find(self, name: str, create: bool = False) -> Steps[Project | None]:
@@ -104,17 +133,12 @@ class Projects(Resource[Mode]):
         if item is not None:
             return read(Project, item)
         if create:
-            return read(Project, (yield post("/projects", {"name": name})).json)
+            return (yield from fetch(Project, post("/projects", {"name": name})))
         return None
-
-    @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[Project], Any, None]:
-        """All of them, newest first; ``text``, ``since``, ``sort``, ``order`` … as in the API."""
-        yield from each(pages("/projects", **wanted), lambda item: read(Project, item))
 
     @operation
     def rename(self, project_id: int, name: str) -> Steps[Project]:
-        return read(Project, (yield patch(f"/projects/{project_id}", {"name": name})).json)
+        return fetch(Project, patch(f"/projects/{project_id}", {"name": name}))
 
     @operation
     def set_baseline(
@@ -122,11 +146,7 @@ class Projects(Resource[Mode]):
     ) -> Steps[Project]:
         """What the others are held against; None: nothing any more."""
         asked = {"baseline_benchmark_id": benchmark_id, "accept_noisy": accept_noisy}
-        return read(Project, (yield patch(f"/projects/{project_id}", asked)).json)
-
-    @operation
-    def delete(self, project_id: int, cascade: bool = False) -> Steps[None]:
-        yield delete(f"/projects/{project_id}", cascade=cascade)
+        return fetch(Project, patch(f"/projects/{project_id}", asked))
 
     @operation
     def report(
@@ -137,7 +157,9 @@ class Projects(Resource[Mode]):
         return _kept(text, path)
 
 
-class Models(Resource[Mode]):
+class Models(NounCalls[Mode, ModelDetailsDocument, ModelSummary]):
+    noun, document, summary = "models", ModelDetailsDocument, ModelSummary
+
     @operation
     def upload(
         self,
@@ -156,50 +178,41 @@ class Models(Resource[Mode]):
             "POST", f"/projects/{project_id}/models", {"name": name or file.name},
             upload=Upload(file, tell),
         )  # fmt: skip
-        model = read(ModelDetailsDocument, (yield ask).json)
+        model = yield from fetch(ModelDetailsDocument, ask)
         sent: set[str] = set()
         # One file may tell of others: the index of a SavedModel's weights does.
         while waiting := [name for name in model.missing if name not in sent]:
             sent.add(waiting[0])
             beside = Upload(_beside(file, waiting[0]), tell)
             where = f"/models/{model.id}/files/{quote(waiting[0])}"
-            answer = yield Ask("PUT", where, upload=beside)
-            model = read(ModelDetailsDocument, answer.json)
+            model = yield from fetch(ModelDetailsDocument, Ask("PUT", where, upload=beside))
         return model
 
     @operation
     def import_path(self, project_id: int, path: str) -> Steps[ModelDetailsDocument]:
         """A file below a folder that the server may read (``serve --models-root``)."""
-        answer = yield post(f"/projects/{project_id}/models/import", {"path": path})
-        return read(ModelDetailsDocument, answer.json)
+        return fetch(
+            ModelDetailsDocument, post(f"/projects/{project_id}/models/import", {"path": path})
+        )
 
     @operation
     def from_example(self, project_id: int, example: str) -> Steps[FetchDocument]:
-        answer = yield post(f"/projects/{project_id}/models/example", {"example": example})
-        return read(FetchDocument, answer.json)
-
-    @operation
-    def get(self, model_id: int) -> Steps[ModelDetailsDocument]:
-        return read(ModelDetailsDocument, (yield get(f"/models/{model_id}")).json)
-
-    @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[ModelSummary], Any, None]:
-        yield from each(pages("/models", **wanted), lambda item: read(ModelSummary, item))
+        return fetch(
+            FetchDocument, post(f"/projects/{project_id}/models/example", {"example": example})
+        )
 
     @operation
     def rename(self, model_id: int, name: str) -> Steps[ModelDetailsDocument]:
-        return read(ModelDetailsDocument, (yield patch(f"/models/{model_id}", {"name": name})).json)
+        return fetch(ModelDetailsDocument, patch(f"/models/{model_id}", {"name": name}))
 
     @operation
     def inspect(self, model_id: int) -> Steps[ModelDetailsDocument]:
         """Read the file again."""
-        return read(ModelDetailsDocument, (yield order(f"/models/{model_id}/inspect")).json)
+        return fetch(ModelDetailsDocument, order(f"/models/{model_id}/inspect"))
 
     @operation
     def trust(self, model_id: int, reason: str = "") -> Steps[ModelDetailsDocument]:
-        return read(
-            ModelDetailsDocument, (yield put(f"/models/{model_id}/trust", {"reason": reason})).json
-        )
+        return fetch(ModelDetailsDocument, put(f"/models/{model_id}/trust", {"reason": reason}))
 
     @operation
     def distrust(self, model_id: int) -> Steps[None]:
@@ -216,16 +229,16 @@ class Models(Resource[Mode]):
     def convert(self, model_id: int, to: str) -> Steps[ModelDetailsDocument]:
         """The new model of the same project, once it is there: ``onnx``, ``openvino`` or
         ``litert``. Raises what went wrong; WrongOutput when the two compute different things."""
-        answer = yield post(f"/models/{model_id}/conversions", {"to": to})
-        job = read(ConversionJobDocument, answer.json)
+        conversion = post(f"/models/{model_id}/conversions", {"to": to})
+        job = yield from fetch(ConversionJobDocument, conversion)
         while job.state == "converting":
             yield Sleep(POLL_S)
-            job = read(ConversionJobDocument, (yield get(f"/conversions/{job.id}")).json)
+            job = yield from fetch(ConversionJobDocument, get(f"/conversions/{job.id}"))
         if job.state == "cancelled":
             raise Cancelled("Somebody stopped the conversion")
         if job.failure is not None:
             raise error_of_failure(job.failure)
-        return read(ModelDetailsDocument, (yield get(f"/models/{job.made_id}")).json)
+        return (yield from fetch(ModelDetailsDocument, get(f"/models/{job.made_id}")))
 
     @operation
     def graph(self, /, model_id: int, **wanted: Any) -> Steps[Json]:
@@ -233,54 +246,32 @@ class Models(Resource[Mode]):
         found: Json = (yield get(f"/models/{model_id}/graph", **wanted)).json
         return found
 
-    @operation
-    def delete(self, model_id: int, cascade: bool = False) -> Steps[None]:
-        yield delete(f"/models/{model_id}", cascade=cascade)
 
-
-class KindCalls(Resource[Mode], Generic[Mode, Document, Summary]):
+class KindCalls(NounCalls[Mode, Document, Summary]):
     """What every kind that can be run has."""
-
-    noun: ClassVar[str]
-    document: type[Document]
-    summary: type[Summary]
-
-    @operation
-    def get(self, number: int) -> Steps[Document]:
-        return read(self.document, (yield get(f"/{self.noun}/{number}")).json)
-
-    @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[Summary], Any, None]:
-        yield from each(pages(f"/{self.noun}", **wanted), lambda item: read(self.summary, item))
 
     @operation
     def edit(self, /, number: int, **changes: Any) -> Steps[Document]:
-        return read(self.document, (yield patch(f"/{self.noun}/{number}", changes)).json)
+        return fetch(self.document, patch(f"/{self.noun}/{number}", changes))
 
     @operation
     def start(self, number: int) -> Steps[JobDocument]:
         """One more run of it."""
-        return read(JobDocument, (yield post(f"/{self.noun}/{number}/runs")).json)
+        return fetch(JobDocument, post(f"/{self.noun}/{number}/runs"))
 
     @stream
     def runs(self, number: int) -> Generator[Step | Say[RunSummary], Any, None]:
-        found = pages(f"/{self.noun}/{number}/runs")
-        yield from each(found, lambda item: read(RunSummary, item))
-
-    @operation
-    def delete(self, number: int, cascade: bool = False) -> Steps[None]:
-        yield delete(f"/{self.noun}/{number}", cascade=cascade)
+        return read_pages(RunSummary, f"/{self.noun}/{number}/runs")
 
     def _created(self, start: bool, body: Mapping[str, Any]) -> Steps[Document]:
-        answer = yield post(f"/{self.noun}", {**body, "start": start})
-        return read(self.document, answer.json)
+        return fetch(self.document, post(f"/{self.noun}", {**body, "start": start}))
 
 
 class RepeatableCalls(KindCalls[Mode, Document, Summary]):
     @operation
     def rerun(self, number: int) -> Steps[Document]:
         """A new one with the same settings, started."""
-        return read(self.document, (yield post(f"/{self.noun}/{number}/rerun")).json)
+        return fetch(self.document, post(f"/{self.noun}/{number}/rerun"))
 
 
 class Benchmarks(RepeatableCalls[Mode, BenchmarkDetailsDocument, BenchmarkSummary]):
@@ -292,13 +283,12 @@ class Benchmarks(RepeatableCalls[Mode, BenchmarkDetailsDocument, BenchmarkSummar
     ) -> Steps[BenchmarkDetailsDocument]:
         """``settings`` as in the API: ``engines``, ``batch_sizes``, ``cores``, ``budget`` …"""
         body = {"project_id": project_id, "model_id": model_id, **settings}
-        return (yield from self._created(start, body))
+        return self._created(start, body)
 
     @operation
     def plan(self, /, model_id: int, **settings: Any) -> Steps[PlanDocument]:
         """What it would measure, and about how long that takes."""
-        answer = yield post("/benchmarks/plan", {"model_id": model_id, **settings})
-        return read(PlanDocument, answer.json)
+        return fetch(PlanDocument, post("/benchmarks/plan", {"model_id": model_id, **settings}))
 
 
 class Comparisons(RepeatableCalls[Mode, ComparisonDetailsDocument, ComparisonSummary]):
@@ -317,7 +307,7 @@ class Comparisons(RepeatableCalls[Mode, ComparisonDetailsDocument, ComparisonSum
     ) -> Steps[ComparisonDetailsDocument]:
         """Sides as in the API: ``{"model_id": 1, "engine": …, "cores": …}``."""
         body = {"project_id": project_id, "a": dict(a), "b": dict(b), **settings}
-        return (yield from self._created(start, body))
+        return self._created(start, body)
 
 
 class Profiles(KindCalls[Mode, ProfileDetailsDocument, ProfileSummary]):
@@ -329,15 +319,14 @@ class Profiles(KindCalls[Mode, ProfileDetailsDocument, ProfileSummary]):
     ) -> Steps[ProfileDetailsDocument]:
         """``settings`` as in the API: ``engine``, ``batch_size``, ``cores``, ``repeats`` …"""
         body = {"project_id": project_id, "model_id": model_id, **settings}
-        return (yield from self._created(start, body))
+        return self._created(start, body)
 
     @stream
     def rows(
         self, /, number: int, by: Literal["node", "op"] = "op", **wanted: Any
     ) -> Generator[Step | Say[TimeDocument], Any, None]:
         """Where the time goes, the slowest first."""
-        found = pages(f"/profiles/{number}/rows", by=by, **wanted)
-        yield from each(found, lambda item: read(TimeDocument, item))
+        return read_pages(TimeDocument, f"/profiles/{number}/rows", by=by, **wanted)
 
     @operation
     def csv(
@@ -350,16 +339,16 @@ class Profiles(KindCalls[Mode, ProfileDetailsDocument, ProfileSummary]):
 class Runs(Resource[Mode]):
     @operation
     def get(self, run_id: str) -> Steps[RunDetailsDocument]:
-        return read(RunDetailsDocument, (yield get(f"/runs/{run_id}")).json)
+        return fetch(RunDetailsDocument, get(f"/runs/{run_id}"))
 
     @stream
     def list(self, /, **wanted: Any) -> Generator[Step | Say[RunSummary], Any, None]:
-        yield from each(pages("/runs", **wanted), lambda item: read(RunSummary, item))
+        return read_pages(RunSummary, "/runs", **wanted)
 
     @operation
     def result(self, run_id: str) -> Steps[RunResult]:
         """As ``modeldyno.bench``, ``compare`` and ``profile`` return it."""
-        return (yield from result_of(run_id))
+        return result_of(run_id)
 
     @operation
     def document(self, run_id: str) -> Steps[Json]:
@@ -384,19 +373,19 @@ class Runs(Resource[Mode]):
 
     @operation
     def log(self, run_id: str) -> Steps[str]:
-        return (yield from _whole_log(f"/runs/{run_id}/log"))
+        return _whole_log(f"/runs/{run_id}/log")
 
     @operation
     def again(self, run_id: str) -> Steps[JobDocument]:
         """One more run of what this is a run of."""
         run = (yield get(f"/runs/{run_id}")).json
-        return read(JobDocument, (yield post(f"/{run['kind']}s/{run['of_id']}/runs")).json)
+        runs = f"/{run['kind']}s/{run['of_id']}/runs"
+        return (yield from fetch(JobDocument, post(runs)))
 
     @stream
     def artifacts(self, run_id: str) -> Generator[Step | Say[ArtifactDocument], Any, None]:
         """Files that it left."""
-        found = pages(f"/runs/{run_id}/artifacts")
-        yield from each(found, lambda item: read(ArtifactDocument, item))
+        return read_pages(ArtifactDocument, f"/runs/{run_id}/artifacts")
 
     @operation
     def artifact(self, run_id: str, name: str, path: str | Path) -> Steps[Path]:
@@ -413,29 +402,29 @@ class Runs(Resource[Mode]):
 class Jobs(Resource[Mode]):
     @operation
     def get(self, job_id: int) -> Steps[JobDocument]:
-        return read(JobDocument, (yield get(f"/jobs/{job_id}")).json)
+        return fetch(JobDocument, get(f"/jobs/{job_id}"))
 
     @stream
     def list(self, /, **wanted: Any) -> Generator[Step | Say[JobDocument], Any, None]:
-        yield from each(pages("/jobs", **wanted), lambda item: read(JobDocument, item))
+        return read_pages(JobDocument, "/jobs", **wanted)
 
     @operation
     def cancel(self, job_id: int) -> Steps[JobDocument]:
         """Within two seconds; what it measured is kept."""
-        return read(JobDocument, (yield order(f"/jobs/{job_id}/cancel")).json)
+        return fetch(JobDocument, order(f"/jobs/{job_id}/cancel"))
 
     @operation
     def resume(self, job_id: int) -> Steps[JobDocument]:
-        return read(JobDocument, (yield order(f"/jobs/{job_id}/resume", False)).json)
+        return fetch(JobDocument, order(f"/jobs/{job_id}/resume", False))
 
     @operation
     def next(self, job_id: int) -> Steps[JobDocument]:
         """Before everything else that waits."""
-        return read(JobDocument, (yield order(f"/jobs/{job_id}/next")).json)
+        return fetch(JobDocument, order(f"/jobs/{job_id}/next"))
 
     @operation
     def log(self, job_id: int) -> Steps[str]:
-        return (yield from _whole_log(f"/jobs/{job_id}/log"))
+        return _whole_log(f"/jobs/{job_id}/log")
 
     @operation
     def log_from(self, job_id: int, offset: int) -> Steps[tuple[str, int]]:
@@ -443,18 +432,18 @@ class Jobs(Resource[Mode]):
 
         A stretch that only commands terminals has no text, and the log goes on after it.
         """
-        return (yield from _log_from(f"/jobs/{job_id}/log", offset))
+        return _log_from(f"/jobs/{job_id}/log", offset)
 
     @stream
     def follow(self, job_id: int) -> Generator[Step | Say[JobDocument], Any, None]:
         """The job whenever something about it changes; the last one is over."""
-        yield from follow_job(job_id)
+        return follow_job(job_id)
 
 
 class Notes(Resource[Mode]):
     @operation
     def get(self, kind: SubjectKind, id: int) -> Steps[NoteDocument]:
-        return read(NoteDocument, (yield get(f"/{kind}s/{id}/note")).json)
+        return fetch(NoteDocument, get(f"/{kind}s/{id}/note"))
 
     @operation
     def write(
@@ -462,8 +451,7 @@ class Notes(Resource[Mode]):
     ) -> Steps[NoteDocument]:
         """Raises EditedMeanwhile unless ``version`` is the one that is there; None: whatever is."""
         match = "*" if version is None else f'"{version}"'
-        answer = yield put(f"/{kind}s/{id}/note", {"text": text}, If_Match=match)
-        return read(NoteDocument, answer.json)
+        return fetch(NoteDocument, put(f"/{kind}s/{id}/note", {"text": text}, If_Match=match))
 
 
 class Events(Resource[Mode]):
@@ -471,64 +459,55 @@ class Events(Resource[Mode]):
     def since(
         self, after: int = 0, project_id: int | None = None, limit: int | None = None
     ) -> Steps[ReceivedEvents]:
-        answer = yield get("/events", after=after, project_id=project_id, limit=limit)
-        return read(ReceivedEvents, answer.json)
+        return fetch(
+            ReceivedEvents, get("/events", after=after, project_id=project_id, limit=limit)
+        )
 
     @stream
     def follow(
         self, project_id: int | None = None, after: int | None = None
     ) -> Generator[Step | Say[ReceivedEvent], Any, None]:
         """Every event after that number (None: from now on), for as long as you iterate."""
-        yield from follow_events(project_id, after)
+        return follow_events(project_id, after)
 
 
-class Datasets(Resource[Mode]):
+class Datasets(NounCalls[Mode, DatasetDocument, DatasetDocument]):
+    noun, document, summary = "datasets", DatasetDocument, DatasetDocument
+
     @operation
     def create(self, /, project_id: int, name: str, **more: Any) -> Steps[DatasetDocument]:
         body = {"project_id": project_id, "name": name, **more}
-        return read(DatasetDocument, (yield post("/datasets", body)).json)
-
-    @operation
-    def get(self, dataset_id: int) -> Steps[DatasetDocument]:
-        return read(DatasetDocument, (yield get(f"/datasets/{dataset_id}")).json)
-
-    @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[DatasetDocument], Any, None]:
-        yield from each(pages("/datasets", **wanted), lambda item: read(DatasetDocument, item))
-
-    @operation
-    def delete(self, dataset_id: int, cascade: bool = False) -> Steps[None]:
-        yield delete(f"/datasets/{dataset_id}", cascade=cascade)
+        return fetch(DatasetDocument, post("/datasets", body))
 
 
 class System(Resource[Mode]):
     @operation
     def get(self) -> Steps[SystemDocument]:
         """Hardware, versions, workspace, queue and leases of the server's machine."""
-        return read(SystemDocument, (yield get("/system")).json)
+        return fetch(SystemDocument, get("/system"))
 
     @operation
     def doctor(self) -> Steps[DoctorDocument]:
         """Whether the server's machine is fit to measure."""
-        return read(DoctorDocument, (yield order("/system/doctor")).json)
+        return fetch(DoctorDocument, order("/system/doctor"))
 
 
 class Engines(Resource[Mode]):
     @operation
     def list(self) -> Steps[EnginesDocument]:
         """Which engines can run on the server's machine, and how to get the others."""
-        return read(EnginesDocument, (yield get("/engines")).json)
+        return fetch(EnginesDocument, get("/engines"))
 
 
 class Examples(Resource[Mode]):
     @operation
     def list(self) -> Steps[ExamplesDocument]:
         """The models that the server knows where to get."""
-        return read(ExamplesDocument, (yield get("/examples")).json)
+        return fetch(ExamplesDocument, get("/examples"))
 
     @operation
     def get(self, name: str) -> Steps[ExampleFetchesDocument]:
-        return read(ExampleFetchesDocument, (yield get(f"/examples/{name}")).json)
+        return fetch(ExampleFetchesDocument, get(f"/examples/{name}"))
 
 
 class Session(Resource[Mode]):
