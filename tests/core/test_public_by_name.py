@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from modeldyno.core.documents.latency import LatencyDocument
 from modeldyno.core.public_by_name import percentiles
 from modeldyno.core.results import Estimate, Latency, Tail
 
@@ -11,7 +12,7 @@ from modeldyno.core.results import Estimate, Latency, Tail
 def told(samples: int, p95: Tail, p99: Tail) -> dict[str, Any]:
     typical = Estimate(0.002, 0.0019, 0.0021, 0.95, samples, "samples")
     latency = Latency(typical, typical, 0.002, 0.0, 0.001, p95, p95, p99, 0.0, 0.004)
-    return percentiles(latency, samples)
+    return percentiles(LatencyDocument.of(latency, samples), samples)
 
 
 def known(quantile: float, value: float) -> Tail:

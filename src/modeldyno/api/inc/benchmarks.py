@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.announcing import Speech
-from modeldyno.api.inc.benchmark_shape import (
-    UNTIL_PRECISE,
-    WARMUP,
-    benchmark_shape,
-    measured_cell,
-)
+from modeldyno.api.inc.benchmark_shape import UNTIL_PRECISE, WARMUP, benchmark_shape
 from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
 from modeldyno.api.inc.dummy_sizes import sizes_said, unfit_note
 from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
-from modeldyno.api.inc.shapes import everything
+from modeldyno.api.inc.shapes import Place, everything
 from modeldyno.api.inc.workload import Calls
 from modeldyno.core.benchmarks import Benchmark, BenchmarkOutcome, Mode
+from modeldyno.core.cells import best_cell
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId, RunId
+from modeldyno.core.models import Model
+from modeldyno.core.queue import Job
 from modeldyno.core.requests.measuring import (
     MOST_BATCH,
     MOST_INSTANCES,
@@ -102,13 +101,24 @@ def operations(
     def details_of(number: int) -> dict[str, Any]:
         outcome = benchmarks.outcome(BenchmarkId(number))
         benchmark = outcome.benchmark
-        dataset = _found(benchmark.dataset_id)
-        cell = measured_cell(history, outcome)
-        model = records.models.get(benchmark.model_id)
-        unfit = unfit_note(dataset, model)
+        dataset, model = _found(benchmark.dataset_id), records.models.get(benchmark.model_id)
         job = records.jobs.of_run(outcome.latest.id) if outcome.latest else None
-        return benchmark_shape(
-            history, outcome, model_shape(model), _dataset(dataset), cell, unfit, job
+        place = _place(outcome.latest, model, dataset, job)
+        best = best_cell(outcome.cells)
+        cells = records.runs.cells(best.run_id) if best else ()  # none: deleted a moment ago
+        cell = json.loads(cells[best.number]) if best and cells else None
+        return benchmark_shape(outcome, place, cell)
+
+    def _place(
+        latest: LatestRun | None, model: Model, dataset: Dataset | None, job: Job | None = None
+    ) -> Place:
+        has_begun = latest is not None and latest.started_at and latest.job_id is not None
+        return Place(
+            model=model_shape(model),
+            dataset=dataset_shape(dataset) if dataset else NO_DATASET,
+            folder=str(history.folder(latest.id).path) if latest and has_begun else None,
+            unfit=unfit_note(dataset, model),
+            job=job,
         )
 
     def listed(asked: Parameters) -> dict[str, Any]:
@@ -121,10 +131,7 @@ def operations(
             model = models[outcome.benchmark.model_id]
             number = outcome.benchmark.dataset_id
             dataset = datasets.get(number) if number else None
-            unfit = unfit_note(dataset, model)
-            return benchmark_shape(
-                history, outcome, model_shape(model), _dataset(dataset), unfit=unfit
-            )
+            return benchmark_shape(outcome, _place(outcome.latest, model, dataset))
 
         return {
             "benchmarks": [
@@ -258,7 +265,3 @@ def _dataset_id(asked: Parameters, is_needed: bool = False) -> DatasetId | None:
         raise BadValue(_MISSING, why="there is no dataset_id")
     found = _number(asked, "dataset_id", -1, least=-1, most=2**31 - 1)
     return DatasetId(found) if found > 0 else None
-
-
-def _dataset(found: Dataset | None) -> dict[str, Any]:
-    return dataset_shape(found) if found else NO_DATASET

@@ -13,7 +13,7 @@ from modeldyno.api.inc.dummy_sizes import sizes_said, unfit_note
 from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
-from modeldyno.api.inc.shapes import everything, moment, status, why_not_done
+from modeldyno.api.inc.shapes import everything, moment, seconds, status, why_not_done
 from modeldyno.core.commands import profile_command
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, FileNotFound, NotFound, WrongState
@@ -167,7 +167,7 @@ def operations(
             "status": status(profile.state),
             "created_at": moment(profile.created_at),
             "last_run_at": moment(profile.last_run_at),
-            "duration": _seconds(latest),
+            "duration": seconds(latest),
             "note": "; ".join(note for note in notes if note),
         }
 
@@ -218,12 +218,6 @@ def _command(profile: Profile) -> str:
     spec = profile.spec
     cores = min(spec.cell.cores, len(allowed_cpus()))
     return profile_command(replace(spec, cell=replace(spec.cell, cores=cores)), spec.model.path)
-
-
-def _seconds(latest: LatestRun | None) -> int | None:
-    if latest is None or latest.started_at is None or latest.finished_at is None:
-        return None
-    return round((latest.finished_at - latest.started_at).total_seconds())
 
 
 def _dataset_id(asked: Parameters, is_needed: bool = False) -> DatasetId | None:

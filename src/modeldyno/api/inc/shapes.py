@@ -4,8 +4,9 @@ pages."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from modeldyno.api.errors import sentences
 from modeldyno.core.ids import ProjectId
@@ -15,6 +16,17 @@ from modeldyno.core.redaction import without_folders
 from modeldyno.core.runs import ACTIVE, LatestRun, State
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What a shape needs beside the document: what this server has, and where."""
+
+    model: dict[str, Any]
+    dataset: dict[str, Any]
+    folder: str | None  # of the latest run, once it has begun
+    unfit: str = ""  # that the dataset is not what the model is fed
+    job: Job | None = None  # of the latest run, for who asks for one thing
 
 
 def everything(
@@ -47,6 +59,12 @@ def status(state: State) -> str | None:
             return "success"
         case _:
             return "error"
+
+
+def seconds(run: LatestRun | None) -> int | None:
+    if run is None or run.started_at is None or run.finished_at is None:
+        return None
+    return round((run.finished_at - run.started_at).total_seconds())
 
 
 def why_not_done(latest: LatestRun | None, job: Job | None = None) -> str:

@@ -36,8 +36,9 @@ from modeldyno.core.documents.by_name import (
     MeasuredOnDevicesDocument,
     RefusedByNameDocument,
 )
+from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.errors import BadValue, ModeldynoError, NameAmbiguous, TimedOut, TooBusy
-from modeldyno.core.public_by_name import named_cell_json
+from modeldyno.core.public_by_name import NamedPlace, named_cell_json
 from modeldyno.core.queue import Job
 from modeldyno.core.requests.texts import parse_int, parse_pairs
 from modeldyno.core.results import CellResult
@@ -295,17 +296,20 @@ def _measured(begun: Asked, cell: CellResult) -> dict[str, Any]:
     assert begun.job is not None
     assert begun.benchmark is not None
     model = begun.found.model
-    told = named_cell_json(cell, title_of(begun.engine))
-    if told["parameters"] is None and model.facts is not None:  # the file knows, if not the engine
-        told["parameters"] = model.facts.parameters
-    return {
-        **told,
-        "model_name": model.name,
-        "model_path": begun.found.path,
-        "run_id": begun.job.run_id,
-        "benchmark_id": begun.benchmark.id,
-        "job_id": begun.job.id,
-    }
+    parameters = cell.facts.parameters if cell.facts else None
+    if parameters is None and model.facts is not None:  # the file knows, if not the engine
+        parameters = model.facts.parameters
+    place = NamedPlace(
+        framework=title_of(begun.engine),
+        device=cell.spec.device,
+        parameters=parameters,
+        model_name=model.name,
+        model_path=begun.found.path,
+        run_id=begun.job.run_id,
+        benchmark_id=begun.benchmark.id,
+        job_id=begun.job.id,
+    )
+    return named_cell_json(CellDocument.of(0, cell), place)
 
 
 def _not_measured(device: str, failure: RunFailure) -> dict[str, Any]:
