@@ -10,7 +10,8 @@ import pytest
 
 from modeldyno.core.codec import encode
 from modeldyno.core.results import FEWEST_SESSIONS
-from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
+from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec, OptimizationSpec
+from modeldyno.core.tuning import TuningSettings
 from modeldyno.store.runs import Runs
 from tests import onnx_models, schemas
 from tests.scripts import fault, script
@@ -164,6 +165,14 @@ def test_an_interrupted_run_says_how_far_it_came_and_how_to_go_on(tmp_path):
     schemas.check("runs", shown)
     assert [(run["state"], run["units"]) for run in shown["runs"]] == [("interrupted", 2)]
     assert modeldyno("show", "--csv", "t.csv", "--workspace", workspace).code == 2
+
+
+def test_what_cannot_be_resumed_is_called_by_its_name(tmp_path):
+    spec = OptimizationSpec(ModelSpec("m.onnx"), "quantization", "int8", TuningSettings())
+    folder = Runs(tmp_path / "runs").create(spec)
+    (folder.path / "state.json").write_text('{"state": "interrupted", "failure": null}')
+    ended = modeldyno("show", folder.id, "--workspace", tmp_path)
+    assert ended.err == "This optimization cannot be resumed: run it again\n"
 
 
 def test_a_run_under_way_is_called_running(tmp_path):

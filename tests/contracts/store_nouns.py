@@ -463,8 +463,9 @@ class Nouns:
         assert desk.records.pins.of([optimization.id]) == (again,)
         with pytest.raises(BadValue, match="did not make"):
             desk.records.pins.put(Pin(optimization.id, "performance", of_input.id))
-        with pytest.raises(BadValue, match="it measures performance"):
+        with pytest.raises(BadValue, match="it measures performance") as mistaken:
             desk.records.pins.put(Pin(optimization.id, "accuracy", fast.id))
+        assert mistaken.value.fix.startswith("Pin it for its performance, or ")
         assert desk.records.pins.remove(optimization.id, "performance")
         assert not desk.records.pins.remove(optimization.id, "performance")
 

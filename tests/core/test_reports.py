@@ -1,5 +1,8 @@
 """The HTML report: verdict first, nothing from strangers but text, and no rank without a reason."""
 
+import csv
+import io
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -8,7 +11,10 @@ import pytest
 
 import modeldyno
 from modeldyno.core import figures
+from modeldyno.core.artifacts import Artifact
 from modeldyno.core.doctor import Peak, Peaks
+from modeldyno.core.documents.benchmark import benchmarks_csv
+from modeldyno.core.exports import csv_with_artifacts
 from modeldyno.core.markdown import markdown_of
 from modeldyno.core.profile_tables import slices
 from modeldyno.core.reports.page import html_report
@@ -217,3 +223,25 @@ def test_several_results_begin_with_a_line_each_and_tell_what_is_missing(measure
 
 def test_nothing_measured_is_a_report_too():
     assert "Nothing has been measured yet." in html_report([], "Empty")
+
+
+def test_files_that_runs_left_are_in_every_export(measured):
+    bench, compared = measured
+    trace = Artifact("trace.json", "0" * 64, 7)
+    left = replace(bench, artifacts=(trace,))
+    said = f"trace.json 7 {trace.sha256}"
+    rows = [*csv.DictReader(io.StringIO(left.to_csv()))]
+    assert {row["artifacts"] for row in rows} == {said}
+    both = benchmarks_csv([left, bench], with_runs=True)
+    assert {row["artifacts"] for row in csv.DictReader(io.StringIO(both))} == {said, ""}
+    assert "artifacts" not in bench.to_csv()
+    table = csv_with_artifacts(compared.to_csv(), (trace,))
+    row, bare = (next(csv.DictReader(io.StringIO(text))) for text in (table, compared.to_csv()))
+    assert row == bare | {"artifacts": said}
+    for result in (left, replace(compared, artifacts=(trace,))):
+        document = json.loads(result.to_json())
+        assert document["artifacts"] == [
+            {"name": "trace.json", "sha256": trace.sha256, "size_bytes": 7}
+        ]
+        assert trace.sha256 in markdown_of(result)
+        assert trace.sha256 in html_report([result])

@@ -200,8 +200,10 @@ def test_what_came_out_is_exported_with_the_files_that_it_left(server, made):
     document = server.get(f"runs/{run}/export").json
     assert (document["schema"], document["eyes"]) == ("test.toy/1", [1, 2, 3, 4])
     assert document["model"] == "m.json"
+    assert document["artifacts"] == [artifact]
     table = server.get(f"runs/{run}/export?format=csv").body.decode()
-    assert table.splitlines()[:2] == ["round,eyes", "0,1"]
+    file_text = f"eyes.txt 8 {artifact['sha256']}"
+    assert table.splitlines()[:2] == ["round,eyes,artifacts", f"0,1,{file_text}"]
     text = server.get(f"runs/{run}/export?format=md").body.decode()
     assert "10 eyes in 4 rounds" in text
     assert "eyes.txt" in text
@@ -212,6 +214,7 @@ def test_what_came_out_is_exported_with_the_files_that_it_left(server, made):
     assert [line.split(",")[0] for line in samples] == ["cell", "die", "die", "die", "die"]
     report = server.get(f"projects/{made.project_id}/report?format=json").json
     assert [one["schema"] for one in report["results"]] == ["test.toy/1"]
+    assert report["results"][0]["artifacts"] == [artifact]
 
 
 def test_people_write_about_it(server, made):
@@ -272,7 +275,9 @@ def test_the_terminal_shows_repeats_notes_and_removes_it(server, made):
     assert "10 eyes in 4 rounds" in server.terminal("show", run)
     assert json.loads(server.terminal("show", run, "--json"))["eyes"] == [1, 2, 3, 4]
     assert "eyes.txt" in server.terminal("report", run)
-    assert "round,eyes" in server.terminal("report", run, "--format", "csv")
+    assert "round,eyes,artifacts" in server.terminal("report", run, "--format", "csv")
+    as_json = json.loads(server.terminal("report", run, "--format", "json"))
+    assert [file["name"] for file in as_json["artifacts"]] == ["eyes.txt"]
     assert "10 eyes" in server.terminal("report", run, "--format", "html")
     server.terminal("note", run, "loaded")
     assert server.terminal("note", f"toy/{made.toy}").strip() == "loaded"

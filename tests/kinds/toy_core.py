@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from modeldyno.core.artifacts import Artifact
+from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.described import Count, Described
 from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.exports import csv_text, deliver
@@ -59,6 +61,7 @@ class ToyDocument(Described):
     model: str
     eyes: tuple[Count, ...]
     interrupted: bool
+    artifacts: tuple[ArtifactDocument, ...]
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class ToyResult(RunResult):
     weather: HostWeather
     eyes: tuple[int, ...]
     interrupted: bool = False
+    artifacts: tuple[Artifact, ...] = ()
 
     def document(self, peaks_of: Any = None) -> ToyDocument:
         return ToyDocument(
@@ -79,6 +83,7 @@ class ToyResult(RunResult):
             model=self.model.path,
             eyes=self.eyes,
             interrupted=self.interrupted,
+            artifacts=tuple(map(ArtifactDocument.of, self.artifacts)),
         )
 
     def to_csv(self, path: str | Path | None = None) -> str:

@@ -101,8 +101,8 @@ class ServerRuns:
         return found[0]
 
     def _read(self, run_id: str) -> KeptRun:
+        from modeldyno.core.artifacts import Artifact
         from modeldyno.core.history import KeptRun
-        from modeldyno.core.jobs import Artifact
 
         run = self._client.runs.get(run_id)
         result = self._client.runs.result(run_id) if run.has_result else None

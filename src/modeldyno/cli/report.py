@@ -56,7 +56,7 @@ def report(
 
     found = kept_runs(server, workspace)
     kept = [found.find(word) for word in runs or [LATEST]]
-    text = _text([_result(run) for run in kept], format, peaks_in(workspace), kept)
+    text = _text([_result(run) for run in kept], format, peaks_in(workspace))
     if output_file is None:
         output.export(text.removesuffix("\n"))
         return
@@ -74,29 +74,26 @@ def _result(kept: KeptRun) -> Result:
     return kept.result
 
 
-def _text(
-    results: Sequence[Result], format: Format, peaks_of: PeaksOf, kept: Sequence[KeptRun]
-) -> str:
+def _text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
     from modeldyno.core.documents.benchmark import BenchmarkDocument, benchmarks_csv
     from modeldyno.core.documents.described import json_text
+    from modeldyno.core.exports import csv_with_artifacts
     from modeldyno.core.placeless import placeless
 
     if format == Format.md:
         from modeldyno.core.markdown import markdown_of
 
-        return "\n".join(
-            markdown_of(result, peaks_of, run.artifacts)
-            for result, run in zip(results, kept, strict=True)
-        )
+        return "\n".join(markdown_of(result, peaks_of) for result in results)
     results = [placeless(result, {}) for result in results]  # for others: no folders of ours
     if format == Format.html:
         from modeldyno.core.reports.page import html_report
 
-        artifacts = [artifact for run in kept for artifact in run.artifacts]
-        return html_report(results, peaks_of=peaks_of, artifacts=artifacts)
+        return html_report(results, peaks_of=peaks_of)
     benchmarks: list[Any] = [result for result in results if result.has_cells]
     if len(results) == 1 and not benchmarks:
-        return results[0].to_csv() if format == Format.csv else f"{results[0].to_json()}\n"
+        if format == Format.json:
+            return f"{results[0].to_json()}\n"
+        return csv_with_artifacts(results[0].to_csv(), results[0].artifacts)
     if len(benchmarks) < len(results):
         raise BadValue(
             "Only benchmarks share a table",

@@ -100,4 +100,4 @@ def _unfinished(kept: KeptRun, log: Path | None) -> None:
     elif command := kept.spec.resume_command(kept.run_id):
         output.tell(f"next: {command}")
     else:
-        output.tell(f"A {kept.kind} cannot go on: measure it again")
+        output.tell(f"This {kept.kind} cannot be resumed: run it again")

@@ -43,6 +43,7 @@ from modeldyno.client.steps import (
     stream,
 )
 from modeldyno.core.client_paths import names_in, shown
+from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.benchmarks import (
     BenchmarkDetailsDocument,
     BenchmarkSummary,
@@ -66,7 +67,6 @@ from modeldyno.core.documents.note import NoteDocument
 from modeldyno.core.documents.profile import TimeDocument
 from modeldyno.core.documents.profiles import ProfileDetailsDocument, ProfileSummary
 from modeldyno.core.documents.projects import ProjectDocument
-from modeldyno.core.documents.runs import ArtifactDocument
 from modeldyno.core.documents.system import SystemDocument
 from modeldyno.core.errors import (
     Cancelled,

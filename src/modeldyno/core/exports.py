@@ -5,9 +5,13 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from modeldyno.core.artifacts import Artifact
+
+ARTIFACTS = "artifacts"  # the column of files that a run left
 
 
 def csv_text(
@@ -18,6 +22,23 @@ def csv_text(
     writer.writeheader()
     writer.writerows({key: _harmless(value) for key, value in row.items()} for row in rows)
     return text.getvalue()
+
+
+def csv_with_artifacts(text: str, artifacts: Sequence[Artifact]) -> str:
+    """A table of a run, with a column for the files that it left, if there are any: the same in
+    each row, so that it stays one table."""
+    head, *rows = csv.reader(io.StringIO(text))
+    if not artifacts or ARTIFACTS in head:
+        return text
+    files, wider = artifacts_text(artifacts), io.StringIO()
+    writer = csv.writer(wider, lineterminator="\n")
+    writer.writerows([[*head, ARTIFACTS], *([*row, files] for row in rows)])
+    return wider.getvalue()
+
+
+def artifacts_text(artifacts: Iterable[Artifact]) -> str:
+    """``trace.json 512 <sha256>; …``: names, sizes in bytes and checksums."""
+    return "; ".join(f"{file.name} {file.size_bytes} {file.sha256}" for file in artifacts)
 
 
 def _harmless(value: object) -> object:

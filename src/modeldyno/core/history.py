@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from modeldyno.core import figures
+from modeldyno.core.artifacts import Artifact
 from modeldyno.core.ids import RunId
-from modeldyno.core.jobs import Artifact
 from modeldyno.core.results import BenchmarkResult, CellResult, Failure, RunResult
 from modeldyno.core.runs import RunKind, RunState
 from modeldyno.core.specs import RunSpec

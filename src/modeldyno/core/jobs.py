@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from modeldyno.core import figures
+from modeldyno.core.artifacts import Artifact
 from modeldyno.core.results import Failure
 
 Result = Any  # what runs of a kind end with: see core/kinds.py
@@ -58,20 +58,6 @@ class Unit:
     measured: Any  # of the class that core/kinds.py names
     round: int = 0  # of a sweep
     kind: Literal["unit"] = "unit"
-
-
-@dataclass(frozen=True)
-class Artifact:
-    """A file that a run left behind: on the disk and hashed before anybody hears of it."""
-
-    name: str
-    sha256: str
-    size_bytes: int
-    kind: Literal["artifact"] = "artifact"
-
-    @property
-    def text(self) -> str:
-        return f"{self.name}, {figures.size(self.size_bytes)}, SHA-256 {self.sha256}"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from modeldyno.core import figures
 from modeldyno.core.commands import bench_command, compare_command, profile_command
 from modeldyno.core.gates import gate_sentence
 from modeldyno.core.hosts import HostFacts
-from modeldyno.core.jobs import Artifact
 from modeldyno.core.names import shown_name
 from modeldyno.core.profile_tables import LEFT, known_roof, profile_rows, roof_lines
 from modeldyno.core.results import (
@@ -96,14 +95,11 @@ def _said(result: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
     return (*said, *roof_lines(result, roof))
 
 
-def markdown_of(
-    result: RunResult, peaks_of: PeaksOf = no_peaks, artifacts: Sequence[Artifact] = ()
-) -> str:
-    """``artifacts`` are the files that the run left."""
+def markdown_of(result: RunResult, peaks_of: PeaksOf = no_peaks) -> str:
     text = SECTIONS[result.spec.kind](result, peaks_of)
-    if not artifacts:
+    if not result.artifacts:
         return text
-    lines = [f"- {plain(artifact.text)}" for artifact in artifacts]
+    lines = [f"- {plain(artifact.text)}" for artifact in result.artifacts]
     return "\n".join([text, "Files:", "", *lines, ""])
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+from modeldyno.core.artifacts import Artifact
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.gates import Gate, gate
 from modeldyno.core.hosts import HostFacts, HostWeather
@@ -199,6 +200,7 @@ class RunResult:
     host: HostFacts
     weather: HostWeather
     interrupted: bool
+    artifacts: tuple[Artifact, ...]  # files that the run left; known once it has ended
     has_cells: ClassVar[bool] = False  # several of such results share a table of all cells
 
     def models(self) -> tuple[ModelFacts, ...]:
@@ -269,6 +271,7 @@ class BenchmarkResult(RunResult):
     cells: tuple[CellResult, ...]
     standings: dict[Objective, Standing] = field(default_factory=dict)
     interrupted: bool = False
+    artifacts: tuple[Artifact, ...] = ()
 
     has_cells: ClassVar[bool] = True
 
@@ -395,6 +398,7 @@ class ComparisonResult(RunResult):
     weather: HostWeather
     notes: tuple[str, ...] = ()
     interrupted: bool = False
+    artifacts: tuple[Artifact, ...] = ()
 
     @property
     def gate(self) -> Gate | None:
@@ -512,6 +516,7 @@ class ProfileResult(RunResult):
     warnings: tuple[str, ...] = ()
     sandbox: SandboxReport | None = None
     interrupted: bool = False
+    artifacts: tuple[Artifact, ...] = ()
     ci95_s_by_op: dict[str, tuple[float, float]] = field(default_factory=dict)  # of their totals
     # Of "latency", "sum" and "outside".
     ci95_s_by_figure: dict[str, tuple[float, float]] = field(default_factory=dict)

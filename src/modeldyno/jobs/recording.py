@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
+from modeldyno.core.artifacts import Artifact
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, error_classes
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import (
-    Artifact,
     Failed,
     Finished,
     JobMessage,
@@ -66,6 +66,7 @@ def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> Non
         case Unit():
             store.append(run_id, message)
         case Finished(result=result):
+            result = replace(result, artifacts=store.folder(run_id).artifacts_kept())
             ending.result, ending.state = result, _state_of(result)
             _call_by_its_name(ending)
             told = (result, ending.state, ending.failure)

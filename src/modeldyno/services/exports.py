@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from modeldyno.core.artifacts import Artifact
 from modeldyno.core.codec import Mismatch, encode
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.documents.report import ReportDocument
 from modeldyno.core.errors import NotFound
+from modeldyno.core.exports import csv_with_artifacts
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import JobId, ProjectId, RunId
-from modeldyno.core.jobs import Artifact
 from modeldyno.core.kinds import KINDS, spec_from
 from modeldyno.core.markdown import markdown_of
 from modeldyno.core.names import file_name_part, shown_name
@@ -96,10 +97,10 @@ class ExportService:
         return found
 
     def file(self, run_id: RunId, format: Format) -> ExportedFile:
-        result, artifacts = self.result(run_id), self.artifacts(run_id)
+        result = self.result(run_id)
         parts = [file_name_part(shown_name(model.path)) for model in result.models()]
         name = "-".join(filter(None, [*dict.fromkeys(parts), run_id]))
-        text = self._text(result, artifacts, format)
+        text = self._text(result, format)
         return ExportedFile(f"{name}.{format}", _MEDIA[format], text)
 
     def report(self, project_id: ProjectId, format: Format) -> ExportedFile:
@@ -190,16 +191,16 @@ class ExportService:
         paths = [model.path for model in kept.spec.models()]
         return dict(zip(paths, names, strict=True))
 
-    def _text(self, result: RunResult, artifacts: Sequence[Artifact], format: Format) -> str:
+    def _text(self, result: RunResult, format: Format) -> str:
         match format:
             case "json":
                 return json_text(result.document(self._peaks_of))
             case "csv":
-                return result.to_csv()
+                return csv_with_artifacts(result.to_csv(), result.artifacts)
             case "md":
-                return markdown_of(result, self._peaks_of, artifacts)
+                return markdown_of(result, self._peaks_of)
             case "html":
-                return html_report([result], peaks_of=self._peaks_of, artifacts=artifacts)
+                return html_report([result], peaks_of=self._peaks_of)
 
     def _report_text(self, report: Report, format: Format) -> str:
         match format:

@@ -109,15 +109,17 @@ class ProjectService:
     def set_baseline(
         self, project_id: ProjectId, benchmark_id: BenchmarkId | None, *, accept_noisy: bool = False
     ) -> Project:
-        """What the others are held against; None: nothing. Raises WrongState for one that was not
-        measured, and BaselineNoisy for one whose numbers are not sure."""
-        with self._records.database.writing():
+        """What the others are held against; None: nothing. Raises BadValue for one of another
+        project, WrongState for one that was not measured, and BaselineNoisy for one whose numbers
+        are not sure."""
+        with self._records.database.writing():  # all of it, or nothing
+            project = self._records.projects.set_baseline(project_id, benchmark_id)
             if benchmark_id is not None:
                 outcome = self._records.benchmarks.outcome(benchmark_id)
                 measured = outcome.measured
                 cells = self._records.runs.cells(measured.id) if measured else ()
                 _expect_sure(outcome, cells, accept_noisy)
-            return self._records.projects.set_baseline(project_id, benchmark_id)
+            return project
 
     def forget_drafts(self, after_s: float = DRAFT_S) -> None:
         """Those that nobody went on with, and all that is in them."""

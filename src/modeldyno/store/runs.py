@@ -22,6 +22,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from modeldyno.core.artifacts import Artifact
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.errors import (
     MachineChanged,
@@ -33,7 +34,7 @@ from modeldyno.core.errors import (
 from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.ids import run_id as checked
-from modeldyno.core.jobs import Artifact, Result, Unit
+from modeldyno.core.jobs import Result, Unit
 from modeldyno.core.kinds import spec_from, unit_from
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import RunState, may_move

@@ -212,3 +212,10 @@ def test_a_draft_that_nobody_went_on_with_is_forgotten(served):
     assert served.get(f"projects/{left['id']}").status == 200  # it is of today
     served.server.assets.projects.forget_drafts(-timedelta(days=1).total_seconds())
     assert served.get(f"projects/{left['id']}").status == 404
+
+
+def test_a_noisy_benchmark_of_another_project_is_refused_as_one_of_another_project(served, project):
+    noisy = measured(served, served.project("Loud"), 0.001, noise="noisy")
+    refused = served.patch(f"projects/{project}", {"baseline_benchmark_id": noisy})
+    assert problem(refused, 400, "BAD_VALUE")["title"].endswith("belongs to another project")
+    assert served.get(f"projects/{project}").json["baseline_benchmark_id"] is None

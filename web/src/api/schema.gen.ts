@@ -1931,6 +1931,8 @@ export interface components {
          *     memory in bytes.
          */
         BenchmarkDocument: {
+            /** @description Files that the run left, or all of these runs. */
+            artifacts: components["schemas"]["ArtifactDocument"][];
             /**
              * BestDocument
              * @description Who leads a sweep, by latency per call and by throughput; null for a single cell, and where
@@ -2538,6 +2540,8 @@ export interface components {
         ComparisonDocument: {
             /** @description The reference. */
             a: components["schemas"]["SideDocument"];
+            /** @description Files that the run left. */
+            artifacts: components["schemas"]["ArtifactDocument"][];
             /** @description What is judged. */
             b: components["schemas"]["SideDocument"];
             /** @description How many times longer than its work everything took; 1 is undisturbed. */
@@ -4776,6 +4780,8 @@ export interface components {
          * @description What `modeldyno profile --json` and `ProfileResult.to_json()` give.
          */
         ProfileDocument: {
+            /** @description Files that the run left. */
+            artifacts: components["schemas"]["ArtifactDocument"][];
             /** @description Items per call, as it really ran. */
             batch_size: number;
             /**

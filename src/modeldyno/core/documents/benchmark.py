@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core.cell_axes import COUNTS
+from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.columns import figure_columns, plain_value
 from modeldyno.core.documents.described import Count, Described, Moment, RunName
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.host import WeatherDocument
 from modeldyno.core.documents.model import ModelDocument
-from modeldyno.core.exports import csv_text
+from modeldyno.core.exports import ARTIFACTS, artifacts_text, csv_text
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.results import BenchmarkResult, Failure, Standing
 from modeldyno.core.specs import Budget
@@ -86,6 +87,8 @@ class BenchmarkDocument(Described):
     """The machine."""
     weather: WeatherDocument
     """What the machine did meanwhile."""
+    artifacts: tuple[ArtifactDocument, ...]
+    """Files that the run left, or all of these runs."""
     cells: tuple[CellDocument, ...]
     """Cells of all models, in the order requested."""
     best: BestDocument
@@ -115,6 +118,9 @@ class BenchmarkDocument(Described):
                 for path, failure in errors
             ),
             weather=WeatherDocument.of(first.weather),
+            artifacts=tuple(
+                ArtifactDocument.of(artifact) for result in results for artifact in result.artifacts
+            ),
             cells=tuple(CellDocument.of(number, cell) for number, cell in enumerate(cells)),
             best=BestDocument(
                 latency=StandingDocument.of(latency) if latency else None,
@@ -142,12 +148,14 @@ def csv_columns() -> tuple[str, ...]:
 
 def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) -> str:
     """One line per cell; ``with_runs`` begins it with the run."""
-    columns = ("run_id", *csv_columns()) if with_runs else csv_columns()
-    rows = [
-        ({"run_id": result.run_id} if with_runs else {}) | csv_row(CellDocument.of(number, cell))
-        for result in results
-        for number, cell in enumerate(result.cells)
-    ]
+    has_artifacts = any(result.artifacts for result in results)
+    columns = (*["run_id"] * with_runs, *csv_columns(), *[ARTIFACTS] * has_artifacts)
+    rows = []
+    for result in results:
+        own = {"run_id": result.run_id, ARTIFACTS: artifacts_text(result.artifacts)}
+        for number, cell in enumerate(result.cells):
+            row = csv_row(CellDocument.of(number, cell)) | own
+            rows.append({name: row[name] for name in columns})
     return csv_text(columns, rows)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.described import (
     Amount,
     Described,
@@ -143,6 +144,8 @@ class ComparisonDocument(Described):
     """The machine."""
     weather: WeatherDocument
     """What the machine did meanwhile."""
+    artifacts: tuple[ArtifactDocument, ...]
+    """Files that the run left."""
 
     @classmethod
     def of(cls, result: ComparisonResult) -> ComparisonDocument:
@@ -155,6 +158,7 @@ class ComparisonDocument(Described):
             a=SideDocument.of(result.a),
             b=SideDocument.of(result.b),
             weather=WeatherDocument.of(result.weather),
+            artifacts=tuple(map(ArtifactDocument.of, result.artifacts)),
         )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.comparisons import PairingDocument
 from modeldyno.core.documents.described import Count, Size
 from modeldyno.core.documents.runnables import RunTimes
-from modeldyno.core.documents.runs import ArtifactDocument
 from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.requests.measuring import BenchmarkRequest, ProfileRequest
 from modeldyno.core.runs import RunKind

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from modeldyno.core.doctor import Peaks
+from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.described import (
     Amount,
     Count,
@@ -266,6 +267,8 @@ class ProfileDocument(Described):
     """The machine."""
     weather: WeatherDocument
     """What the machine did meanwhile."""
+    artifacts: tuple[ArtifactDocument, ...]
+    """Files that the run left."""
 
     @classmethod
     def of(cls, result: ProfileResult, peaks: Peaks | None = None) -> ProfileDocument:
@@ -298,4 +301,5 @@ class ProfileDocument(Described):
             nodes=tuple(TimeDocument.of(t, repeats, roof) for t in slices(result, "node")),
             roof=RoofDocument.of(roof),
             weather=WeatherDocument.of(result.weather),
+            artifacts=tuple(map(ArtifactDocument.of, result.artifacts)),
         )

@@ -6,29 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core.documents.described import Count, Described, Moment, RunName, Sha256
+from modeldyno.core.documents.artifact import ArtifactDocument
+from modeldyno.core.documents.described import Count, Described, Moment, RunName
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.history import KeptRun
-from modeldyno.core.jobs import Artifact
 from modeldyno.core.results import Verdict
 from modeldyno.core.runs import RunKind, RunState
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactDocument(Described):
-    """A file that a run left."""
-
-    name: str
-    """Unique within the run."""
-    sha256: Sha256
-    """Of its content."""
-    size_bytes: Count
-    """Of its content."""
-
-    @classmethod
-    def of(cls, artifact: Artifact) -> ArtifactDocument:
-        return cls.from_fields(artifact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from modeldyno.core import figures
+from modeldyno.core.artifacts import Artifact
 from modeldyno.core.charts.frame import HATCH
 from modeldyno.core.charts.ratios import ratio_chart
-from modeldyno.core.jobs import Artifact
 from modeldyno.core.markup import Markup, joined, tag
 from modeldyno.core.reports.benchmarks import benchmark_section
 from modeldyno.core.reports.blocks import Section, article
@@ -37,9 +37,9 @@ def html_report(
     title: str = "",
     missing: Sequence[str] = (),
     peaks_of: PeaksOf = no_peaks,
-    artifacts: Sequence[Artifact] = (),
 ) -> str:
-    """``missing`` says what has no result, and why; ``artifacts`` are files that a run left."""
+    """``missing`` says what has no result, and why."""
+    artifacts = [artifact for result in results for artifact in result.artifacts]
     sections = [SECTIONS[result.spec.kind](result, peaks_of) for result in results]
     name = title or _title(sections)
     head = tag(

@@ -52,6 +52,7 @@ class Pins:
                 raise BadValue(
                     f"Benchmark {pin.benchmark_id} cannot be pinned for its {pin.kind}",
                     why=f"it measures {mode}",
+                    fix=f"Pin it for its {mode}, or choose a benchmark of {pin.kind}",
                 )
             used = benchmark.runnable_id
             write_link(connection, optimization.runnable_id, pin.kind, used_id=used)
