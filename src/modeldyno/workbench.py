@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
+    from modeldyno.core.upgrades import UpgradeProgress
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.archive import Archive
     from modeldyno.services.benchmark_by_name import BenchmarkByName
@@ -182,14 +183,15 @@ def open_token(settings: Settings) -> TokenFile:
     return TokenFile(settings.workspace / "token")
 
 
-def open_records(settings: Settings) -> Records:
-    """What the server knows. Made or migrated where needed; the terminal's runs are in it."""
+def open_records(settings: Settings, upgrading: UpgradeProgress | None = None) -> Records:
+    """What the server knows. Made or migrated where needed (``upgrading`` reports the steps); the
+    terminal's runs are in it."""
     # Apart, so that a benchmark in the terminal does not load a database first.
     from modeldyno.store.database import open_database
     from modeldyno.store.indexing import RunIndex
     from modeldyno.store.records.all import records_of
 
-    database = open_database(settings.workspace, settings.database_url)
+    database = open_database(settings.workspace, settings.database_url, upgrading=upgrading)
     RunIndex(database, open_history(settings)).refresh()
     return records_of(database)
 
@@ -241,10 +243,15 @@ def open_examples(settings: Settings) -> ExampleService:
 
 
 def open_server(
-    settings: Settings, *, cores: Path = FOLDER, job_limit_s: float = 2 * 3600.0
+    settings: Settings,
+    *,
+    cores: Path = FOLDER,
+    job_limit_s: float = 2 * 3600.0,
+    upgrading: UpgradeProgress | None = None,
 ) -> Server:
     """The workspace and its database, ours alone, with everything of an earlier server settled.
 
+    ``upgrading`` reports the steps of an upgrade, if an earlier version wrote the database.
     ``cores`` is where CPU cores are locked: one place for the whole machine. A job may take
     ``job_limit_s``, waiting for cores not counted. Raises ServerRunning when another server has
     workspace or database.
@@ -297,7 +304,7 @@ def open_server(
 
     with ExitStack() as held:
         lock = held.enter_context(ServerLock(settings.workspace).held())
-        records = open_records(settings)
+        records = open_records(settings, upgrading)
         held.callback(records.close)
         sole = held.enter_context(SoleServer(records.database).held())
         history, folders = open_history(settings), Runs(settings.workspace / "runs")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -63,6 +66,34 @@ def test_a_repeated_command_lands_where_it_did_before(records, frozen):
     assert {of.kind for of in repeated.values()} == {"benchmark", "comparison", "profile"}
     assert set(index.refresh().added) == set(repeated)
     assert {run_id: records.runs.get(run_id).of for run_id in repeated} == repeated
+
+
+KILLED = """
+import os, signal, sys
+from contextlib import contextmanager
+from pathlib import Path
+from modeldyno.store.database import open_database
+
+def on_step(step):
+    if step.number == int(sys.argv[1]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+@contextmanager
+def upgrading():
+    yield on_step
+
+open_database(Path(sys.argv[2]), sys.argv[3] or None, upgrading=upgrading)
+"""
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_an_upgrade_that_was_killed_at_any_step_is_done_by_the_next_start(frozen, step):
+    workspace, url = frozen
+    argv = [sys.executable, "-c", KILLED, str(step), str(workspace), url or ""]
+    assert subprocess.run(argv, check=False).returncode == -signal.SIGKILL
+    records = records_of(open_database(*frozen))
+    assert len(records.runs.page(EVERYTHING).items) > 10
+    records.close()
 
 
 def is_of_terminal(records: Records, run_id: RunId) -> bool:

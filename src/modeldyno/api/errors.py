@@ -163,6 +163,17 @@ BUG = Refusal(
 )
 
 
+def upgrading(progress: str) -> Refusal:
+    return Refusal(
+        503,
+        "UPGRADING",
+        "The database is being upgraded",
+        f"an earlier version wrote it; {progress}",
+        "Try again in a second: this takes a few for ten thousand runs",
+        ((b"retry-after", b"1"), (b"refresh", b"1"), (b"connection", b"close")),
+    )
+
+
 def unreadable_json(why: str) -> Refusal:
     return Refusal(
         400, "BAD_JSON", "The request's body is no JSON that we take", why, "Send other JSON"

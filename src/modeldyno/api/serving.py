@@ -7,8 +7,9 @@ import contextlib
 import logging
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from types import FrameType, TracebackType
 
 import uvicorn
@@ -17,8 +18,10 @@ from modeldyno.api.access import Access
 from modeldyno.api.app import application
 from modeldyno.api.connections import ImpatientHttp
 from modeldyno.api.listening import UVICORN, Listening
+from modeldyno.api.upgrading import Upgrading
 from modeldyno.core.errors import BadValue
 from modeldyno.core.redaction import RedactingFormatter
+from modeldyno.core.upgrades import OnStep, Step
 from modeldyno.services.failures import Failures
 from modeldyno.services.sign_ins import SignIns
 from modeldyno.settings import Settings
@@ -35,8 +38,14 @@ _LOOK_AGAIN_S = 1.0
 IsUp = Callable[[Server, Listening], None]
 
 
-def serve(settings: Settings, listening: Listening, is_up: IsUp | None = None) -> None:
-    """Blocks until the process is asked to end; ``is_up`` is called once clients can connect.
+def serve(
+    settings: Settings,
+    listening: Listening,
+    is_up: IsUp | None = None,
+    on_step: OnStep = lambda _: None,
+) -> None:
+    """Blocks until the process is asked to end; ``is_up`` is called once clients can connect,
+    ``on_step`` before that for each step of an upgrade of the database.
 
     Ends with KeyboardInterrupt when a signal ended it: what to make of that is the caller's.
     Raises TokenUnusable rather than listen behind a door that anybody could open.
@@ -44,21 +53,51 @@ def serve(settings: Settings, listening: Listening, is_up: IsUp | None = None) -
     token = open_token(settings)
     if listening.needs_token:
         token.current()
-    server = open_server(settings)
-    try:
-        door, listening = _bound(listening)
+    with contextlib.ExitStack() as held:
+
+        @cache
+        def bound() -> tuple[socket.socket, Listening]:
+            bound_here = _bound(listening)
+            held.enter_context(bound_here[0])
+            return bound_here
+
+        server = open_server(settings, upgrading=lambda: _replying(*bound(), on_step))
+        held.callback(server.lifetime.close)
+        door, here = bound()
         _log_safely(token, settings.database_url)
         kept = KeptSignIns(server.records.database)
-        sign_ins = SignIns(token.current, kept) if listening.needs_token else None
-        access = Access(sign_ins, listening.cookie, Failures())
-        app = application(server, listening, access)
-        server.lock.announce(listening.url)
+        sign_ins = SignIns(token.current, kept) if here.needs_token else None
+        access = Access(sign_ins, here.cookie, Failures())
+        app = application(server, here, access)
+        server.lock.announce(here.url)
         config = uvicorn.Config(app, http=ImpatientHttp, log_config=None, **UVICORN)
         if is_up is not None:
-            is_up(server, listening)
+            is_up(server, here)
         _Listener(config).run(sockets=[door])
+
+
+@contextlib.contextmanager
+def _replying(door: socket.socket, listening: Listening, on_step: OnStep) -> Iterator[OnStep]:
+    """Answer 503 while the database is upgraded. Who connects between the end of this and the start
+    of the server itself waits in the kernel's queue."""
+    upgrading = Upgrading(listening)
+    config = uvicorn.Config(
+        upgrading.app, http=ImpatientHttp, lifespan="off", log_config=None, **UVICORN
+    )
+    listener = _Listener(config)
+    sockets = [door.dup()]  # which it closes
+    thread = threading.Thread(target=listener.run, args=(sockets,), name="upgrading", daemon=True)
+    thread.start()
+
+    def report(step: Step) -> None:
+        upgrading.on_step(step)
+        on_step(step)
+
+    try:
+        yield report
     finally:
-        server.lifetime.close()
+        listener.end()
+        thread.join()
 
 
 class _Listener(uvicorn.Server):
@@ -68,14 +107,19 @@ class _Listener(uvicorn.Server):
     _loop: asyncio.AbstractEventLoop | None = None
 
     async def main_loop(self) -> None:
-        self._loop = asyncio.get_running_loop()
         self._is_to_end = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
         while not await self.on_tick(0):  # which also sets the date that answers have
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._is_to_end.wait(), _LOOK_AGAIN_S)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
+        self.end()
+
+    def end(self) -> None:
+        """From whatever thread."""
+        self.should_exit = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._is_to_end.set)
 

@@ -14,6 +14,7 @@ from modeldyno.core.errors import BadValue, ModeldynoError, PackageMissing
 
 if TYPE_CHECKING:
     from modeldyno.api.listening import Listening
+    from modeldyno.core.upgrades import Step
     from modeldyno.settings import Settings
     from modeldyno.workbench import Server
 
@@ -102,11 +103,17 @@ def serve(
             _tell(running, asked, listening, workspace, show_token)
 
     try:
-        serve_until_stopped(settings, asked, is_up)
+        serve_until_stopped(settings, asked, is_up, _print_upgrade_step)
     except KeyboardInterrupt:  # being stopped is how a server ends
         if not told:
             raise
     output.tell("Stopped. What waits, and what was running, is kept")
+
+
+def _print_upgrade_step(step: Step) -> None:
+    if step.number == 1:
+        output.tell("An earlier version wrote the database. It is upgraded; runs are kept")
+    output.tell(f"  {step}")
 
 
 def _expect_packages() -> None:

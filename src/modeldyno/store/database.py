@@ -25,6 +25,7 @@ from sqlalchemy.exc import (
 )
 
 from modeldyno.core.errors import DatabaseUnusable, WorkspaceUnusable
+from modeldyno.core.upgrades import UpgradeProgress
 from modeldyno.settings import DATABASE_FILE
 from modeldyno.store import schema
 from modeldyno.store.database_errors import translated
@@ -117,9 +118,13 @@ class Database:
 
 
 def open_database(
-    workspace: Path, url: str | None = None, patience_s: float = PATIENCE_S
+    workspace: Path,
+    url: str | None = None,
+    patience_s: float = PATIENCE_S,
+    upgrading: UpgradeProgress | None = None,
 ) -> Database:
     """The database at ``url``, or the file in the workspace; made or migrated where needed.
+    ``upgrading`` reports the steps of an upgrade.
 
     Raises DatabaseUnusable, WorkspaceUnusable or one of their kin, with what to do about it.
     """
@@ -127,7 +132,7 @@ def open_database(
     engine = _engine(place, patience_s)
     try:
         with translated(place):
-            schema.bring_up_to_date(engine)
+            schema.bring_up_to_date(engine, upgrading)
     except BaseException:
         engine.dispose()
         raise

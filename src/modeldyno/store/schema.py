@@ -10,6 +10,7 @@ import json
 import logging
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from modeldyno.core.errors import DatabaseUnusable, SchemaTooNew, WorkspaceUnusable
+from modeldyno.core.upgrades import OnStep, Step, UpgradeProgress
 
 logger = logging.getLogger(__name__)
 
@@ -47,12 +49,17 @@ def begin(connection: Connection, *, writes: bool = False) -> None:
         raise OperationalError("BEGIN", None, error) from error
 
 
-def bring_up_to_date(engine: Engine) -> None:
+def bring_up_to_date(engine: Engine, upgrading: UpgradeProgress | None = None) -> None:
     """Create or migrate; raises SchemaTooNew, DatabaseUnusable."""
     with engine.connect() as connection:
-        if version(connection) == HEAD:  # almost always: no lock, and no Alembic to load
-            return
-    move_to(engine, "head")
+        before = version(connection)
+    if before == HEAD:  # almost always: no lock, and no Alembic to load
+        return
+    if upgrading is None or before not in _known():
+        move_to(engine, "head")
+        return
+    with upgrading() as on_step:
+        move_to(engine, "head", on_step)
 
 
 def version(connection: Connection) -> str | None:
@@ -63,7 +70,7 @@ def version(connection: Connection) -> str | None:
     return found
 
 
-def move_to(engine: Engine, revision: str) -> None:
+def move_to(engine: Engine, revision: str, on_step: OnStep = lambda _: None) -> None:
     """Up or down to a revision (``head``, ``base`` or a number), after a backup."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
@@ -72,7 +79,7 @@ def move_to(engine: Engine, revision: str) -> None:
         try:
             with connection.begin():
                 begin(connection, writes=True)
-                _move(connection, revision)
+                _move(connection, revision, on_step)
         finally:
             if engine.dialect.name == "sqlite":
                 _pragma(connection, "foreign_keys = ON")
@@ -84,17 +91,27 @@ def _pragma(connection: Connection, words: str) -> None:
     cursor.close()
 
 
-def _move(connection: Connection, revision: str) -> None:
+def _move(connection: Connection, revision: str, on_step: OnStep) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": _LOCK})
     before = version(connection)
     if revision == "head" and before == HEAD:  # somebody else was quicker
         return
     _refuse_what_is_not_ours(connection, before)
+    ahead = sorted(number for number in _known() if number > (before or ""))
     if before is not None:
+        on_step(Step(1, 1 + len(ahead), "a copy of the database as it is"))
         _back_up(connection, before)
     logger.info("database: from version %s to %s", before or "none", revision)
-    _run_alembic(connection, revision, before)
+
+    def next_after(applied: str) -> None:
+        for number, name in enumerate(ahead, 2):
+            if name > applied:
+                on_step(Step(number, 1 + len(ahead), f"to version {name} of {HEAD}"))
+                return
+
+    next_after(before or "")
+    _run_alembic(connection, revision, before, next_after)
     if connection.dialect.name == "sqlite":
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
         if broken:
@@ -124,7 +141,9 @@ def _known() -> set[str]:
     return {path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")}
 
 
-def _run_alembic(connection: Connection, revision: str, before: str | None) -> None:
+def _run_alembic(
+    connection: Connection, revision: str, before: str | None, on_applied: Callable[[str], None]
+) -> None:
     from alembic import command
     from alembic.config import Config
 
@@ -132,6 +151,7 @@ def _run_alembic(connection: Connection, revision: str, before: str | None) -> N
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["connection"] = connection
+    config.attributes["on_applied"] = on_applied
     is_down = revision == "base" or (
         before is not None and revision != "head" and revision < before
     )

@@ -1,0 +1,43 @@
+"""What clients get while the database of an earlier version is upgraded.
+
+Nothing below the guard needs the database here, so the port can be open already.
+"""
+
+from __future__ import annotations
+
+from modeldyno.api.access import Access
+from modeldyno.api.errors import Refused, upgrading
+from modeldyno.api.guard import Guard, Receive, Rules, Send
+from modeldyno.api.listening import Listening
+from modeldyno.api.routing import Scope
+from modeldyno.core.upgrades import Step
+from modeldyno.services.failures import Failures
+
+HEALTH = b'{"status":"upgrading"}'
+
+
+class Upgrading:
+    """Answers 503 with the step that ``on_step`` got last; that may be called from any thread."""
+
+    def __init__(self, listening: Listening) -> None:
+        # Everybody gets the same answer, so nobody has to say who they are.
+        access = Access(None, listening.cookie, Failures())
+        self.app = Guard(self._answer, Rules(listening.hosts, listening.origins), access)
+        self._step = Step(0, 0, "")
+
+    def on_step(self, step: Step) -> None:
+        self._step = step
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1013})  # try again later
+            return
+        if scope["path"] != "/healthz":
+            raise Refused(upgrading(str(self._step)))
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(HEALTH)).encode()),
+            (b"connection", b"close"),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": HEALTH})
