@@ -11,6 +11,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,6 @@ from modeldyno.core.upgrades import OnStep, Step, UpgradeProgress
 
 logger = logging.getLogger(__name__)
 
-HEAD = "0011"  # the newest file in migrations/versions; a test compares
 VERSION_TABLE = "modeldyno_version"
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x6D6F64656C64796F
@@ -53,7 +53,7 @@ def bring_up_to_date(engine: Engine, upgrading: UpgradeProgress | None = None) -
     """Create or migrate; raises SchemaTooNew, DatabaseUnusable."""
     with engine.connect() as connection:
         before = version(connection)
-    if before == HEAD:  # almost always: no lock, and no Alembic to load
+    if before == head():  # almost always: no lock, and no Alembic to load
         return
     if upgrading is None or before not in _known():
         move_to(engine, "head")
@@ -95,7 +95,7 @@ def _move(connection: Connection, revision: str, on_step: OnStep) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": _LOCK})
     before = version(connection)
-    if revision == "head" and before == HEAD:  # somebody else was quicker
+    if revision == "head" and before == head():  # somebody else was quicker
         return
     _refuse_what_is_not_ours(connection, before)
     ahead = sorted(number for number in _known() if number > (before or ""))
@@ -107,7 +107,7 @@ def _move(connection: Connection, revision: str, on_step: OnStep) -> None:
     def next_after(applied: str) -> None:
         for number, name in enumerate(ahead, 2):
             if name > applied:
-                on_step(Step(number, 1 + len(ahead), f"to version {name} of {HEAD}"))
+                on_step(Step(number, 1 + len(ahead), f"to version {name} of {head()}"))
                 return
 
     next_after(before or "")
@@ -132,11 +132,18 @@ def _refuse_what_is_not_ours(connection: Connection, found: str | None) -> None:
     elif found not in _known():
         raise SchemaTooNew(
             "The database was written by a newer version of Modeldyno",
-            why=f"its schema has version {found}, and this version of Modeldyno knows up to {HEAD}",
+            why=f"its schema has version {found}, and this version of Modeldyno knows up to "
+            f"{head()}",
             fix="Run `pip install -U modeldyno`, or choose another workspace with --workspace",
         )
 
 
+def head() -> str:
+    """The newest file in migrations/versions."""
+    return max(_known())
+
+
+@cache
 def _known() -> set[str]:
     return {path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")}
 
