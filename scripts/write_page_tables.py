@@ -24,7 +24,8 @@ FOLDER = Path(__file__).parents[1] / "web" / "src" / "api"
 HEAD = (
     "// Written by scripts/write_page_tables.py from {source}. Do not edit: run `make types`.\n\n"
 )
-OF_COUNTS = ("noun", "variety", "title", "hint", "place", "capability", "needs_core_each")
+OF_NUMBERS = ("noun", "title", "hint", "place", "capability", "needs_core_each")
+OF_MEASURING = ("changes_shapes", "is_workload")  # the page only shows what came of it
 
 
 def texts() -> dict[Path, str]:
@@ -55,16 +56,23 @@ def _axis(axis: CellAxis) -> dict[str, Any]:
     """With what requests say of it: whether a side of a comparison has it, and the most that a
     server takes."""
     row = asdict(axis) | {"is_of_sides": axis.name in {field.name for field in fields(SideRequest)}}
-    if axis.kind == "count":
-        return row | {"capability": axis.capability or None, "most": _most(axis)}
-    return {name: value for name, value in row.items() if name not in OF_COUNTS}
+    omitted = OF_MEASURING if axis.kind != "word" else (*OF_MEASURING, *OF_NUMBERS)
+    row = {name: value for name, value in row.items() if name not in omitted}
+    if axis.kind == "word":
+        return row
+    return row | {"capability": axis.capability or None, "most": _most(axis)}
 
 
 def _most(axis: CellAxis) -> int:
     """``Annotated[tuple[Annotated[int, Range(1, 1024)], ...], …]``"""
-    values = get_args(hints(BenchmarkRequest)[axis.field])[0]
-    bounds = [bound for bound in get_args(get_args(values)[0]) if isinstance(bound, Range)]
+    bounds = _ranges(hints(BenchmarkRequest)[axis.field])
     return int(min(most for bound in bounds for most in (bound.most, bound.server) if most))
+
+
+def _ranges(annotation: Any) -> list[Range]:
+    if isinstance(annotation, Range):
+        return [annotation]
+    return [bound for part in get_args(annotation) for bound in _ranges(part)]
 
 
 def main(only_check: bool) -> None:

@@ -117,6 +117,22 @@ class Lists:
         assert found(since=b.created_at, until=b.created_at + timedelta(seconds=1)) == [b.id]
         assert found(project_id=ProjectId(99)) == []
 
+    def test_cells_are_found_by_all_their_values_together(self, desk):
+        model = desk.model()
+        a, b = desk.benchmark(model), desk.benchmark(model)
+        desk.measured(a, 0.1, [values.cell(0, cores=1, batch_size=8), values.cell(1, cores=2)])
+        desk.measured(b, 0.1, [values.cell(0, cores=2, precision="fp32")])
+
+        def found(**cell) -> list[int]:
+            return [row.id for row in desk.records.benchmarks.page(Wanted(cell=cell)).items]
+
+        assert found(cores=2) == [b.id, a.id]
+        assert found(cores=2, batch_size=8) == []  # no cell has both
+        assert found(cores=1, batch_size=8) == [a.id]
+        assert found(precision="fp32") == [b.id]
+        with pytest.raises(BadValue):
+            found(device="c\0pu")
+
     def test_a_line_has_the_name_of_the_model_and_the_figures(self, desk):
         benchmark = desk.benchmark(desk.model(name="resnet"))
         run = desk.measured(benchmark, 0.5, batch_size=8, noise="quiet")

@@ -177,11 +177,12 @@ def test_what_an_axis_needs_of_an_engine_is_something_that_engines_say():
 def test_every_axis_is_in_the_command_the_config_file_and_the_settings(tmp_path):
     spec = benchmark_spec(BenchmarkRequest(), script(tmp_path / "m.json"))
     for axis in AXES:
-        value: Any = "x" if isinstance(getattr(CellSpec(), axis.name), str | None) else 3
+        value: Any = {"word": "x", "count": 3, "sizes": {"seq": 3}}[axis.kind]
         changed = replace(spec, cells=(replace(CellSpec(), **{axis.name: value}),))
-        assert f" {value}" in bench_command(changed, "m")
+        typed, several = ("seq=3", value) if axis.kind == "sizes" else (value, [value])
+        assert f" {typed}" in bench_command(changed, "m")
         assert config_of(changed)[axis.name] == value
-        assert encode(benchmark_request(changed))[axis.field] == [value]
+        assert encode(benchmark_request(changed))[axis.field] == several
         assert axis.name in CONFIG_KEYS
 
 

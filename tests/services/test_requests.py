@@ -23,6 +23,7 @@ from modeldyno.core.requests.texts import (
     parse_number,
     parse_pairs,
     parse_share,
+    parse_sizes,
     parse_switch,
     split_side,
 )
@@ -361,6 +362,37 @@ def test_names_and_values():
 def test_what_is_no_name_and_value(text):
     with pytest.raises(BadValue, match="Cannot read"):
         parse_pairs("--dim", [text])
+
+
+@pytest.mark.parametrize(
+    ("texts", "sizes"),
+    [
+        (["batch=8", "seq=128"], {"batch": 8, "seq": 128}),
+        (["batch=8,seq=128"], {"batch": 8, "seq": 128}),
+        (["seq=64,128", "h=224"], {"seq": (64, 128), "h": 224}),
+        (["seq=64,128,h=224,256 w=3"], {"seq": (64, 128), "h": (224, 256), "w": 3}),
+        (["seq=64, 128"], {"seq": (64, 128)}),
+        (["past+1=3"], {"past+1": 3}),
+    ],
+)
+def test_a_name_may_have_several_sizes(texts, sizes):
+    assert parse_sizes("--dim", texts) == sizes
+
+
+@pytest.mark.parametrize(
+    ("texts", "complaint"),
+    [
+        (["64"], "Cannot read '64' after --dim"),
+        (["=8"], "Cannot read '=8'"),
+        (["seq="], "Cannot read 'seq='"),
+        (["seq=64,x"], "--dim seq must be a whole number, not 'x'"),
+        (["seq=64", "seq=128"], "--dim seq is given twice"),
+        (["seq=64,seq=128"], "--dim seq is given twice"),
+    ],
+)
+def test_what_are_no_sizes(texts, complaint):
+    with pytest.raises(BadValue, match=complaint):
+        parse_sizes("--dim", texts)
 
 
 def test_numbers_stay_whole_where_they_are():

@@ -265,9 +265,11 @@ def measure(
 
 
 def plan_line(spec: BenchmarkSpec) -> str:
-    """``model.onnx: 4 cells on up to 2 cores, at most 40 s``."""
+    """``model.onnx: 4 cells (2 core counts × 2 batch sizes) on up to 2 cores, about 40 s``."""
+    from modeldyno.core.requests.axes import differences
+
     count = len(spec.cells)
-    cells = "1 cell" if count == 1 else f"{count} cells"
+    cells = "1 cell" if count == 1 else f"{count} cells ({differences(spec.configurations())})"
     from modeldyno.measure.cpus import allowed_cpus
 
     wanted = max(cell.cores * cell.instances for cell in spec.cells)

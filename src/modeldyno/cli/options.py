@@ -131,9 +131,9 @@ def words_of(context: typer.Context, sizes: Collection[str] | None = None) -> di
     from modeldyno.core.requests import texts
 
     given = dict(context.params)
-    dims = texts.parse_pairs("--dim", list(given.get("dim") or ()) if sizes is None else [*sizes])
+    dims = list(given.get("dim") or ()) if sizes is None else [*sizes]
     values = texts.parse_pairs("--value", given.get("value") or [])
-    given["dims"] = {name: texts.parse_int(f"--dim {name}", text) for name, text in dims.items()}
+    given["dims"] = texts.parse_sizes("--dim", dims)
     given["values"] = {name: texts.parse_number(name, text) for name, text in values.items()}
     given["inputs"] = given.get("input_") or ()
     given["options"] = texts.parse_options(given.get("option") or ())

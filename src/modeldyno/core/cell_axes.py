@@ -1,14 +1,15 @@
 """The axes of a cell: what cells of a benchmark differ in, and how each axis is named and chosen.
 
 Names of cells, tables, exports and the page read this table (`make types` writes it to
-web/src/api/axes.gen.ts). An axis that is a number needs an entry here, its field in CellSpec, in
-the requests and in the documents, and whoever implements it; nothing that only shows it.
+web/src/api/axes.gen.ts). An axis needs an entry here, its field in CellSpec, in the requests and in
+the documents, a column in the database, and whoever implements it; nothing that only shows it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,14 +19,17 @@ class CellAxis:
     short: str  # in the head of a table; as an option, --batch
     label: str  # in a list of settings
     depth: int  # in which cells are nested: neighbours in a table differ in the deepest
-    usual: str | int | None  # the value of who does not choose; not said unless is_always_named
-    kind: Literal["word", "count"] = "word"
+    usual: Any  # the value of who does not choose; not said unless is_always_named
+    # Sizes are by name, of a model's open dimensions: {"seq": 128}.
+    kind: Literal["word", "count", "sizes"] = "word"
     is_always_named: bool = False
+    changes_shapes: bool = False  # of tensors: outputs are compared only where it is the same
+    is_workload: bool = False  # what is computed rather than how: nothing else is ranked together
     # Whether lists show its column: always, where a value is unusual, or when somebody wants it.
     column: Literal["always", "unusual", "wanted"] = "unusual"
-    # Of counts only, up to the end.
+    variety: str = ""  # "core count": a plan of two has "2 core counts"; of sizes, "size of seq"
+    # Of counts and sizes only, up to the end.
     noun: str = ""  # of one: "core" makes "2 cores"; without one it is "batch 8"
-    variety: str = ""  # "core count": a plan of two has "2 core counts"
     title: str = ""  # of its field in a form
     hint: str = ""  # below that title
     # Where a form has it: in sight, below "More", or there with one value only.
@@ -33,30 +37,49 @@ class CellAxis:
     capability: str = ""  # of EngineDocument: others only have the usual value
     needs_core_each: bool = False  # on a CPU, as many cores as this number
 
-    def words(self, value: int) -> str:
-        """``2 cores``, ``batch 8``."""
+    def words(self, value: Any) -> str:
+        """``2 cores``, ``batch 8``, ``seq 128 · width 224``."""
+        if self.kind == "sizes":
+            return " · ".join(f"{name} {size}" for name, size in named_sizes(value).items())
         if not self.noun:
             return f"{self.short} {value}"
         return f"{value} {self.noun}" if value == 1 else f"{value} {self.noun}s"
+
+    def varieties(self, values: Any) -> dict[str, int]:
+        """By what is counted, how many there are: ``{"core count": 2}``, ``{"size of seq": 3}``."""
+        if self.kind != "sizes":
+            return {self.variety: len(values)}
+        counts = {name: len(several(sizes)) for name, sizes in values.items()}
+        return {f"{self.variety} of {name}": count for name, count in counts.items()}
+
+
+def named_sizes(sizes: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Without one that is called "batch", which the batch size tells already."""
+    return {name: size for name, size in (sizes or {}).items() if name != "batch"}
+
+
+def several(sizes: Any) -> tuple[int, ...]:
+    """Of one dimension: a number is one of them."""
+    return tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
 
 
 AXES = (
     CellAxis(
         name="engine", field="engines", short="engine", label="engine", depth=0, usual="",
-        column="always",
+        column="always", variety="engine",
     ),
     CellAxis(
         name="device", field="devices", short="device", label="device", depth=1, usual="cpu",
-        column="wanted",
+        column="wanted", variety="device",
     ),
     CellAxis(
         name="precision", field="precisions", short="precision", label="precision", depth=2,
-        usual=None, column="wanted",
+        usual=None, column="wanted", variety="precision",
     ),
     CellAxis(
         name="batch_size", field="batch_sizes", short="batch", label="batch size", depth=6,
-        usual=1, kind="count", is_always_named=True, column="always", variety="batch size",
-        title="Batch sizes", hint="Items in one call", place="front",
+        usual=1, kind="count", is_always_named=True, changes_shapes=True, column="always",
+        variety="batch size", title="Batch sizes", hint="Items in one call", place="front",
     ),
     CellAxis(
         name="cores", field="cores", short="cores", label="cores", depth=4, usual=1, kind="count",
@@ -77,6 +100,10 @@ AXES = (
 NAMES = tuple(axis.name for axis in AXES)
 NESTED = tuple(sorted(AXES, key=lambda axis: axis.depth))
 COUNTS = tuple(axis for axis in AXES if axis.kind == "count")
-NESTED_COUNTS = tuple(axis for axis in NESTED if axis.kind == "count")
+WORKLOAD = tuple(axis for axis in AXES if axis.is_workload)
+SIZES = tuple(axis for axis in AXES if axis.kind == "sizes")
+NESTED_NUMBERS = tuple(axis for axis in NESTED if axis.kind != "word")
 # As names go through them: what is always said comes first.
-NAMED_COUNTS = tuple(sorted(NESTED_COUNTS, key=lambda axis: not axis.is_always_named))
+NAMED_COUNTS = tuple(
+    sorted((axis for axis in NESTED if axis.kind == "count"), key=lambda a: not a.is_always_named)
+)

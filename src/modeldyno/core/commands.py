@@ -43,7 +43,7 @@ CONFIG_HEADING = """\
 _AXES = tuple(
     name
     for name in hints(BenchmarkRequest)
-    if name in {axis.field for axis in AXES}
+    if name in {axis.field for axis in AXES if axis.kind != "sizes"}
 )  # fmt: skip
 CONFIG_KEYS = (
     "model",
@@ -118,7 +118,7 @@ def _command(
 
 
 def _axes_of(request: Request) -> list[str]:
-    names = {name for axis in AXES for name in (axis.field, axis.name)}
+    names = {name for a in AXES if a.kind != "sizes" for name in (a.field, a.name)}
     return [name for name in hints(type(request)) if name in names]
 
 
@@ -149,7 +149,7 @@ def _option(option: str, value: Any, name: str) -> list[str]:
         case True if name != "spinning":
             return [option]
         case dict():
-            return [word for key in value for word in (option, f"{key}={_text(value[key])}")]
+            return [word for key in value for word in (option, f"{key}={_texts(value[key])}")]
         case tuple() if name in _REPEATED:
             return [word for each in value for word in (option, each)]
         case tuple():
@@ -201,10 +201,16 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+def _texts(value: object) -> str:
+    return ",".join(map(_text, value)) if isinstance(value, tuple) else _text(value)
+
+
 def _one_or_many(values: tuple[Any, ...]) -> Any:
     """None if nothing was chosen."""
     return [*values] if len(values) > 1 else values[0] if values else None
 
 
 def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _listed(own) for name, own in value.items()}
     return [*value] if isinstance(value, tuple) else value

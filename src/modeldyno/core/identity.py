@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from modeldyno.core.cell_axes import AXES
 from modeldyno.core.codec import encode
 
 if TYPE_CHECKING:
@@ -32,17 +33,11 @@ _MODEL: Fields = {
     "signature": "",
 }
 _CELL: Fields = {
-    "engine": "",
-    "batch_size": 1,
-    "cores": 1,
-    "instances": 1,
-    "device": "cpu",
-    "precision": None,
+    **{axis.name: axis.usual for axis in AXES},
     "spinning": None,
     "contract": "api",
     "sandbox": "on",
     "options": {},
-    "streams": 1,
 }
 _LIMITS: Fields = {"timeout_s": 600.0, "memory_limit_bytes": None, "seed": 0}
 _BENCHMARK: Fields = {

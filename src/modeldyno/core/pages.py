@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.runs import State
@@ -21,6 +21,7 @@ class Wanted:
     project_id: ProjectId | None = None
     engine: str | None = None
     state: State | None = None
+    cell: dict[str, Any] = field(default_factory=dict)  # what one of its cells has, by axis
     text: str = ""  # a part of the name, in any case
     since: datetime | None = None  # created then or later
     until: datetime | None = None  # created before

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any, TypeVar
 
-from modeldyno.core.cell_axes import COUNTS
+from modeldyno.core.cell_axes import AXES, COUNTS, SIZES
 from modeldyno.core.codec import encode
 from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.judgements import Setting
-from modeldyno.core.requests.axes import as_ran, axis_fields
+from modeldyno.core.requests.axes import as_ran, axis_fields, sizes_of
 from modeldyno.core.results import BenchmarkResult, CellResult
 
 T = TypeVar("T")
@@ -21,17 +21,26 @@ def axes_of(cell: CellResult) -> Axes:
     return axis_fields(as_ran(cell.spec, cell.batch_size, cell.facts))
 
 
-def place_of(axes: Axes) -> Axes:
-    """Where a cell stands; engine and precision decide only between several in one place."""
-    return {name: value for name, value in axes.items() if name not in ("engine", "precision")}
+_PLACE = [
+    axis.name for axis in AXES if axis.kind != "sizes" and axis.name not in ("engine", "precision")
+]
+
+
+def is_same_place(one: Axes, other: Axes) -> bool:
+    """Engine and precision decide only between several in one place. A size that only one of them
+    says may be what the other was given."""
+    if any(one[name] != other[name] for name in _PLACE):
+        return False
+    pairs = ((one[axis.name] or {}, other[axis.name] or {}) for axis in SIZES)
+    return all(a[name] == b[name] for a, b in pairs for name in a.keys() & b.keys())
 
 
 def matched(a: Sequence[Axes], b: Sequence[Axes]) -> list[tuple[int, int]]:
     """Places in both; a place that either has several of is told by engine and precision."""
     pairs = []
     for number, one in enumerate(a):
-        mine = [other for other in a if place_of(other) == place_of(one)]
-        there = [place for place, other in enumerate(b) if place_of(other) == place_of(one)]
+        mine = [other for other in a if is_same_place(other, one)]
+        there = [place for place, other in enumerate(b) if is_same_place(other, one)]
         if len(mine) > 1 or len(there) > 1:
             there = [place for place in there if b[place] == one]
         if len(there) == 1:
@@ -106,7 +115,8 @@ def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
         "seed": spec.seed,
     }
     told |= {f"option {name}": value for name, value in cell.spec.options.items()}
-    told |= {f"dimension {name}": value for name, value in spec.model.dims.items()}
+    sizes = spec.model.dims | sizes_of(cell.spec)
+    told |= {f"dimension {name}": size for name, size in sizes.items()}
     return told | {f"value {name}": value for name, value in spec.model.values.items()}
 
 

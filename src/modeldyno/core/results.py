@@ -28,6 +28,7 @@ CellStatus = Literal["done", "partial", "failed"]
 Noise = Literal["quiet", "noisy", "contended", "unusable"]
 StopReason = Literal["precise", "budget", "flat", "fixed", "outraced", "aborted"]
 Objective = Literal["latency", "throughput"]
+OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inconclusive"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Statistic = Literal["wall p10", "cpu p25"]
@@ -188,6 +189,9 @@ class Standing:
         return len(self.tied) == 1
 
 
+Standings = dict[Objective, Standing]
+
+
 class RunResult:
     """What a run ends with. What every kind says of it; most are about one model, and have no
     cells."""
@@ -269,11 +273,16 @@ class BenchmarkResult(RunResult):
     host: HostFacts
     weather: HostWeather
     cells: tuple[CellResult, ...]
-    standings: dict[Objective, Standing] = field(default_factory=dict)
+    standings: Standings = field(default_factory=dict)  # if all cells compute the same …
     interrupted: bool = False
     artifacts: tuple[Artifact, ...] = ()
+    standings_by_workload: tuple[Standings, ...] = ()  # … else of those that do
 
     has_cells: ClassVar[bool] = True
+
+    def all_standings(self) -> list[tuple[Objective, Standing]]:
+        each = (self.standings, *self.standings_by_workload)
+        return [item for standings in each for item in standings.items()]
 
     def __repr__(self) -> str:
         from modeldyno.core.plain import benchmark_name

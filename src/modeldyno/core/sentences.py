@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from modeldyno.core import figures
+from modeldyno.core.cell_axes import WORKLOAD
 from modeldyno.core.gates import gate
+from modeldyno.core.requests.axes import is_alike
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -11,6 +15,7 @@ from modeldyno.core.results import (
     Measurement,
     Objective,
     ProfileResult,
+    Standing,
     Verdict,
 )
 
@@ -29,16 +34,16 @@ def benchmark_sentences(result: BenchmarkResult) -> list[str]:
         return [f"Nothing was measured: {failed}" if failed else "Nothing was measured"]
     if len(measured) == 1:
         return [_figure(measured[0], "latency"), _figure(measured[0], "throughput")]
-    if not result.standings:
+    standings = result.all_standings()
+    if not standings:
         return [unranked_sentence(result) or "Not ranked: stopped before its end"]
-    return [_standing(result, objective) for objective in result.standings]
+    return [_standing(result, *each) for each in standings]
 
 
 _PRAISE: dict[Objective, str] = {"latency": "Lowest latency", "throughput": "Highest throughput"}
 
 
-def _standing(result: BenchmarkResult, objective: Objective) -> str:
-    standing = result.standings[objective]
+def _standing(result: BenchmarkResult, objective: Objective, standing: Standing) -> str:
     if standing.has_winner:
         best = result.cells[standing.leader]
         return f"{_PRAISE[objective]}: {best.spec.name}, {_figure(best, objective)}"
@@ -217,8 +222,10 @@ def side_by_side_sentence(found: Measurement) -> str:
 def unranked_sentence(result: BenchmarkResult) -> str:
     """Why several cells were measured and none is called the best; empty where one is."""
     cells = [cell for cell in result.cells if cell.measurement and not cell.mismatches]
-    if result.standings or len(cells) < 2 or result.interrupted:
+    if result.all_standings() or len(cells) < 2 or result.interrupted:
         return ""
+    if not any(is_alike(a.spec, b.spec, WORKLOAD) for a, b in combinations(cells, 2)):
+        return "Not ranked: no two cells have inputs of the same sizes"
     fewest = min(cell.measurement.sessions for cell in cells if cell.measurement)
     if fewest < RANKED_FROM:
         rounds = figures.counted(fewest, "round")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
-from modeldyno.core.cell_axes import NESTED_COUNTS
+from modeldyno.core.cell_axes import NESTED_NUMBERS
 from modeldyno.core.conversions import Goal
 from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.documents.described import Described, Positive, Size
@@ -66,14 +66,14 @@ class CellSpec:
         parts = [self.engine] if self.engine else []
         parts += [self.device] if self.device != "cpu" else []
         parts += [self.precision] if self.precision else []
-        counts = {
+        numbers = {
             axis.name: axis.words(value)
-            for axis in NESTED_COUNTS
+            for axis in NESTED_NUMBERS
             if (value := getattr(self, axis.name)) != axis.usual or axis.is_always_named
         }
-        if counts.pop("instances", None):
-            counts["cores"] = f"{self.instances} × {counts['cores']}"
-        return " · ".join((*parts, *counts.values()))
+        if numbers.pop("instances", None):
+            numbers["cores"] = f"{self.instances} × {numbers['cores']}"
+        return " · ".join((*parts, *filter(None, numbers.values())))
 
     @property
     def items(self) -> int:

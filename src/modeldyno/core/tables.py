@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core import exports, figures
-from modeldyno.core.cell_axes import NAMED_COUNTS, NESTED, CellAxis
+from modeldyno.core.cell_axes import NAMED_COUNTS, NESTED, SIZES, CellAxis, named_sizes
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.columns import FigureColumn, figure_columns
 from modeldyno.core.documents.model import ModelDocument, TensorDocument
 from modeldyno.core.models import Dim, ModelFacts, TensorSpec
 from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
+from modeldyno.core.requests.axes import sizes_of, values_of
 from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
@@ -34,18 +35,22 @@ def benchmark_rows(
     levels = [c.measurement.latency.floor.value for c in result.cells if c.measurement]
     per_item = [c.measurement.latency.floor.value / c.items for c in result.cells if c.measurement]
     scale, unit = figures.unit_for([*levels, *per_item])
-    axes = [axis for axis in NESTED if axis.short != "batch" and _matters(axis, result.cells)]
+    counted = [axis for axis in NESTED if axis.short != "batch" and axis.kind != "sizes"]
+    axes = [axis for axis in counted if _matters(axis, result.cells)]
+    sizes = differing_sizes(result.cells)
     documents = [CellDocument.of(number, cell) for number, cell in enumerate(result.cells)]
     known = figure_columns(CellDocument)
     rate, cpu, memory = (known[name].head for name in PLACED)
     further = further_figures(documents, known)
     head = (
-        *(axis.short for axis in axes), "batch", f"{unit}/batch", "floor", f"{unit}/item",
+        *(axis.short for axis in axes), "batch", *sizes, f"{unit}/batch", "floor", f"{unit}/item",
         rate, "p99", cpu, memory, "n", "quality", *(known[name].head for name in further),
     )  # fmt: skip
     rows: Rows = [
         (
             *(_axis_text(axis, cell) for axis in axes),
+            str(cell.batch_size),
+            *(str(sizes_of(cell.spec).get(name, figures.NOTHING)) for name in sizes),
             *_cell_row(cell, document, scale, most),
             *(known[name].text(getattr(document, name), scale) for name in further),
         )
@@ -54,7 +59,7 @@ def benchmark_rows(
     if any(axis.name in CHANGES_OUTPUTS for axis in axes):
         head = (*head, "off first")
         rows = [(*row, _parity(cell)) for row, cell in zip(rows, result.cells, strict=True)]
-    if not (result.standings or any(cell.mismatches for cell in result.cells)):
+    if not (result.all_standings() or any(cell.mismatches for cell in result.cells)):
         return head, rows
     return (*head, "best"), [(*row, _mark(result, n)) for n, row in enumerate(rows)]
 
@@ -90,6 +95,13 @@ def _matters(axis: CellAxis, cells: Sequence[CellResult]) -> bool:
     return len(texts) > 1 or not is_usual
 
 
+def differing_sizes(cells: Sequence[CellResult]) -> list[str]:
+    """Names of dimensions that do not have one size in all cells: each has a column."""
+    specs = [cell.spec for cell in cells]
+    sizes = {name: own for axis in SIZES for name, own in values_of(axis, specs).items()}
+    return [name for name, own in named_sizes(sizes).items() if len(own) > 1]
+
+
 CHANGES_OUTPUTS = ("engine", "device", "precision")
 WORDS = ("engine", "device", "precision", "quality", "best")  # columns of text, not of numbers
 
@@ -107,7 +119,7 @@ def _mark(result: BenchmarkResult, number: int) -> str:
     if result.cells[number].mismatches:
         return "not ranked: " + "; ".join(result.cells[number].mismatches)
     marks = []
-    for objective, standing in result.standings.items():
+    for objective, standing in result.all_standings():
         if number in standing.tied:
             tie = "" if standing.has_winner else "tied: "
             marks.append(tie + _PRAISE[objective])
@@ -117,17 +129,15 @@ def _mark(result: BenchmarkResult, number: int) -> str:
 def _cell_row(
     cell: CellResult, document: CellDocument, scale: float, most: int | None
 ) -> tuple[str, ...]:
-    start = (str(cell.batch_size),)
     found = cell.measurement
     if found is None:
-        return (*start, *[figures.NOTHING] * 8, _quality(cell))
+        return (*[figures.NOTHING] * 8, _quality(cell))
     latency = found.latency
     per_item = latency.typical.value / cell.items
     half = latency.typical.half_width / cell.items
     known = figure_columns(CellDocument)
     rate, cpu, memory = (known[name].text(getattr(document, name), scale) for name in PLACED)
     return (
-        *start,
         figures.estimate(latency.typical, scale, most),
         figures.estimate(latency.floor, scale, most),
         figures.with_interval(per_item, half, scale, most).partition(" ")[0],

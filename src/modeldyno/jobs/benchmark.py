@@ -14,7 +14,7 @@ from modeldyno.core.hosts import HostWeather
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file
-from modeldyno.core.results import BenchmarkResult, CellResult, Objective, Standing
+from modeldyno.core.results import BenchmarkResult, CellResult, Standings
 from modeldyno.core.sessions import Session, took_s
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.stated import refuse_needless
@@ -38,14 +38,14 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
             why="this version reads no datasets",
             fix="Choose the mode performance; accuracy comes with datasets in a later version",
         )
-    cells = [Cell(number, cell) for number, cell in enumerate(spec.cells)]
+    cells = [Cell(number, cell) for number, cell in enumerate(spec.configurations())]
     facts, copy = _prepare(spec, cells, context)
     _recall(cells, context.earlier)
     from modeldyno.measure import weather
 
     before = weather.read()
     stopped: ModeldynoError | None = None
-    standings: dict[Objective, Standing] = {}
+    standings: tuple[Standings, ...] = ()
     try:
         standings = Rounds(spec, cells, context).run()
     except (Cancelled, StorageFailed) as error:
@@ -55,6 +55,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     ending = _changed(facts, copy) or stopped
     told = _attributable(meanwhile, cells)
     results = tuple(cell.result(facts, told, ending) for cell in cells)
+    trusted = tuple(_trusted(each, results) for each in standings)
     return BenchmarkResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -64,8 +65,9 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         host=context.host(),
         weather=meanwhile,
         cells=results,
-        standings=_trusted(standings, results),
+        standings=trusted[0] if len(trusted) == 1 else {},
         interrupted=isinstance(stopped, Cancelled),
+        standings_by_workload=tuple(filter(None, trusted)) if len(trusted) > 1 else (),
     )
 
 
@@ -77,9 +79,7 @@ def _attributable(weather: HostWeather, cells: Sequence[Cell]) -> HostWeather:
     return replace(weather, pressure=None) if most > len(allowed_cpus()) else weather
 
 
-def _trusted(
-    standings: dict[Objective, Standing], cells: Sequence[CellResult]
-) -> dict[Objective, Standing]:
+def _trusted(standings: Standings, cells: Sequence[CellResult]) -> Standings:
     """An unusable number wins nothing, nor one that turned out to be another kind of work. What
     lost, lost by the rounds that both were in."""
     unusable = {

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from modeldyno.core.cell_axes import AXES
 from modeldyno.core.inputs import InputPlan
+from modeldyno.core.requests.axes import is_alike
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.jobs.cells import Cell
 
+_SHAPING = [axis for axis in AXES if axis.changes_shapes]
 TOO_MANY_CORES = 1.1  # times those allowed; clocks of threads are not read at one moment
 
 
@@ -22,11 +25,11 @@ def judge(cells: Sequence[Cell]) -> None:
 
 
 def first_like(cell: Cell, cells: Sequence[Cell]) -> Cell | None:
-    """The first running cell that was asked for the same batch: what this one is held against."""
+    """The first running cell that was asked for the same shapes: what this one is held against."""
     for other in cells:
         if other is cell:
             return None
-        if other.is_running and other.spec.batch_size == cell.spec.batch_size:
+        if other.is_running and is_alike(other.spec, cell.spec, _SHAPING):
             return other
     return None
 

@@ -10,6 +10,7 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.inputs import InputPlan, plan_inputs
 from modeldyno.core.likeness import Party, plan_alike
 from modeldyno.core.models import ModelFacts, TensorSpec
+from modeldyno.core.requests.axes import sizes_of
 from modeldyno.core.sessions import Parity, SessionFacts, Target
 from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.stated import check_complete
@@ -77,7 +78,7 @@ def prepare(
         ladder = plan_inputs(
             facts.inputs,
             cell.batch_size,
-            dims=model.dims,
+            dims=model.dims | sizes_of(cell),
             values=model.values,
             data=model.data,
             seed=seed,

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from modeldyno.core.cell_axes import WORKLOAD
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, WrongOutput
 from modeldyno.core.jobs import CellProgress, Progress, Unit
-from modeldyno.core.results import Objective, Standing, StopReason
+from modeldyno.core.requests.axes import is_alike
+from modeldyno.core.results import OBJECTIVES, Objective, Standings, StopReason
 from modeldyno.core.sessions import Energy, Session, SessionPlan, call_note
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.jobs.cells import Cell, Measured
@@ -57,8 +59,9 @@ class Rounds:
         """Else the user said exactly how much to measure, or wants a rough answer soon."""
         return self._spec.iterations is None and self._spec.budget.floor_half_width is not None
 
-    def run(self) -> dict[Objective, Standing]:
-        """Measure until every cell is over; tells who leads, and who cannot be told from them."""
+    def run(self) -> tuple[Standings, ...]:
+        """Measure until every cell is over; tells of each workload which of its cells leads, and
+        which cannot be told from it."""
         for cell in self._cells:  # of a resumed run, some may have enough already
             if cell.units and not cell.is_over:
                 cell.stop_reason = _decide(self._spec, cell)
@@ -69,12 +72,13 @@ class Rounds:
                 self._next += 1
                 self._drop_outraced()
             if not self.is_sweep:
-                return {}
+                return ({},)
             if not self._aims_at_precision:
                 return self._standings()
             self._repeat_disturbed(crew)
             found = self._standings()
-            for leader in dict.fromkeys(s.leader for s in found.values() if s.has_winner):
+            standings = [standing for each in found for standing in each.values()]
+            for leader in dict.fromkeys(s.leader for s in standings if s.has_winner):
                 self._remeasure(self._cells[leader], crew)
         return found
 
@@ -228,9 +232,21 @@ class Rounds:
 
     # ------------------------------------------------------------ racing
 
-    def _figures(self, objective: Objective) -> dict[int, dict[int, float]]:
+    def _workloads(self) -> list[list[Cell]]:
+        """Cells that compute the same: only those can win against each other."""
+        groups: list[list[Cell]] = []
+        for cell in self._cells:
+            same = (group for group in groups if is_alike(group[0].spec, cell.spec, WORKLOAD))
+            group = next(same, None)
+            if group is None:
+                groups.append([cell])
+            else:
+                group.append(cell)
+        return groups
+
+    def _figures(self, objective: Objective, cells: list[Cell]) -> dict[int, dict[int, float]]:
         """Each rankable cell's figure by round: seconds per call, or per item."""
-        rankable = [c for c in self._cells if c.error is None and c.units and not c.mismatches]
+        rankable = [c for c in cells if c.error is None and c.units and not c.mismatches]
         if objective == "latency":
             return {cell.number: cell.floors() for cell in rankable}
         if any(cell.spec.instances > 1 for cell in self._cells):
@@ -246,23 +262,25 @@ class Rounds:
         from modeldyno.measure.sweep import outraced_cells
 
         judge(self._cells)
-        lost = outraced_cells(self._figures("latency")) & outraced_cells(
-            self._figures("throughput")
-        )
-        for cell in self._cells:
-            if cell.number in lost and not cell.is_over:
-                cell.stop_reason = "outraced"
+        for cells in self._workloads():
+            latency, throughput = (self._figures(by, cells) for by in OBJECTIVES)
+            lost = outraced_cells(latency) & outraced_cells(throughput)
+            for cell in cells:
+                if cell.number in lost and not cell.is_over:
+                    cell.stop_reason = "outraced"
 
-    def _standings(self) -> dict[Objective, Standing]:
+    def _standings(self) -> tuple[Standings, ...]:
+        judge(self._cells)
+        return tuple(self._standing(cells) for cells in self._workloads())
+
+    def _standing(self, cells: list[Cell]) -> Standings:
         from modeldyno.measure.sweep import rank_cells
 
-        judge(self._cells)
-        objectives: tuple[Objective, ...] = ("latency", "throughput")
-        found = {objective: rank_cells(self._figures(objective)) for objective in objectives}
-        rounds = [len(by_round) for by_round in self._figures("latency").values()]
+        ranked = {by: rank_cells(self._figures(by, cells)) for by in OBJECTIVES}
+        rounds = [len(by_round) for by_round in self._figures("latency", cells).values()]
         if len(rounds) < 2 or min(rounds) < FEWEST_ROUNDS:
             return {}  # one alone is not the best of anything, and few rounds tell nothing apart
-        return {objective: who for objective, who in found.items() if who is not None}
+        return {objective: who for objective, who in ranked.items() if who is not None}
 
     def _remeasure(self, winner: Cell, crew: Crew) -> None:
         """The best of many was also lucky: publish what fresh sessions say."""

@@ -28,6 +28,7 @@ from modeldyno.core.pairs_of_cells import (
 )
 from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, SideResult
+from modeldyno.core.specs import CellSpec
 from modeldyno.measure.unpaired import is_over_sessions, unpaired_ratio
 from modeldyno.measure.verdicts import compare_verdict
 from modeldyno.services.exports import ExportService
@@ -231,14 +232,15 @@ def _told(number: int, cell: CellResult) -> JudgedCell:
 
 
 def _is_of(found: _Alternation, a: CellResult, b: CellResult) -> bool:
-    there = found.result.a, found.result.b
+    result = found.result
+    there = [*zip((result.a, result.b), result.spec.configurations(), strict=True)]
     first, second = reversed(there) if found.is_turned else there
-    return _is_side(first, a) and _is_side(second, b)
+    return _is_side(*first, a) and _is_side(*second, b)
 
 
-def _is_side(side: SideResult, cell: CellResult) -> bool:
+def _is_side(side: SideResult, spec: CellSpec, cell: CellResult) -> bool:
     facts = side.facts
-    there = axis_fields(as_ran(side.spec, side.batch_size, facts))
+    there = axis_fields(as_ran(spec, side.batch_size, facts))
     contracts = facts.contract or side.spec.contract, _contract(cell)
     return there == axes_of(cell) and contracts[0] == contracts[1]
 

@@ -43,7 +43,6 @@ from modeldyno.core.specs import (
 from modeldyno.engines import catalog
 from modeldyno.formats.tensorflow.saved_model import FILE as SAVED_MODEL
 
-MOST_CELLS = 200
 Model = ModelFile | str | Path
 
 
@@ -205,8 +204,8 @@ def cell_specs(request: CellRequest) -> tuple[CellSpec, ...]:
             for axis in optional
         )
     )
-    if len(cells) > MOST_CELLS:
-        raise BadValue(f"{len(cells)} cells are too many", fix=f"Stay below {MOST_CELLS}")
+    if len(cells) > axes.MOST_CELLS:
+        raise BadValue(f"{len(cells)} cells are too many", fix=f"Stay below {axes.MOST_CELLS}")
     return cells
 
 
@@ -269,7 +268,7 @@ def _model_spec(model: Model, request: CellRequest | ConversionRequest) -> Model
         architecture = replace(architecture, folder=file.architecture_folder)
     return ModelSpec(
         str(path),
-        dict(request.dims),
+        axes.shared_sizes(request.dims),
         dict(request.values),
         data,
         inputs=tuple(parse_input(text) for text in request.inputs),

@@ -14,7 +14,7 @@ from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.pages import LARGEST_PAGE, Wanted
-from modeldyno.core.pairs_of_cells import place_of
+from modeldyno.core.pairs_of_cells import is_same_place
 from modeldyno.core.projects import Project
 from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Objective
@@ -178,9 +178,9 @@ def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
     """Who was slower when both were measured in alternation."""
     match comparison.summary.verdict:
         case "slower":
-            return comparison.b_model_id, comparison.spec.b.cell
+            return comparison.b_model_id, comparison.spec.configurations()[1]
         case "faster":
-            return comparison.a_model_id, comparison.spec.a.cell
+            return comparison.a_model_id, comparison.spec.configurations()[0]
         case _:
             return None
 
@@ -190,7 +190,7 @@ def _is(cell: MeasuredCell, side: tuple[ModelId, CellSpec]) -> bool:
     axes = cell.figures.axes
     is_engine = spec.engine in ("", axes["engine"])
     is_precision = spec.precision in (None, axes["precision"])
-    is_place = place_of(axes) == place_of(axis_fields(spec))
+    is_place = is_same_place(axes, axis_fields(spec))
     return cell.model_id == model_id and is_place and is_engine and is_precision
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,7 +15,12 @@ from sqlalchemy import (
     Float,
     Integer,
     String,
+    Text,
     TypeDecorator,
+    and_,
+    func,
+    or_,
+    type_coerce,
 )
 from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
@@ -50,6 +57,34 @@ def _in_postgresql(element: JsonNumber, compiler: Any, **options: Any) -> str:
     path = element.path.replace(".", ",")
     column = compiler.process(element.column, **options)
     return f"CAST(CAST({column} AS json) #>> '{{{path}}}' AS double precision)"
+
+
+class Sizes(TypeDecorator[dict[str, int]]):
+    """``{"seq":128}``, by the names of dimensions. Text: a JSON type cannot be compared in
+    PostgreSQL."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: dict[str, int] | None, dialect: Dialect) -> str | None:
+        return None if value is None else json.dumps(value, separators=(",", ":"))
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> dict[str, int]:
+        return json.loads(value) if value else {}
+
+    @staticmethod
+    def has(column: Column[Any], sizes: Mapping[str, int]) -> ColumnElement[bool]:
+        """Not LIKE: SQLite would ignore case, and names may have its signs."""
+        text = type_coerce(column, Text)
+        entries = (
+            json.dumps({name: size}, separators=(",", ":"))[1:-1] for name, size in sizes.items()
+        )
+        return and_(
+            *(
+                or_(*(func.replace(text, entry + end, "") != text for end in ",}"))
+                for entry in entries
+            )
+        )
 
 
 class Moment(TypeDecorator[datetime]):

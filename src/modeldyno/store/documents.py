@@ -24,6 +24,7 @@ from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.figures import counted
 from modeldyno.core.ids import RunId
 from modeldyno.core.placeless import without_folders_in
+from modeldyno.core.requests.axes import values_of
 from modeldyno.core.results import FEWEST_SESSIONS, Noise
 from modeldyno.core.specs import CellSpec
 from modeldyno.store.tables import CELLS
@@ -99,10 +100,7 @@ def _scaled(value: float | None, divisor: float) -> float | None:
 
 def cells_outline(cells: Sequence[Any]) -> dict[str, Any]:
     """What cells differ in, each value once, and how many are how noisy. Of rows or of specs."""
-    axes = {
-        axis.field: list(dict.fromkeys(filter(None, (getattr(cell, axis.name) for cell in cells))))
-        for axis in AXES
-    }
+    axes = {axis.field: values_of(axis, cells) for axis in AXES}
     return {"axes": axes, "worst_noise": _worst_noise(cells)}
 
 

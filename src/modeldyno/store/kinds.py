@@ -16,7 +16,7 @@ from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile, spec_of
 from modeldyno.core.runnables import NewPlainRunnable, PlainRunnable
 from modeldyno.core.runs import RunKind
-from modeldyno.core.specs import CellSpec, OptimizationSpec, RunSpec
+from modeldyno.core.specs import BenchmarkSpec, OptimizationSpec, RunSpec
 from modeldyno.store.documents import cells_outline
 
 # The roles of models and datasets, by the field that has their number; and the column for it.
@@ -77,7 +77,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
 
 def _outline_of_benchmark(own: Fields, cells: Sequence[Any]) -> Fields:
     """Cells as they ran, or as they are to run."""
-    cells = cells or [decode(CellSpec, cell) for cell in own["spec"]["cells"]]
+    cells = cells or decode(BenchmarkSpec, own["spec"]).configurations()
     return {"mode": own["mode"]} | cells_outline(cells)
 
 

@@ -144,7 +144,7 @@ def _check(wanted: Wanted) -> None:
         raise BadValue(
             f"A page has 1 to {LARGEST_PAGE} lines", why=f"{wanted.limit} were asked for"
         )
-    checked_text(wanted.text + (wanted.engine or ""))
+    checked_text("".join(map(str, (wanted.text, wanted.engine, *wanted.cell.values()))))
     if wanted.project_id is not None and not 0 < wanted.project_id < 2**31:
         raise NotFound(
             f"There is no project {wanted.project_id}", fix="Ask for the list of projects"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any, Generic, TypeVar
@@ -16,6 +16,7 @@ from sqlalchemy import (
     bindparam,
     cast,
     delete,
+    exists,
     func,
     insert,
     literal_column,
@@ -31,7 +32,7 @@ from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.runnables import RunnableDetails
 from modeldyno.core.runs import LatestRun, RunKind
-from modeldyno.store.columns import JsonNumber
+from modeldyno.store.columns import JsonNumber, Sizes
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.documents import summary_columns, summary_text
@@ -51,7 +52,7 @@ from modeldyno.store.records.finding import (
 )
 from modeldyno.store.schema import dump_json
 from modeldyno.store.statements import Query, rows_of
-from modeldyno.store.tables import JOBS, LINKS, MODELS, NUMBERS, RUNNABLES, RUNS
+from modeldyno.store.tables import CELLS, JOBS, LINKS, MODELS, NUMBERS, RUNNABLES, RUNS
 
 N = TypeVar("N")
 V = TypeVar("V")
@@ -255,6 +256,8 @@ def page_of_kind(
         query = query.where(_has_engine(wanted.engine))
     if wanted.state is not None:
         query = query.where(RUNNABLES.c.state == wanted.state)
+    if wanted.cell:
+        query = query.where(_has_cell(wanted.cell))
     query = of_project(query, wanted, RUNNABLES)
     number = RUNNABLES.c.number
     return page_of(connection, query, wanted, _SORTINGS, number, read, is_constant=True)
@@ -264,6 +267,15 @@ def _has_engine(engine: str) -> ColumnElement[bool]:
     """In its latest run, or in a cell that was asked for. Not LIKE: SQLite would ignore case."""
     without = func.replace(RUNNABLES.c.outline, dump_json(engine), "")
     return or_(RUNNABLES.c.engine == engine, without != RUNNABLES.c.outline)
+
+
+def _has_cell(values: Mapping[str, Any]) -> ColumnElement[bool]:
+    """One with all of these values, in the run that is shown."""
+    conditions = (
+        Sizes.has(CELLS.c[name], value) if isinstance(value, dict) else CELLS.c[name] == value
+        for name, value in values.items()
+    )
+    return exists().where(CELLS.c.run_id == RUNNABLES.c.shown_run_id, *conditions)
 
 
 # ---------------------------------------------------------------- changes

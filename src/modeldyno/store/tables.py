@@ -27,7 +27,8 @@ from sqlalchemy import (
     false,
 )
 
-from modeldyno.store.columns import Key, Long, Moment
+from modeldyno.core.cell_axes import AXES, CellAxis
+from modeldyno.store.columns import Key, Long, Moment, Sizes
 
 NOTED = ("project", "model", "dataset", "runnable")
 
@@ -98,6 +99,12 @@ def _document() -> tuple[Column[Any], ...]:
     """TEXT, since a driver would build values of a JSON type; a new figure needs no new column.
     ``revision`` says who wrote it (``store/documents.py``)."""
     return _required("document", Text), _required("revision", Integer, server_default="1")
+
+
+def _axis(axis: CellAxis) -> Column[Any]:
+    """Rows of before an axis of sizes have none."""
+    types = {"word": Key if axis.name == "engine" else Text, "count": Integer, "sizes": Sizes}
+    return Column(axis.name, types[axis.kind], nullable=axis.usual is None or axis.kind == "sizes")
 
 
 PROJECTS = _numbered_table(
@@ -243,14 +250,8 @@ CELLS = Table(
     *_part_of_run(),
     Column("machine", Key),
     _required("status", Text),
-    _required("engine", Key),
-    _required("device", Text),
-    Column("precision", Text),
+    *map(_axis, AXES),
     Column("shape", Text),  # of the inputs, as they were fed
-    _required("batch_size", Integer),
-    _required("cores", Integer),
-    _required("instances", Integer),
-    _required("streams", Integer),
     *(
         Column(name, _Real)
         for name in (

@@ -36,7 +36,8 @@ export interface paths {
         /**
          * List benchmarks
          * @description Newest first unless asked otherwise; sorted by `created`, `name`, `state`, `last_run`,
-         *     `latency`, `throughput` or any number of `summary`. `engine` finds those with a cell of it.
+         *     `latency`, `throughput` or any number of `summary`. `engine` finds those with a cell of it;
+         *     other axes find those with a cell that has all of these values, once it ran.
          */
         get: operations["list_benchmarks"];
         put?: never;
@@ -1934,16 +1935,16 @@ export interface components {
             /** @description Files that the run left, or all of these runs. */
             artifacts: components["schemas"]["ArtifactDocument"][];
             /**
-             * BestDocument
-             * @description Who leads a sweep, by latency per call and by throughput; null for a single cell, and where
-             *     the leading number is unusable.
+             * @description Who leads a sweep, by latency per call and by throughput; null for a single cell, where the
+             *     leading number is unusable, and where cells do not all compute the same.
              */
-            best: {
-                /** @description By the time of a call. */
-                latency: components["schemas"]["StandingDocument"] | null;
-                /** @description By the time of an item. */
-                throughput: components["schemas"]["StandingDocument"] | null;
-            };
+            best: components["schemas"]["BestDocument"];
+            /**
+             * @description Who leads among the cells that compute the same, where not all of them do: those of one size
+             *     of the inputs.
+             * @default []
+             */
+            best_by_workload: components["schemas"]["BestDocument"][];
             /**
              * Budget
              * @description How much time each cell might take.
@@ -2166,6 +2167,16 @@ export interface components {
             vs_baseline: components["schemas"]["VersusBaselineDocument"] | null;
             /** @description Null before it is measured. */
             worst_noise: components["schemas"]["WorstNoiseDocument"] | null;
+        };
+        /**
+         * BestDocument
+         * @description Who leads a sweep.
+         */
+        BestDocument: {
+            /** @description By the time of a call. */
+            latency: components["schemas"]["StandingDocument"] | null;
+            /** @description By the time of an item. */
+            throughput: components["schemas"]["StandingDocument"] | null;
         };
         /**
          * CellDocument
@@ -6028,6 +6039,7 @@ export type BenchmarkDetailsDocument = components['schemas']['BenchmarkDetailsDo
 export type BenchmarkDocument = components['schemas']['BenchmarkDocument'];
 export type BenchmarkRequest = components['schemas']['BenchmarkRequest'];
 export type BenchmarkSummary = components['schemas']['BenchmarkSummary'];
+export type BestDocument = components['schemas']['BestDocument'];
 export type CellDocument = components['schemas']['CellDocument'];
 export type CellProgressDocument = components['schemas']['CellProgressDocument'];
 export type ComparisonDetailsDocument = components['schemas']['ComparisonDetailsDocument'];
@@ -6245,6 +6257,12 @@ export interface operations {
     list_benchmarks: {
         parameters: {
             query?: {
+                device?: string;
+                precision?: string;
+                batch_size?: number;
+                cores?: number;
+                instances?: number;
+                streams?: number;
                 project_id?: number;
                 engine?: string;
                 state?: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from modeldyno.api.v1.paging import ListAsked, OfRuns, one_of
+from modeldyno.api.v1.paging import CELL_FILTERS, ListAsked, OfCells, OfRuns, one_of
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.settings import changed, settings_of
 from modeldyno.api.v1.shape import Id, answer, gives, json_response
@@ -62,12 +62,12 @@ else:
     Sort = one_of(*("created", "name", "state", "last_run", "latency", "throughput"), *NUMBER_PATHS)
 
 
-class BenchmarksAsked(ListAsked, OfRuns):
+class BenchmarksAsked(ListAsked, OfRuns, OfCells):
     sort: Sort = "created"
     with_cells: Annotated[bool, Field(description="Tell every cell of every line.")] = False
 
     def wanted(self) -> Wanted:
-        return self.wanted_without("with_cells")
+        return replace(self.wanted_without("with_cells", *CELL_FILTERS), cell=self.cell())
 
 
 def router(
@@ -122,7 +122,8 @@ def router(
             about="Its settings, its latest run, and how each cell came out the last time.",
             about_list="Newest first unless asked otherwise; sorted by `created`, `name`, `state`, "
             "`last_run`,\n`latency`, `throughput` or any number of `summary`. "
-            "`engine` finds those with a cell of it.",
+            "`engine` finds those with a cell of it;\nother axes find those with a cell that has "
+            "all of these values, once it ran.",
         )
     )
 
@@ -131,7 +132,7 @@ def router(
         """What it would measure and about how long; nothing is kept, nothing is run."""
         make_spec = partial(requests.benchmark_spec, asked)
         plan = benchmarks.plan(ModelId(asked.model_id), make_spec)
-        cells = tuple(CellDocument.planned(*cell) for cell in enumerate(plan.spec.cells))
+        cells = tuple(CellDocument.planned(*cell) for cell in enumerate(plan.spec.configurations()))
         return answer(PlanDocument.from_fields(plan, cells=cells))
 
     @routes.get("/{benchmark_id}/reproduce", **gives(ReproductionDocument, 404))

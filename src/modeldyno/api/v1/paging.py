@@ -15,15 +15,27 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, Any, Literal, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+)
 from starlette.datastructures import QueryParams
 
 from modeldyno.api.v1.shape import MOST_ID
+from modeldyno.core.cell_axes import AXES, SIZES, CellAxis
+from modeldyno.core.errors import BadValue
 from modeldyno.core.pages import Wanted
+from modeldyno.core.requests.axes import shared_sizes
+from modeldyno.core.requests.texts import parse_sizes
 from modeldyno.core.runs import State
 
 MOST = 200
@@ -88,6 +100,52 @@ class OfProject(BaseModel):
 class OfRuns(OfProject):
     engine: Annotated[str | None, Field(max_length=50)] = None
     state: State | None = None
+
+
+def _sizes(name: str, text: str) -> dict[str, int]:
+    sizes = parse_sizes(name, [text])
+    if several := [dimension for dimension in sizes if not isinstance(sizes[dimension], int)]:
+        raise BadValue(f"{name} takes one size of {several[0]}")
+    return shared_sizes(sizes)
+
+
+def _filter(axis: CellAxis) -> Any:
+    """What a value of it may be."""
+    if axis.kind == "word":
+        return Annotated[str | None, Field(max_length=50)]
+    if axis.kind == "count":
+        return Annotated[int | None, Field(ge=1, le=MOST_ID)]
+
+    def checked(text: str) -> str:
+        try:
+            _sizes(axis.name, text)
+        except BadValue as error:
+            raise ValueError(str(error)) from error
+        return text
+
+    return Annotated[Annotated[str, AfterValidator(checked)] | None, Field(max_length=500)]
+
+
+# Runs have engines, too.
+CELL_FILTERS = tuple(axis.name for axis in AXES if axis.name not in OfRuns.model_fields)
+
+
+class _OfCells(BaseModel):
+    def cell(self) -> dict[str, Any]:
+        """What a cell must have, by the name of the axis."""
+        wanted = {name: getattr(self, name) for name in CELL_FILTERS}
+        sizes = {axis.name: _sizes(axis.name, wanted[axis.name] or "") for axis in SIZES}
+        return {name: value for name, value in (wanted | sizes).items() if value}
+
+
+if TYPE_CHECKING:
+    OfCells = _OfCells
+else:
+    OfCells = create_model(
+        "OfCells",
+        __base__=_OfCells,
+        **{axis.name: (_filter(axis), None) for axis in AXES if axis.name in CELL_FILTERS},
+    )
 
 
 def listed(shape: type[ListAsked]) -> Any:

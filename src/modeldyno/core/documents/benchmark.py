@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core.cell_axes import COUNTS
+from modeldyno.core.cell_axes import COUNTS, SIZES
 from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.columns import figure_columns, plain_value
@@ -16,7 +16,7 @@ from modeldyno.core.documents.host import WeatherDocument
 from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.exports import ARTIFACTS, artifacts_text, csv_text
 from modeldyno.core.hosts import HostFacts
-from modeldyno.core.results import BenchmarkResult, Failure, Standing
+from modeldyno.core.results import BenchmarkResult, Failure, Standing, Standings
 from modeldyno.core.specs import Budget
 
 
@@ -44,6 +44,14 @@ class BestDocument(Described):
     """By the time of a call."""
     throughput: StandingDocument | None
     """By the time of an item."""
+
+    @classmethod
+    def of(cls, standings: Standings) -> BestDocument:
+        latency, throughput = standings.get("latency"), standings.get("throughput")
+        return cls(
+            latency=StandingDocument.of(latency) if latency else None,
+            throughput=StandingDocument.of(throughput) if throughput else None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +100,11 @@ class BenchmarkDocument(Described):
     cells: tuple[CellDocument, ...]
     """Cells of all models, in the order requested."""
     best: BestDocument
-    """Who leads a sweep, by latency per call and by throughput; null for a single cell, and where
-    the leading number is unusable."""
+    """Who leads a sweep, by latency per call and by throughput; null for a single cell, where the
+    leading number is unusable, and where cells do not all compute the same."""
+    best_by_workload: tuple[BestDocument, ...] = ()
+    """Who leads among the cells that compute the same, where not all of them do: those of one size
+    of the inputs."""
 
     @classmethod
     def of(
@@ -102,7 +113,6 @@ class BenchmarkDocument(Described):
         """Of one run, or of several models together. ``errors`` are of models that could not be
         measured at all, with their paths."""
         first = results[0]
-        latency, throughput = (first.standings.get(name) for name in ("latency", "throughput"))
         cells = [cell for result in results for cell in result.cells]
         models = tuple(ModelDocument.of(result.model) for result in results)
         return cls.from_fields(
@@ -122,10 +132,8 @@ class BenchmarkDocument(Described):
                 ArtifactDocument.of(artifact) for result in results for artifact in result.artifacts
             ),
             cells=tuple(CellDocument.of(number, cell) for number, cell in enumerate(cells)),
-            best=BestDocument(
-                latency=StandingDocument.of(latency) if latency else None,
-                throughput=StandingDocument.of(throughput) if throughput else None,
-            ),
+            best=BestDocument.of(first.standings),
+            best_by_workload=tuple(map(BestDocument.of, first.standings_by_workload)),
         )
 
 
@@ -142,8 +150,9 @@ _COLUMNS = (
 
 
 def csv_columns() -> tuple[str, ...]:
-    """New figures come last, so that what is there keeps its place."""
-    return (*_COLUMNS, *(name for name in figure_columns(CellDocument) if name not in _COLUMNS))
+    """New figures come last, so that what is there keeps its place; sizes after all of them."""
+    figures = (name for name in figure_columns(CellDocument) if name not in _COLUMNS)
+    return (*_COLUMNS, *figures, *(axis.name for axis in SIZES))
 
 
 def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) -> str:
@@ -174,5 +183,11 @@ def csv_row(cell: CellDocument) -> dict[str, object]:
             "latency_ms_low": latency.typical.low if latency else None,
             "latency_ms_high": latency.typical.high if latency else None,
             "error": cell.error.title if cell.error else None,
+            **{axis.name: sizes_text(getattr(cell, axis.name)) for axis in SIZES},
         }
     )
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str | None:
+    """``seq=128 width=224``; None where none was chosen."""
+    return " ".join(f"{name}={size}" for name, size in sizes.items()) or None

@@ -14,7 +14,7 @@ from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import Amount, Count, Described, Size
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
-from modeldyno.core.requests.axes import as_ran, axis_fields
+from modeldyno.core.requests.axes import as_ran, axis_fields, unique
 from modeldyno.core.results import ComparisonResult, Noise, ProfileResult, Verdict
 from modeldyno.core.specs import CellSpec, RunSpec
 
@@ -95,15 +95,14 @@ class SummaryDocument(Described):
 
     @classmethod
     def of_profile(cls, result: ProfileResult) -> SummaryDocument:
-        cell, latency_s = result.spec.cell, result.latency_s
+        (cell,), latency_s = result.spec.configurations(), result.latency_s
         span = result.ci95_s_by_figure.get("latency")
         latency = LevelDocument(
             typical=Figure.of_span(latency_s, span, result.repeats),
             floor=Figure(value=result.floor_s * 1e3),
         )
         return cls(
-            **axis_fields(as_ran(cell, result.batch_size, result.facts)),
-            items=result.facts.items(result.batch_size),
+            **_axes(axis_fields(as_ran(cell, result.batch_size, result.facts))),
             latency_ms=latency if math.isfinite(latency_s) else None,
             throughput_per_s=Figure(value=result.batch_size / latency_s) if latency_s else None,
             sessions=result.repeats,
@@ -144,15 +143,15 @@ NUMBER_PATHS = dict(_number_paths())
 
 
 def _axes(axes: dict[str, Any]) -> dict[str, Any]:
-    """No engine stands for the first that reads the model."""
+    """No engine stands for the first that reads the model, no sizes for the model's own."""
     items = (axes["batch_size"] or 1) * (axes["streams"] or 1)
-    return axes | {"engine": axes["engine"] or None, "items": items}
+    return {name: value or None for name, value in axes.items()} | {"items": items}
 
 
 def _shared(cells: tuple[CellSpec, ...], name: str) -> Any:
     """The value that all cells have, or None."""
-    values = {getattr(cell, name) for cell in cells}
-    return values.pop() if len(values) == 1 else None
+    values = unique(getattr(cell, name) for cell in cells)
+    return values[0] if len(values) == 1 else None
 
 
 def _listed(figure: Figure) -> Figure:

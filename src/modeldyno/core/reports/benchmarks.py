@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 
 from modeldyno.core import figures
 from modeldyno.core.advice import advise
-from modeldyno.core.cell_axes import NAMED_COUNTS
+from modeldyno.core.cell_axes import NESTED_NUMBERS
 from modeldyno.core.charts.scaling import Point, Series, Words, scaling_chart
 from modeldyno.core.commands import bench_command
 from modeldyno.core.markup import Markup
 from modeldyno.core.names import shown_name
 from modeldyno.core.reports.blocks import Section, table
+from modeldyno.core.requests.axes import sizes_of
 from modeldyno.core.results import FEWEST_SESSIONS, BenchmarkResult, CellResult, Measurement
 from modeldyno.core.sentences import benchmark_sentences, remarks
-from modeldyno.core.tables import WORDS, benchmark_rows
+from modeldyno.core.tables import WORDS, benchmark_rows, differing_sizes
 
 MOST_DIGITS = 4
 _READ = "Bars are intervals; hatched points are not quiet."
@@ -126,6 +127,11 @@ def _charts(result: BenchmarkResult) -> list[Markup]:
         whole = Words("Batch scaling, per batch.", _READ, "items in a batch", f"{unit} per batch")
         curves = [Series(one.name, _points(one, per_item=False, scale=scale)) for one in by_batch]
         charts.append(scaling_chart(whole, curves))
+    for name in differing_sizes(result.cells):
+        by_size = _sweeps(result, lambda cell, name=name: sizes_of(cell.spec)[name], name)
+        words = Words(f"Scaling in {name}.", _READ, name, f"{unit} per item")
+        curves = [Series(one.name, _points(one, per_item=True, scale=scale)) for one in by_size]
+        charts.append(scaling_chart(words, curves))
     return charts
 
 
@@ -137,9 +143,7 @@ def _unit(result: BenchmarkResult) -> tuple[float, str]:
     return figures.unit_for(part for s, batch in typicals for part in (s, s / batch))
 
 
-def _sweeps(
-    result: BenchmarkResult, number: Callable[[CellResult], int], swept: str
-) -> list[_Sweep]:
+def _sweeps(result: BenchmarkResult, number: Callable[..., int], swept: str) -> list[_Sweep]:
     """Those with two numbers or more."""
     groups: dict[str, dict[int, CellResult]] = {}
     for cell in result.cells:
@@ -159,10 +163,12 @@ def _without(cell: CellResult, swept: str) -> str:
     parts = [facts.engine if facts else spec.engine, facts.device if facts else spec.device]
     parts += [precision] if precision else []
     counts = replace(spec, batch_size=cell.batch_size)
-    for axis in sorted(NAMED_COUNTS, key=lambda axis: axis.is_always_named):
-        count = getattr(counts, axis.name)
-        if axis.short != swept and (axis.is_always_named or count != axis.usual):
-            parts.append(axis.words(count))
+    for axis in sorted(NESTED_NUMBERS, key=lambda axis: axis.is_always_named):
+        value = getattr(counts, axis.name)
+        if axis.kind == "sizes":
+            value = {name: size for name, size in value.items() if name != swept}
+        if axis.short != swept and (axis.is_always_named or value != axis.usual):
+            parts.append(axis.words(value))
     return " · ".join(part for part in parts if part)
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
-from modeldyno.core.cell_axes import AXES, NAMES, NESTED
+from modeldyno.core.cell_axes import AXES, NAMES, NESTED, SIZES, CellAxis, several
+from modeldyno.core.errors import BadValue
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
 
+MOST_CELLS = 200
+T = TypeVar("T")
 _READ_BACK = {field.name for field in fields(SessionFacts)}
 
 
@@ -28,30 +32,107 @@ def as_ran(spec: CellSpec, batch_size: int, facts: SessionFacts | None) -> CellS
     return replace(spec, **read_back | {"batch_size": batch_size, "precision": precision})
 
 
+def is_alike(one: object, other: object, axes: Iterable[CellAxis]) -> bool:
+    return all(getattr(one, axis.name) == getattr(other, axis.name) for axis in axes)
+
+
+def unique(values: Iterable[T]) -> list[T]:
+    """Each once, in their order; they need not be hashable."""
+    found: list[T] = []
+    for value in values:
+        if value not in found:
+            found.append(value)
+    return found
+
+
+# ---------------------------------------------------------------- values of several cells
+
+
+def values_of(axis: CellAxis, cells: Iterable[object]) -> Any:
+    """Each value once, in the order of the cells: a list, or of sizes, lists by their names. No
+    engine and no precision means the usual one."""
+    values = unique(getattr(cell, axis.name) for cell in cells)
+    if axis.kind != "sizes":
+        return [value for value in values if value not in ("", None)]
+    sizes = [sizes or {} for sizes in values]
+    names = unique(name for each in sizes for name in each)
+    return {name: unique(each[name] for each in sizes if name in each) for name in names}
+
+
 def axis_values(cells: Sequence[CellSpec]) -> dict[str, Any]:
-    """By the axis's field: each value once, in the order of the cells; no engine and no precision
-    means the usual one."""
+    """What a request says of these cells, by the axis's field."""
     found = {}
     for axis in AXES:
-        values = dict.fromkeys(getattr(cell, axis.name) for cell in cells)
-        found[axis.field] = tuple(value for value in values if value not in ("", None))
+        values = values_of(axis, cells)
+        found[axis.field] = _as_said(values) if axis.kind == "sizes" else tuple(values)
+    return found
+
+
+def _as_said(sizes: Mapping[str, Sequence[int]]) -> dict[str, Any]:
+    return {name: tuple(own) if len(own) > 1 else own[0] for name, own in sizes.items()}
+
+
+def differences(cells: Sequence[CellSpec]) -> str:
+    """What cells are multiplied from: ``2 core counts × 3 sizes of seq``; empty of one cell."""
+    counts: dict[str, int] = {}
+    for axis in NESTED:
+        counts |= axis.varieties(values_of(axis, cells))
+    parts = ((count, *what.partition(" of ")) for what, count in counts.items() if count > 1)
+    return " × ".join(f"{count} {noun}s{of}{name}" for count, noun, of, name in parts)
+
+
+# ---------------------------------------------------------------- from requests
+
+
+def chosen(request: Any) -> dict[str, tuple[Any, ...]]:
+    """The values that a request has of each axis, whether it may have several or one. Raises
+    BadValue for sizes that cannot be combined."""
+    found = {}
+    for axis in AXES:
+        value = getattr(request, axis.field, None)
+        if axis.kind == "sizes":
+            found[axis.field] = _combined(value or {})
+        elif isinstance(value, tuple | list):
+            found[axis.field] = tuple(value)
+        elif getattr(request, axis.name, None) is not None:
+            found[axis.field] = (getattr(request, axis.name),)
     return found
 
 
 def combinations(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     """One dictionary of a cell's fields for each combination, none of them twice; ``values`` by
     the axis's field, nothing or absent: as usual."""
-    several = [dict.fromkeys(values.get(axis.field) or (axis.usual,)) for axis in NESTED]
+    choices = [unique(values.get(axis.field) or (axis.usual,)) for axis in NESTED]
     names = [axis.name for axis in NESTED]
-    return (dict(zip(names, each, strict=True)) for each in product(*several))
+    return (dict(zip(names, each, strict=True)) for each in product(*choices))
 
 
-def chosen(request: Any) -> dict[str, tuple[Any, ...]]:
-    """The values that a request has of each axis, whether it may have several or one."""
-    found = {}
-    for axis in AXES:
-        if hasattr(request, axis.field) and isinstance(getattr(request, axis.field), tuple | list):
-            found[axis.field] = tuple(getattr(request, axis.field))
-        elif getattr(request, axis.name, None) is not None:
-            found[axis.field] = (getattr(request, axis.name),)
-    return found
+def shared_sizes(sizes: Mapping[str, Any]) -> dict[str, int]:
+    """Those that all cells have: of dimensions with one size."""
+    return {name: several(own)[0] for name, own in sizes.items() if len(several(own)) == 1}
+
+
+def sizes_of(cell: CellSpec) -> dict[str, int]:
+    """Those of a cell itself."""
+    return {name: size for axis in SIZES for name, size in getattr(cell, axis.name).items()}
+
+
+def _combined(sizes: Mapping[str, Any]) -> tuple[dict[str, int], ...]:
+    """Every combination of those with several sizes."""
+    own = {name: several(own) for name, own in sizes.items() if len(several(own)) > 1}
+    for name, numbers in own.items():
+        if len(set(numbers)) < len(numbers):
+            raise BadValue(f"{name} has a size twice", fix="Give each size once")
+        if name == "batch":
+            listed = ",".join(map(str, numbers))
+            raise BadValue(
+                "The dimension batch takes one size",
+                why="several batches are an axis of their own",
+                fix=f"Use --batch {listed}",
+            )
+    count = math.prod(map(len, own.values()))
+    if count > MOST_CELLS:
+        raise BadValue(
+            f"{count} combinations of sizes are too many", fix=f"Stay below {MOST_CELLS}"
+        )
+    return tuple(dict(zip(own, each, strict=True)) for each in product(*own.values()))

@@ -20,6 +20,7 @@ _WORDS: dict[Any, str] = {
     float: "a number",
     bool: "true or false",
     types.NoneType: "nothing",
+    tuple: "a list",
 }
 Naming = Callable[[str, Option | None], str]
 
@@ -70,7 +71,7 @@ def _require(name: str, annotation: Any, value: Any, on_server: bool) -> None:
     elif origin in (Union, types.UnionType):
         _require_one_of(name, arguments, value, on_server)
     elif origin is tuple:
-        _require_type(name, value, (tuple, list, range), arguments[:1])
+        _require_type(name, value, (tuple,), arguments[:1])
         for inner in value:
             _require(name, arguments[0], inner, on_server)
     elif origin is dict:
@@ -96,7 +97,7 @@ def _require_one_of(name: str, kinds: tuple[Any, ...], value: Any, on_server: bo
     if value is None and types.NoneType in kinds:
         return
     for kind in kinds:
-        plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+        plain = _plain(kind)
         is_choice = get_origin(plain) is Literal
         if (is_choice and isinstance(value, str)) or (not is_choice and _is_of(value, plain)):
             _require(name, kind, value, on_server)
@@ -127,15 +128,22 @@ def _require_type(name: str, value: Any, kinds: tuple[Any, ...], shown: tuple[An
         raise _wrong(name, shown)
 
 
+def _plain(kind: Any) -> Any:
+    """The type itself: ``tuple`` of ``Annotated[tuple[int, ...], Length(5)]``."""
+    plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    return tuple if get_origin(plain) is tuple else plain
+
+
 def _is_of(value: Any, kind: Any) -> bool:
     if isinstance(value, bool):
         return kind is bool
+    if kind is tuple:
+        return isinstance(value, tuple | list | range)
     return isinstance(value, (int, float) if kind is float else kind)
 
 
 def _wrong(name: str, kinds: tuple[Any, ...]) -> BadValue:
-    plain = (get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in kinds)
-    words = " or ".join(dict.fromkeys(_WORDS.get(kind, "a text") for kind in plain))
+    words = " or ".join(dict.fromkeys(_WORDS.get(_plain(kind), "a text") for kind in kinds))
     return BadValue(f"{name} has no value that we take", why=f"it takes {words}")
 
 

@@ -53,9 +53,9 @@ BudgetName = Literal["quick", "default", "thorough"]
 
 # ---------------------------------------------------------------- fields
 
+_Size = Annotated[int, Range(1, server=MOST_ON_SERVER)]
 Dims = Annotated[
-    dict[Printable, Annotated[int, Range(1, server=MOST_ON_SERVER)]],
-    *(Length(50), Doc("Sizes of open dimensions.", {"seq": 128})),
+    dict[Printable, _Size], *(Length(50), Doc("Sizes of open dimensions.", {"seq": 128}))
 ]
 Values = Annotated[dict[Printable, Number], Length(50), Doc("Values of inputs.", {})]
 Inputs = Annotated[
@@ -321,8 +321,7 @@ def budget_of(word: BudgetName | float) -> Budget:
 def benchmark_request(spec: BenchmarkSpec) -> BenchmarkRequest:
     """What was asked for, read back from the spec that it became."""
     return BenchmarkRequest(
-        **_model_fields(spec.model),
-        **axis_values(spec.cells),
+        **_model_fields(spec.model) | axis_values(spec.configurations()),
         **_call_fields(spec.cells[0]),
         budget=spec.budget.seconds if spec.budget.name == "custom" else spec.budget.name,
         iterations=spec.iterations,

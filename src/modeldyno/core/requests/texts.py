@@ -93,6 +93,30 @@ def parse_pairs(name: str, texts: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
+def parse_sizes(name: str, texts: Sequence[str]) -> dict[str, int | tuple[int, ...]]:
+    """``["seq=64,128", "h=224"]`` → ``{"seq": (64, 128), "h": 224}``."""
+    sizes: dict[str, tuple[int, ...]] = {}
+    for text in texts:
+        own: dict[str, tuple[int, ...]] = {}
+        key = ""
+        for part in text.replace(",", " ").split():
+            found, equals, value = part.rpartition("=")
+            if not value or (equals and not found) or not (equals or key):
+                raise BadValue(
+                    f"Cannot read {part!r} after {name}",
+                    why="a dimension has a name and one size or several",
+                    fix=f"Write {name} NAME=SIZE or NAME=SIZE,SIZE",
+                )
+            key = found or key
+            if found in own or found in sizes:
+                raise BadValue(
+                    f"{name} {found} is given twice", fix=f"Write {name} {found}=64,128 for several"
+                )
+            own[key] = (*own.get(key, ()), parse_int(f"{name} {key}", value))
+        sizes |= own
+    return {key: own if len(own) > 1 else own[0] for key, own in sizes.items()}
+
+
 def parse_arguments(name: str, texts: Sequence[str]) -> dict[str, Any]:
     """``["depth=50", "layers=[2,2]", "name=lite0"]``: JSON where it is JSON, else plain text."""
     arguments: dict[str, Any] = {}

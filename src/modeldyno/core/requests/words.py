@@ -157,13 +157,21 @@ def _is_left_out(annotation: Any, value: Any) -> bool:
 def _value(_: str, annotation: Any, value: Any) -> Any:
     match _origin(annotation):
         case kind if kind is tuple:
-            return (
-                tuple(value)
-                if isinstance(value, Sequence) and not isinstance(value, str)
-                else (value,)
-            )
+            return tuple(value) if _is_listed(value) else (value,)
+        case kind if kind is dict and isinstance(value, Mapping) and _has_lists(annotation):
+            return {key: tuple(own) if _is_listed(own) else own for key, own in value.items()}
         case _:
             return value
+
+
+def _has_lists(annotation: Any) -> bool:
+    """``Annotated[dict[str, int | tuple[int, ...]], …]``"""
+    plain = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    return any(_origin(kind) is tuple for kind in get_args(get_args(plain)[1]))
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _typed_value(name: str, annotation: Any, value: Any) -> Any:

@@ -18,14 +18,14 @@ from modeldyno.core.benchmarks import (
     NewBenchmark,
     ShownCells,
 )
-from modeldyno.core.cell_axes import NAMES
+from modeldyno.core.cell_axes import AXES
 from modeldyno.core.cells import CellFigures
 from modeldyno.core.codec import decode
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.specs import CellSpec
+from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.store.documents import FIGURE_COLUMNS, REVISION, cell_text, figures_of, summary_text
 from modeldyno.store.moves import shown_columns
 from modeldyno.store.records.finding import is_kind
@@ -104,8 +104,10 @@ _SHOWN_DOCUMENTS_OF_ONE = _WITH_DOCUMENTS.where(
 )
 _MEASURED = _of_cells(RUNNABLES.c.measured_run_id)
 _OF_PROJECT = RUNNABLES.c.project_id == bindparam("project")
-# A configuration: of all benchmarks that measured it, only the newest one counts.
-_CONFIGURATION = (*(CELLS.c[name] for name in NAMES), CELLS.c.shape, _MODEL_ID)
+# A configuration: of all benchmarks that measured it, only the newest one counts. Sizes are in the
+# shape.
+_KEYS = tuple(axis.name for axis in AXES if axis.kind != "sizes")
+_CONFIGURATION = (*(CELLS.c[name] for name in _KEYS), CELLS.c.shape, _MODEL_ID)
 _NEWEST = linked(
     select(*_CONFIGURATION, func.max(RUNNABLES.c.number))
     .join(RUNNABLES, RUNNABLES.c.measured_run_id == CELLS.c.run_id)
@@ -163,7 +165,7 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
         cells = (
             MeasuredCell(BenchmarkId(row.benchmark_id), row.name, row.model_id, figures_of(row))
             for row in rows
-            if newest[(*row[: len(NAMES)], row.shape, row.model_id)] == row.benchmark_id
+            if newest[(*_key(row), row.shape, row.model_id)] == row.benchmark_id
         )
         return MeasuredCells(tuple(cells), count, first)
 
@@ -212,6 +214,10 @@ def _figures(connection: Connection, query: Query) -> dict[int, list[CellFigures
     return cells
 
 
+def _key(row: Any) -> tuple[Any, ...]:
+    return tuple(getattr(row, name) for name in _KEYS)
+
+
 _NO_CELLS = ShownCells()
 
 
@@ -254,7 +260,7 @@ def _shown_cells(
 def _planned(connection: Connection, numbers: set[int]) -> dict[int, list[str]]:
     documents = {}
     for number, own in connection.execute(_PLANNED, {"numbers": [*numbers]}):
-        specs = [decode(CellSpec, cell) for cell in own["spec"]["cells"]]
-        cells = [CellDocument.planned(place, spec) for place, spec in enumerate(specs)]
+        spec: BenchmarkSpec = decode(BenchmarkSpec, own["spec"])
+        cells = [CellDocument.planned(*cell) for cell in enumerate(spec.configurations())]
         documents[number] = [json_text(cell, indent=None) for cell in cells]
     return documents
