@@ -37,6 +37,9 @@ export type CountAxis = {
   is_of_sides: boolean;
   most: number;
 };
+/** An axis whose values are sizes by name, of a model's open dimensions: { seq: 128 }. */
+type SizeAxis = { name: string; field: string; short: string; label: string; column: CountAxis["column"]; variety: string; title: string; hint: string; most: number };
+export type Sizes = Record<string, number>;
 export type AxisName = Axis["name"];
 export type CountName = Count["name"];
 export type CountField = Count["field"];
@@ -68,6 +71,31 @@ export function bySideName<T>(of: (axis: CountAxis) => T): Record<SideCountName,
 
 /** A cell with nothing chosen. */
 export const USUAL_COUNTS = Object.fromEntries(COUNT_AXES.map((axis) => [axis.name, axis.usual])) as Record<CountName, number>; // has all of them
+
+const isOfSizes = (axis: object): axis is SizeAxis => "kind" in axis && axis.kind === "sizes";
+export const SIZE_AXES: readonly SizeAxis[] = AXES.flatMap((axis: object) => (isOfSizes(axis) ? [axis] : []));
+
+/** Sizes of open dimensions that were asked for; the batch size tells that of the batch. */
+export function sizesOf(cell: object): Sizes {
+  const named = SIZE_AXES.flatMap(({ name }) => Object.entries((Reflect.get(cell, name) ?? {}) as Sizes)); // the field of the axis
+  return Object.fromEntries(named.filter(([name]) => name !== "batch"));
+}
+
+/** "seq 128", for each. */
+export function sizeWords(sizes: Sizes): string[] {
+  return Object.entries(sizes).map(([name, size]) => `${name} ${size}`);
+}
+
+/** Of several cells, by the fields of requests: each size once. */
+export function sizeValues(axes: object): Record<string, number[]> {
+  return Object.assign({}, ...SIZE_AXES.map(({ field }) => (Reflect.get(axes, field) ?? {}) as Record<string, number[]>)) as Record<string, number[]>; // the fields of the axes
+}
+
+/** In the order of sizes, dimension by dimension. */
+export function bySizes(a: object, b: object): number {
+  const [here, there] = [sizesOf(a), sizesOf(b)];
+  return Object.keys(here).map((name) => (here[name] ?? 0) - (there[name] ?? 0)).find((apart) => apart !== 0) ?? 0;
+}
 
 /** "2 cores", "batch 8". */
 export function countWords({ noun, short }: CountAxis, value: number): string {

@@ -1,4 +1,4 @@
-import { NAMED_COUNTS, countWords, type CountName } from "@/api/axes";
+import { NAMED_COUNTS, countWords, sizeWords, sizesOf, type CountName } from "@/api/axes";
 
 /** Names as people know them. */
 const ENGINES: Record<string, string> = {
@@ -37,11 +37,11 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** "4 cores · batch 8", as cells are told apart. */
+/** "4 cores · batch 8 · seq 128", as cells are told apart. */
 export function cellName(cell: Partial<Record<CountName, number>>): string {
   const words = NAMED_COUNTS.flatMap((axis) => {
     const value = cell[axis.name] ?? axis.usual;
     return axis.is_always_named || value !== axis.usual ? [countWords(axis, value)] : [];
   });
-  return words.join(" · ");
+  return [...words, ...sizeWords(sizesOf(cell))].join(" · ");
 }

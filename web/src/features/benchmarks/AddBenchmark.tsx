@@ -4,13 +4,14 @@ import { notifications } from "@mantine/notifications";
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
-import { NAMED_COUNTS, countWords, type CountAxis } from "@/api/axes";
+import { NAMED_COUNTS, SIZE_AXES, countWords, type CountAxis } from "@/api/axes";
 import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
 import type { EngineDocument } from "@/api/parts";
 import type { PlanDocument } from "@/api/schema.gen";
 import { CountsField } from "@/features/benchmarks/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
-import { askedOf, compareCommands, coresNote, effectiveOf, engineTrouble, fieldOf, fixedBatch, has, inputModel, isFilled, modelTrouble, planWords, queuedWords, turnsOf, type Draft, type Effective, type Troubles } from "@/features/benchmarks/form";
+import { SizesField } from "@/features/benchmarks/SizesField";
+import { askedOf, compareCommands, coresNote, effectiveOf, engineTrouble, fieldOf, fixedBatch, has, inputModel, isFilled, modelTrouble, openDimensions, planWords, queuedWords, turnsOf, type Draft, type Effective, type Troubles } from "@/features/benchmarks/form";
 import { start, undoStart, type Started } from "@/features/benchmarks/submit";
 import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/useDraft";
 import { duration } from "@/format/numbers";
@@ -40,7 +41,8 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
   const model = known.models.find((one) => one.id === draft?.modelId);
   const facts = useQuery({ ...modelQuery(draft?.modelId ?? 0), enabled: draft?.modelId != null }).data?.facts;
   const fixed = facts ? fixedBatch(facts.inputs.map((input) => input.shape ?? [])) : null;
-  const effective = draft && effectiveOf(draft, fixed, known.engines);
+  const dimensions = facts ? openDimensions(facts.inputs) : null;
+  const effective = draft && effectiveOf(draft, fixed, known.engines, dimensions);
   const names = { a: model?.name ?? "MODEL", b: known.models.find((one) => one.id === (draft?.otherModelId ?? draft?.modelId))?.name ?? "MODEL" };
   const plan = usePlan(effective, names);
   const run = useMutation({
@@ -96,6 +98,7 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
         </SimpleGrid>
         <Comparison pid={pid} known={known} draft={draft} change={change} />
         <SimpleGrid cols={{ base: 1, xs: Math.min(3, front.length) }}>{front.map(fieldOfCounts)}</SimpleGrid>
+        {dimensions !== null && dimensions.length > 0 && SIZE_AXES.map((axis) => <SizesOf key={axis.field} axis={axis} dimensions={dimensions} draft={draft} change={change} trouble={troubles.sizes} />)}
         {notes.map((note) => (
           <Text key={note} size="sm" role="note">
             ⚠ {note}
@@ -272,6 +275,22 @@ function CountsOf({ axis, known, draft, effective, change, trouble, fixed, model
       hint={isCores ? `At most ${known.cores}` : axis.hint} trouble={trouble}
       fixed={isBatch && fixed !== null ? `${model ?? "The model"} takes batches of ${fixed} only: its file says so` : undefined}
     />
+  );
+}
+
+type SizesProps = PartProps & { axis: (typeof SIZE_AXES)[number]; dimensions: readonly string[]; trouble: string | undefined };
+
+/** A field for each dimension that the model leaves open. */
+function SizesOf({ axis, dimensions, draft, change, trouble }: SizesProps) {
+  return (
+    <SimpleGrid cols={{ base: 1, xs: Math.min(3, dimensions.length) }}>
+      {dimensions.map((name) => (
+        <SizesField
+          key={name} label={`Sizes of ${name}`} most={axis.most} hint={axis.hint} trouble={trouble} sizes={draft.sizes[name] ?? []}
+          change={(sizes) => change({ sizes: { ...draft.sizes, [name]: sizes } })}
+        />
+      ))}
+    </SimpleGrid>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Anchor, Checkbox, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 
-import { COUNT_AXES } from "@/api/axes";
+import { COUNT_AXES, SIZE_AXES, sizeValues } from "@/api/axes";
 import { LIST_FIGURES, knownOf, type Format, type ListedName } from "@/api/figureColumns";
 import { msPerItem, type Known } from "@/api/figures";
 import type { BenchmarkSummary } from "@/api/schema.gen";
@@ -82,6 +82,12 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       show: (row: Row) => <Counts of={row.axes[field]} />,
       isHidden: column === "wanted" || (column === "unusual" && rows.every((row) => row.axes[field].every((value) => value === usual))),
     })),
+    ...SIZE_AXES.map(({ short, label }) => ({
+      id: short,
+      header: sentence(label),
+      value: (row: Row) => sizesText(row),
+      isHidden: rows.every((row) => sizesText(row) === ""),
+    })),
     { id: "ms_item", header: "ms per item", value: (row) => msPerItem(row.summary)?.value ?? null, show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />, isNumber: true },
     ...figureColumns(["throughput_per_s", "sessions"]),
     { id: "accuracy", header: "Accuracy", value: (row) => row.summary.accuracy, show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)), isNumber: true, isHidden: true },
@@ -109,6 +115,11 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       open={(row) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid: row.project_id, bid: row.id } })}
     />
   );
+}
+
+/** "seq 64, 128": each dimension with its sizes. */
+function sizesText(row: Row): string {
+  return Object.entries(sizeValues(row.axes)).map(([name, sizes]) => `${name} ${sizes.join(", ")}`).join(" · ");
 }
 
 function Engines({ of }: { of: Row }) {

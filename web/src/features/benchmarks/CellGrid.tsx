@@ -30,7 +30,7 @@ type Grid = { variant: string; name: string | null; cores: number[]; rows: { bat
 
 /** One for each variant: a row for each batch size, a column for each number of cores. */
 function gridsOf(cells: readonly CellDocument[]): Grid[] {
-  const variants = [...new Set(cells.map(variantOf))];
+  const variants = [...new Set(cells.map((cell) => variantOf(cell)))];
   return variants.map((variant) => {
     const own = cells.filter((cell) => variantOf(cell) === variant);
     const cores = [...new Set(own.map((cell) => cell.cores))].sort((a, b) => a - b);

@@ -4,6 +4,7 @@ import { useMemo, type ReactNode } from "react";
 import type { CellDocument } from "@/api/schema.gen";
 import { ResultBody } from "@/features/benchmarks/ResultBody";
 import { ResultControls } from "@/features/benchmarks/ResultControls";
+import { SizeScaling } from "@/features/benchmarks/SizeScaling";
 import { choose, type Choice } from "@/features/benchmarks/cells";
 import { RESULT_TABS, TAB_WORDS, type Change, type Looked, type ResultTab } from "@/features/benchmarks/view";
 import { ScrollingTabs } from "@/ui/ScrollingTabs";
@@ -41,6 +42,7 @@ export function Results({ cells, runId, looked, change, hasTabs = true, beside, 
         <ResultControls choice={choice} looked={looked} change={change} />
       </Group>
       <ResultBody cells={cells} choice={choice} looked={looked} runId={runId} beside={beside} />
+      {choice.chosen && <SizeScaling cells={cells} chosen={choice.chosen} looked={looked} />}
       {below?.(choice)}
     </>
   );

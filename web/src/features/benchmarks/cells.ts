@@ -1,5 +1,5 @@
 import { AXES } from "@/api/axes.gen";
-import { COUNT_AXES, countWords, type AxisName } from "@/api/axes";
+import { COUNT_AXES, SIZE_AXES, countWords, sizeValues, sizeWords, sizesOf, type AxisName, type Sizes } from "@/api/axes";
 import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known, type Timed } from "@/api/figures";
 import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
 import type { Metric } from "@/app/search";
@@ -26,21 +26,26 @@ export function intervalOf(figure: Known | null): Interval | null {
 
 /** Those that charts go along. */
 const isSwept = ({ name }: { name: AxisName }): boolean => name === "cores" || name === "batch_size";
-const VARIANT_AXES = AXES.filter((axis) => !isSwept(axis));
+const VARIANT_AXES = AXES.filter((axis) => !isSwept(axis) && !SIZE_AXES.some(({ name }) => name === axis.name));
 const VARIANT_COUNTS = COUNT_AXES.filter((axis) => !isSwept(axis));
 
-/** Everything but cores and batch size: what a series of a chart is. */
-export function variantOf(cell: Pick<CellDocument, AxisName>): string {
-  return VARIANT_AXES.map(({ name }) => cell[name] ?? "").join(" ");
+/** Everything but cores and batch size, and but one dimension: what a series of a chart is. */
+export function variantOf(cell: Pick<CellDocument, AxisName>, dimension = ""): string {
+  return [...VARIANT_AXES.map(({ name }) => cell[name] ?? ""), ...sizeWords(sizesWithout(cell, dimension))].join(" ");
+}
+
+function sizesWithout(cell: object, dimension: string): Sizes {
+  return Object.fromEntries(Object.entries(sizesOf(cell)).filter(([name]) => name !== dimension));
 }
 
 /** Its name: the engine, and what else tells it apart from the others. */
-export function variantName(cell: CellDocument, among: readonly CellDocument[]): string {
+export function variantName(cell: CellDocument, among: readonly CellDocument[], dimension = ""): string {
   const differs = (of: (cell: CellDocument) => unknown) => new Set(among.map(of)).size > 1;
   const words = [cell.engine ? engineName(cell.engine) : "First engine that reads it"];
   if (differs((one) => one.device)) words.push(cell.device);
   if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
   for (const axis of VARIANT_COUNTS) if (differs((one) => one[axis.name])) words.push(countWords(axis, cell[axis.name]));
+  for (const [name, size] of Object.entries(sizesWithout(cell, dimension))) if (differs((one) => sizesOf(one)[name])) words.push(`${name} ${size}`);
   return words.join(" · ");
 }
 
@@ -58,7 +63,7 @@ export type Choice = {
 /** What the drop-downs offer, and the cell that they point at; what does not exist falls back to what does. */
 export function choose(cells: readonly CellDocument[], view: View): Choice {
   const first = cells.find((cell) => cell.latency_ms !== null) ?? cells[0];
-  const variants = unique(cells.map(variantOf)).map((value) => {
+  const variants = unique(cells.map((cell) => variantOf(cell))).map((value) => {
     const cell = cells.find((one) => variantOf(one) === value);
     return { value, label: cell ? variantName(cell, cells) : value };
   });
@@ -79,17 +84,39 @@ export function pointsOf(cells: readonly CellDocument[], variant: string, along:
   return cells
     .filter((cell) => variantOf(cell) === variant && cell[held] === fixed[held])
     .sort((a, b) => a[along] - b[along])
-    .map((cell) => {
-      const figure = figureOf(cell, metric);
-      return {
-        x: cell[along],
-        value: figure?.value ?? null,
-        low: figure?.low ?? null,
-        high: figure?.high ?? null,
-        sessions: cell.sessions,
-        isNoisy: cell.noise !== null && cell.noise !== "quiet",
-      };
+    .map((cell) => pointOf(cell, cell[along], metric));
+}
+
+function pointOf(cell: CellDocument, x: number, metric: Metric): Point {
+  const figure = figureOf(cell, metric);
+  return {
+    x,
+    value: figure?.value ?? null,
+    low: figure?.low ?? null,
+    high: figure?.high ?? null,
+    sessions: cell.sessions,
+    isNoisy: cell.noise !== null && cell.noise !== "quiet",
+  };
+}
+
+/** Dimensions that were measured with several sizes. */
+export function dimensionsOf(cells: readonly CellDocument[]): string[] {
+  const names = unique(cells.flatMap((cell) => Object.keys(sizesOf(cell))));
+  return names.filter((name) => new Set(cells.map((cell) => sizesOf(cell)[name])).size > 1);
+}
+
+/** Along the sizes of a dimension, cores and batch size held as in `fixed`: the points of each variant, with one of its cells. */
+export function sizeSeries(cells: readonly CellDocument[], dimension: string, fixed: CellDocument, metric: Metric): { cell: CellDocument; name: string; points: Point[] }[] {
+  const own = cells.filter((cell) => cell.cores === fixed.cores && cell.batch_size === fixed.batch_size);
+  return unique(own.map((cell) => variantOf(cell, dimension))).flatMap((variant) => {
+    const line = own.filter((cell) => variantOf(cell, dimension) === variant);
+    const points = line.flatMap((cell) => {
+      const x = sizesOf(cell)[dimension];
+      return x === undefined ? [] : [pointOf(cell, x, metric)];
     });
+    const [cell] = line;
+    return cell ? [{ cell, name: variantName(cell, cells, dimension), points: points.sort((a, b) => a.x - b.x) }] : [];
+  });
 }
 
 /** What stands under a number: "12 sessions", and why there is no interval. */
@@ -108,7 +135,8 @@ export function headOf(row: Pick<BenchmarkDetailsDocument, "axes">): string {
 
 export function axesText(row: Pick<BenchmarkDetailsDocument, "axes">): string {
   const named = COUNT_AXES.filter(({ field, usual, is_always_named }) => is_always_named || row.axes[field].some((value) => value !== usual));
-  return named.map(({ field, short }) => `${short} ${row.axes[field].join(", ")}`).join(" · ");
+  const sizes = Object.entries(sizeValues(row.axes)).filter(([name]) => name !== "batch");
+  return [...named.map(({ field, short }) => `${short} ${row.axes[field].join(", ")}`), ...sizes.map(([name, own]) => `${name} ${own.join(", ")}`)].join(" · ");
 }
 
 /** Grid of a running job: rows are batch sizes (per variant), columns cores. */

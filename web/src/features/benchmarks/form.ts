@@ -1,4 +1,4 @@
-import { COUNT_AXES, NAMED_COUNTS, byField, bySideName, countWords, isOfSides, type CountAxis, type CountField, type SideCountName } from "@/api/axes";
+import { COUNT_AXES, NAMED_COUNTS, SIZE_AXES, byField, bySideName, countWords, isOfSides, type CountAxis, type CountField, type SideCountName, type Sizes } from "@/api/axes";
 import type { EngineDocument, PlanBenchmarkRequest } from "@/api/parts";
 import type { BenchmarkDetailsDocument, ModelSummary } from "@/api/schema.gen";
 import { engineName, formatName, isForPeople } from "@/format/words";
@@ -18,6 +18,8 @@ export type Draft = {
   counts: Counts;
   /** Which of them are entered as several. */
   many: Record<CountField, boolean>;
+  /** Of open dimensions, the sizes that are measured; none: what the model suggests. */
+  sizes: Record<string, number[]>;
   budget: "quick" | "default" | "thorough";
   warmup: number | null;
   iterations: number | null;
@@ -25,7 +27,7 @@ export type Draft = {
   perCall: boolean;
 };
 
-export type Field = CountField | "engine" | "model" | "otherEngine" | "otherModel" | "device" | "budget";
+export type Field = CountField | "sizes" | "engine" | "model" | "otherEngine" | "otherModel" | "device" | "budget";
 export type Troubles = Partial<Record<Field, string>>;
 
 /** Numbers as somebody pastes them: "1, 8,32" or "1 8 32". */
@@ -89,6 +91,16 @@ export function fixedBatch(shapes: readonly (readonly (string | number | null)[]
   return typeof first === "number" && sizes.every((size) => size === first) ? first : null;
 }
 
+/** Dimensions of inputs that a model leaves open, less the batch, which has a field of its own. */
+export function openDimensions(inputs: readonly { name: string; shape: readonly (string | number | null)[] | null }[]): string[] {
+  const batch = new Set(inputs.flatMap(({ shape }) => (typeof shape?.[0] === "string" ? [shape[0]] : [])));
+  const names = inputs.flatMap(({ name, shape }) =>
+    (shape ?? []).flatMap((size, place) => (typeof size === "number" || place === 0 ? [] : [size ?? `${name}.${place}`])),
+  );
+  // "past + 1" follows from another one.
+  return [...new Set(names)].filter((name) => !batch.has(name) && name !== "batch" && !/[\s+*/-]/.test(name));
+}
+
 /** What the project began with: the oldest that no optimization made. Lists have the newest first. */
 export function inputModel(models: readonly ModelSummary[]): ModelSummary | undefined {
   return models.findLast((one) => one.origin !== "optimization") ?? models[models.length - 1];
@@ -110,6 +122,7 @@ export function firstDraft(engines: readonly EngineDocument[], models: readonly 
     existing: null,
     counts: { ...byField(({ usual }) => [usual]), cores: cores > 1 ? [1, cores] : [1] },
     many: { ...byField(() => false), cores: cores > 1 },
+    sizes: {},
     budget: "default",
     warmup: null,
     iterations: null,
@@ -130,6 +143,7 @@ export function draftOf(benchmark: BenchmarkDetailsDocument, base: Draft): Draft
     device: asked.devices[0] ?? "cpu",
     counts: byField(({ field, place, usual }) => (place === "single" ? [asked[field][0] ?? usual] : merged(asked[field], []))),
     many: byField(({ field, place }) => place !== "single" && asked[field].length > 1),
+    sizes: Object.fromEntries(Object.entries<number | number[]>(asked.dims).map(([name, sizes]) => [name, [sizes].flat()])),
     budget,
     warmup: asked.warmup,
     iterations: asked.iterations,
@@ -148,14 +162,16 @@ export function has(engine: Able | undefined, { capability }: CountAxis): boolea
   return capability === null || engine?.[capability] === true;
 }
 
-export function effectiveOf(draft: Draft, fixed: number | null, engines: readonly Able[]): Effective {
+/** `dimensions` are those that the model leaves open, null before it is known. */
+export function effectiveOf(draft: Draft, fixed: number | null, engines: readonly Able[], dimensions: readonly string[] | null = null): Effective {
   const counts = fixed === null ? draft.counts : { ...draft.counts, batch_sizes: [fixed] };
   const many = fixed === null ? draft.many : { ...draft.many, batch_sizes: false };
   const countsOf = (name: string) => {
     const engine = engines.find((one) => one.name === name);
     return byField((axis) => (has(engine, axis) ? counts[axis.field] : [axis.usual]));
   };
-  return { ...draft, many, counts: countsOf(draft.engine), otherCounts: countsOf(draft.otherEngine) };
+  const sizes = Object.fromEntries(Object.entries(draft.sizes).filter(([name]) => dimensions === null || name === "batch" || dimensions.includes(name)));
+  return { ...draft, many, sizes, counts: countsOf(draft.engine), otherCounts: countsOf(draft.otherEngine) };
 }
 
 /** An empty axis has no cells. */
@@ -165,17 +181,26 @@ export function isFilled({ counts, otherCounts, compares, existing }: Effective)
 }
 
 /** What is measured in alternation: each cell of one side, with its like of the other. */
-export type Turn = { a: Record<SideCountName, number>; b: Record<SideCountName, number> };
+export type Turn = { a: Record<SideCountName, number>; b: Record<SideCountName, number>; sizes: Sizes };
 
-export function turnsOf({ counts, otherCounts }: Effective): Turn[] {
+export function turnsOf({ counts, otherCounts, sizes }: Effective): Turn[] {
   const usual = bySideName((axis) => axis.usual);
   return NAMED_COUNTS.filter(isOfSides).reduce<Turn[]>(
     (turns, axis) =>
-      turns.flatMap(({ a, b }) =>
-        pairsOf(counts[axis.field], otherCounts[axis.field], axis.usual).map(([here, there]) => ({ a: { ...a, [axis.name]: here }, b: { ...b, [axis.name]: there } })),
+      turns.flatMap(({ a, b, ...rest }) =>
+        pairsOf(counts[axis.field], otherCounts[axis.field], axis.usual).map(([here, there]) => ({ ...rest, a: { ...a, [axis.name]: here }, b: { ...b, [axis.name]: there } })),
       ),
-    [{ a: usual, b: usual }],
+    combined(sizes).map((own) => ({ a: usual, b: usual, sizes: own })),
   );
+}
+
+/** Each combination of sizes. */
+function combined(sizes: Draft["sizes"]): Sizes[] {
+  return chosenSizes(sizes).reduce<Sizes[]>((all, [name, own]) => all.flatMap((before) => own.map((size) => ({ ...before, [name]: size }))), [{}]);
+}
+
+function chosenSizes(sizes: Draft["sizes"]): [name: string, sizes: number[]][] {
+  return Object.entries(sizes).filter(([, own]) => own.length > 0);
 }
 
 /** A side that has the usual only is held against each number of the other's. */
@@ -212,6 +237,7 @@ export function askedOf(draft: Draft, modelId: number, engine: string, counts: C
     dims: {},
     values: {},
     inputs: [],
+    ...Object.fromEntries(SIZE_AXES.map(({ field }) => [field, Object.fromEntries(chosenSizes(draft.sizes))])),
   };
 }
 
@@ -223,6 +249,7 @@ export function fieldOf(title: string, why: string): Field | null {
   const text = `${title} ${why}`.toLowerCase();
   const known: readonly [RegExp, Field][] = [
     ...REFUSED_COUNTS.map((axis): [RegExp, Field] => [new RegExp(axis.noun || axis.short), axis.field]),
+    [/dimension|sizes/, "sizes"],
     [/device|cuda/, "device"],
     [/engine|read/, "engine"],
     [/budget|iterations|warmup|timeout/, "budget"],
@@ -234,10 +261,12 @@ export function fieldOf(title: string, why: string): Field | null {
 /** "2 core counts × 3 batch sizes × 2 sides = 12 cells". */
 export function planWords(draft: Effective, cells: number): string {
   const counted = (counts: readonly number[], one: string) => `${counts.length} ${counts.length === 1 ? one : `${one}s`}`;
+  const several = chosenSizes(draft.sizes).filter(([, own]) => own.length > 1);
   const side = (counts: Counts) =>
-    NAMED_COUNTS.filter(({ field, is_always_named }) => is_always_named || counts[field].length > 1)
-      .map(({ field, variety }) => counted(counts[field], variety))
-      .join(" × ");
+    [
+      ...NAMED_COUNTS.filter(({ field, is_always_named }) => is_always_named || counts[field].length > 1).map(({ field, variety }) => counted(counts[field], variety)),
+      ...several.map(([name, own]) => `${own.length} sizes of ${name}`),
+    ].join(" × ");
   const [a, b] = [side(draft.counts), side(draft.otherCounts)];
   const sides = !draft.compares || draft.existing !== null ? a : a === b ? `${a} × 2 sides` : `${a} + ${b}`;
   return `${sides} = ${cells} ${cells === 1 ? "cell" : "cells"}`;
@@ -256,7 +285,8 @@ export function compareCommands(draft: Effective, a: string, b: string): string[
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
   };
   const budget = draft.budget === "default" ? "" : ` --${draft.budget}`;
-  return turnsOf(draft).map((turn) => `modeldyno compare ${side(a, draft.engine, turn.a)} ${side(b, draft.otherEngine, turn.b)}${budget}`);
+  const dims = (sizes: Sizes) => Object.entries(sizes).map(([name, size]) => ` --dim ${name}=${size}`).join("");
+  return turnsOf(draft).map((turn) => `modeldyno compare ${side(a, draft.engine, turn.a)} ${side(b, draft.otherEngine, turn.b)}${dims(turn.sizes)}${budget}`);
 }
 
 /** "2 benchmarks and 4 comparisons are in the queue". */
@@ -267,7 +297,7 @@ export function queuedWords(id: number, comparisons: number, hasOther: boolean):
 
 /** Of an earlier version, or without an axis that is new, it is none. */
 export function isDraft(value: unknown): value is Draft {
-  return isObject(value) && "engine" in value && "timeoutS" in value && isObject(value.many) && hasCounts(value.counts);
+  return isObject(value) && "engine" in value && "timeoutS" in value && isObject(value.many) && isObject(value.sizes) && hasCounts(value.counts);
 }
 
 function hasCounts(counts: unknown): boolean {

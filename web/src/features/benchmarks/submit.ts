@@ -40,7 +40,7 @@ async function startOther(draft: Effective, pid: number, modelId: number, jobs: 
   jobs.push(...jobOf(other));
   for (const turn of turnsOf(draft)) {
     const side = (model_id: number, engine: string, counts: Turn["a"]): ModelSideRequest => ({
-      model_id, engine, ...counts, device: draft.device, precision: null, spinning: null, contract: "api", options: {}, sandbox: "on", dims: {}, values: {}, inputs: [],
+      model_id, engine, ...counts, device: draft.device, precision: null, spinning: null, contract: "api", options: {}, sandbox: "on", dims: turn.sizes, values: {}, inputs: [],
     });
     const body = {
       project_id: pid, name: null, a: side(modelId, draft.engine, turn.a), b: side(otherModel, draft.otherEngine, turn.b),

@@ -1,6 +1,6 @@
 import { NumberInput, Stack, Text } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
-import { useMemo } from "react";
+import { Fragment, useMemo } from "react";
 
 import { itemsPerSecond, msPerBatch } from "@/api/figures";
 import { Chart } from "@/charts/Chart";
@@ -9,7 +9,7 @@ import { looksOf } from "@/features/compare/looks";
 import { lineOf, placeName, type Side } from "@/features/compare/picks";
 import type { Change } from "@/features/compare/search";
 import { cellOf, seriesNames } from "@/features/compare/seriesNames";
-import { sweetSpot, type Candidate } from "@/features/compare/sweetSpot";
+import { sweetSpots, type Candidate } from "@/features/compare/sweetSpot";
 import { NoiseBadge } from "@/ui/badges";
 import { Section } from "@/ui/Section";
 
@@ -21,12 +21,13 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
     () => sides.flatMap((side) => side.cells.map((cell) => ({ name: cellOf(names.of.get(side.pick) ?? side.name, side, cell), cell }))),
     [sides, names],
   );
-  const spot = useMemo(() => (limit === undefined ? null : sweetSpot(candidates, limit)), [candidates, limit]);
+  const spots = useMemo(() => (limit === undefined ? [] : sweetSpots(candidates, limit)), [candidates, limit]);
+  // Of several that are not apart none is the spot.
+  const best = useMemo(() => spots.flatMap(({ winners }) => (winners.length === 1 ? winners : [])), [spots]);
   const curves: Curve[] = useMemo(() => {
     const looks = looksOf(sides);
-    // Of several that are not apart none is the spot.
     const places = new Set(candidates.map(({ cell }) => lineOf(cell)));
-    const winners = new Set(spot?.winners.length === 1 ? spot.winners.map(({ cell }) => cell) : []);
+    const winners = new Set(best.map(({ cell }) => cell));
     return sides.flatMap((side) => {
       const look = looks.get(side.pick);
       const stands = side.cells.flatMap((cell) =>
@@ -36,9 +37,8 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
       );
       return look ? [{ name: names.of.get(side.pick) ?? side.name, look, stands }] : [];
     });
-  }, [sides, candidates, names, spot]);
+  }, [sides, candidates, names, best]);
   const draw = useMemo(() => drawTradeoff(curves, limit ?? null), [curves, limit]);
-  const [best] = spot?.winners ?? [];
   return (
     <Section title="Latency limit">
       <NumberInput
@@ -52,20 +52,25 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
         defaultValue={limit}
         onChange={(value) => later(typeof value === "number" && value > 0 ? value : undefined)}
       />
-      {spot && (
+      {spots.length > 0 && (
         <Stack gap={4} role="status">
-          <Text fw={600}>
-            {spot.winners.length === 1 ? "★ " : ""}
-            {spot.reason}
-          </Text>
-          {best && best.cell.noise !== "quiet" && <NoiseBadge noise={best.cell.noise} />}
+          {spots.map(({ of, winners, reason }) => (
+            <Fragment key={of}>
+              <Text fw={600}>
+                {winners.length === 1 ? "★ " : ""}
+                {spots.length > 1 && of !== "" ? `${of}: ` : ""}
+                {reason}
+              </Text>
+              {winners[0] && winners[0].cell.noise !== "quiet" && <NoiseBadge noise={winners[0].cell.noise} />}
+            </Fragment>
+          ))}
         </Stack>
       )}
       <Chart
         title="Throughput and latency"
         of={names.shared}
         legend={curves}
-        summary={`Items per second over the time of a batch, for each cell${best && spot?.winners.length === 1 ? `; ★ is ${best.name}` : ""}.`}
+        summary={`Items per second over the time of a batch, for each cell${best.length > 0 ? `; ★ is ${best.map(({ name }) => name).join("; ")}` : ""}.`}
         reading="Up is more items per second, left is a quicker answer. Lines join the batch sizes of one number of cores. Hollow: the machine was not quiet. A limit shades what is too slow; ★ is the best of the rest."
         draw={draw}
         table={tradeoffTable(curves)}

@@ -2,7 +2,7 @@ import { Button, Group, Select, Text } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { COUNT_AXES, bySideName } from "@/api/axes";
+import { COUNT_AXES, bySideName, sizesOf } from "@/api/axes";
 import { api, told } from "@/api/client";
 import { benchmarkQuery } from "@/api/queries";
 import type { CellJudgementDocument } from "@/api/parts";
@@ -64,7 +64,7 @@ function cellOf(side: Side, number: number): string {
 function sideAsked(benchmark: BenchmarkDetailsDocument, number: number): ModelSideRequest | null {
   const cell = benchmark.cells.find((one) => one.number === number);
   if (!cell || ALONE.some(({ name, usual }) => cell[name] !== usual)) return null;
-  const { contract, dims, inputs, options, sandbox, signature, spinning, values, precisions } = benchmark.settings;
+  const { contract, inputs, options, sandbox, signature, spinning, values, precisions } = benchmark.settings;
   return {
     model_id: benchmark.model_id,
     engine: cell.engine,
@@ -73,7 +73,7 @@ function sideAsked(benchmark: BenchmarkDetailsDocument, number: number): ModelSi
     // As it was asked for: what it ran as may not be something to ask for.
     precision: precisions.length === 1 ? precisions[0] : null,
     contract,
-    dims,
+    dims: { ...singleSizes(benchmark.settings.dims), ...sizesOf(cell) },
     inputs,
     options,
     sandbox: sandbox === "required" ? "required" : "on",
@@ -81,4 +81,9 @@ function sideAsked(benchmark: BenchmarkDetailsDocument, number: number): ModelSi
     spinning,
     values,
   };
+}
+
+/** Those that all cells have. */
+function singleSizes(dims: Record<string, number | readonly number[]>): Record<string, number> {
+  return Object.fromEntries(Object.entries(dims).flatMap(([name, size]) => (typeof size === "number" ? [[name, size]] : [])));
 }

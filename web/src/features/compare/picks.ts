@@ -1,4 +1,4 @@
-import { COUNT_AXES, NESTED_COUNTS } from "@/api/axes";
+import { COUNT_AXES, NESTED_COUNTS, bySizes, sizeWords, sizesOf } from "@/api/axes";
 import type { BenchmarkSummary, CellDocument } from "@/api/schema.gen";
 import { cellName, engineName } from "@/format/words";
 
@@ -66,7 +66,7 @@ export function placeName(cell: CellDocument): string {
 
 /** What cells share that differ in the batch size only. */
 export function lineOf(cell: CellDocument): string {
-  return [...COUNT_AXES.flatMap(({ name }) => (name === "batch_size" ? [] : [cell[name]])), cell.device].join(" ");
+  return [...COUNT_AXES.flatMap(({ name }) => (name === "batch_size" ? [] : [cell[name]])), cell.device, ...sizeWords(sizesOf(cell))].join(" ");
 }
 
 /** "1 core · batch 1 / batch 8": where A and B stand, with what they share said once. */
@@ -124,7 +124,10 @@ export function nearestPair(a: Side, b: Side): [a: string, b: string] | null {
   let best: { pair: [string, string]; apart: number } | null = null;
   for (const one of a.cells) {
     for (const other of b.cells) {
-      const apart = COUNT_AXES.reduce((sum, { name }) => sum + Math.abs(Math.log2(one[name] / other[name])), 0);
+      const there = sizesOf(other);
+      const sizes = Object.entries(sizesOf(one)).map(([name, size]) => size / (there[name] ?? size));
+      const ratios = [...COUNT_AXES.map(({ name }) => one[name] / other[name]), ...sizes];
+      const apart = ratios.reduce((sum, ratio) => sum + Math.abs(Math.log2(ratio)), 0);
       if (!best || apart < best.apart) best = { pair: [`${a.benchmark.id}:${one.number}`, `${b.benchmark.id}:${other.number}`], apart };
     }
   }
@@ -134,7 +137,7 @@ export function nearestPair(a: Side, b: Side): [a: string, b: string] | null {
 /** All places of all sides, as cells are nested: in the order of cores, then batches. */
 export function placesOf(sides: readonly Side[]): string[] {
   const cells = sides.flatMap((side) => side.cells);
-  const order = (a: CellDocument, b: CellDocument) => NESTED_COUNTS.map(({ name }) => a[name] - b[name]).find((apart) => apart !== 0) ?? 0;
+  const order = (a: CellDocument, b: CellDocument) => NESTED_COUNTS.map(({ name }) => a[name] - b[name]).find((apart) => apart !== 0) ?? bySizes(a, b);
   const sorted = [...cells].sort((a, b) => a.device.localeCompare(b.device) || order(a, b));
   return [...new Set(sorted.map(placeName))];
 }

@@ -1,4 +1,4 @@
-import { NAMED_COUNTS, countWords } from "@/api/axes";
+import { NAMED_COUNTS, countWords, sizeWords, sizesOf } from "@/api/axes";
 import { ownName, placeName, type Side } from "@/features/compare/picks";
 import { engineName } from "@/format/words";
 
@@ -27,6 +27,7 @@ const ASPECTS: readonly Aspect[] = [
       return axis.noun === "" ? `${axis.short} ${listed(values)}` : `${listed(values)} ${axis.noun}s`;
     },
   })),
+  { values: ofCells((cell) => sizeWords(sizesOf(cell)).join(" · ") || null), words: listed },
 ];
 // Said of a series that differs in them, but as a thing that all share not worth saying.
 const USUAL = new Set(["CPU", ...NAMED_COUNTS.filter((axis) => !axis.is_always_named).map((axis) => countWords(axis, axis.usual))]);

@@ -1,9 +1,16 @@
+import { sizeWords, sizesOf } from "@/api/axes";
 import { itemsPerSecond, msPerBatch } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { plain, quantity } from "@/format/numbers";
 
 export type Candidate = { name: string; cell: CellDocument };
 export type SweetSpot = { winners: Candidate[]; reason: string };
+
+/** One for the cells of each workload: what computes less is no better for it. `of` names it where there are several. */
+export function sweetSpots(candidates: readonly Candidate[], limitMs: number): (SweetSpot & { of: string })[] {
+  const sizes = ({ cell }: Candidate) => sizeWords(sizesOf(cell)).join(" · ");
+  return [...new Set(candidates.map(sizes))].map((of) => ({ of, ...sweetSpot(candidates.filter((one) => sizes(one) === of), limitMs) }));
+}
 
 /**
  * The most items per second among those whose whole batch takes no longer than the limit. Several where their

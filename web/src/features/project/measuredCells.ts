@@ -1,4 +1,4 @@
-import { NAMED_COUNTS } from "@/api/axes";
+import { NAMED_COUNTS, bySizes } from "@/api/axes";
 import { msPerItem } from "@/api/figures";
 import type { BenchmarkSummary, CellDocument } from "@/api/schema.gen";
 import { engineLook, look } from "@/charts/palette";
@@ -26,7 +26,7 @@ export function dotsSoFar(newestFirst: readonly Row[]): Dots {
       found.dots.set(at, { row: at, value: figure.value, low: figure.low, high: figure.high, sessions: cell.sessions, isNoisy: cell.noise !== "quiet" });
     }
   }
-  const rows = [...cells].sort(([, a], [, b]) => NAMED_COUNTS.map(({ name }) => a[name] - b[name]).find((apart) => apart !== 0) ?? 0).map(([name]) => name);
+  const rows = [...cells].sort(([, a], [, b]) => NAMED_COUNTS.map(({ name }) => a[name] - b[name]).find((apart) => apart !== 0) ?? bySizes(a, b)).map(([name]) => name);
   const shown = [...series].slice(0, MOST_SERIES);
   const isByEngine = new Set(shown.map(([, { engine }]) => engine)).size === shown.length;
   return {
