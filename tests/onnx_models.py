@@ -50,6 +50,17 @@ def embedding(rows: int = 50) -> ModelProto:
     )
 
 
+def tokens(width: int = 16) -> ModelProto:
+    """[batch, seq, width] → the same shape: how long a sequence is, whoever runs it decides."""
+    shape = ("batch", "seq", width)
+    return model(
+        [helper.make_node("MatMul", ["x", "W"], ["y"])],
+        [value("x", shape=shape)],
+        [value("y", shape=shape)],
+        [weight("W", width, width)],
+    )
+
+
 def saved(made: ModelProto, path: Path) -> Path:
     path.write_bytes(made.SerializeToString())
     return path

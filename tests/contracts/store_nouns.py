@@ -176,7 +176,9 @@ class Nouns:
         spec = BenchmarkSpec(ModelSpec("m.onnx", {"seq": 8}), cells)
         new = NewBenchmark(project_id=model.project_id, model_id=model.id, name="sweep", spec=spec)
         benchmark = desk.records.benchmarks.add(new)
-        shared = SummaryDocument(device="cpu", batch_size=1, cores=2, instances=1, streams=1)
+        shared = SummaryDocument(
+            device="cpu", batch_size=1, cores=2, instances=1, streams=1, dims={"seq": 8}
+        )
         assert benchmark == Benchmark(
             id=BenchmarkId(1),
             created_at=desk.clock.now,
@@ -514,6 +516,7 @@ class Nouns:
             cores=2,
             instances=3,
             streams=4,
+            dims={"seq": 8},
             items=4,
             latency_ms=LevelDocument(typical=level, floor=level),
             throughput_per_s=values.figure(1e6, 9e5, 2e6),

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from modeldyno.core.results import Standing
 from modeldyno.core.sessions import Calibration, Samples, Session, SessionFacts, WarmUp
-from modeldyno.core.specs import DEFAULT, CellSpec
+from modeldyno.core.specs import DEFAULT, BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.jobs.cells import Cell, Measured
-from modeldyno.jobs.rounds import cell_progress
+from modeldyno.jobs.rounds import Rounds, cell_progress
 from modeldyno.measure.stopping import choose_stop_reason
 
 
@@ -51,3 +52,22 @@ def test_figures_of_a_session_are_seconds_per_call(timings):
     assert cell.floors() == pytest.approx({n: np.quantile(s, 0.1) for n, s in enumerate(calls_s)})
     assert [u.typical_s for u in cell.units] == pytest.approx([np.median(s) for s in calls_s])
     assert cell.seconds_per_item() == pytest.approx({n: s.mean() for n, s in enumerate(calls_s)})
+
+
+def test_a_long_sequence_loses_no_race_against_a_short_one():
+    """Within each size, the second cell is clearly slower; nothing is said across sizes."""
+    levels = {0: 1.0, 1: 2.0, 2: 10.0, 3: 20.0}
+    specs = [CellSpec(cores=cores, dims={"seq": seq}) for seq in (64, 640) for cores in (1, 2)]
+    random = np.random.default_rng(3)
+    cells = [Cell(number, spec) for number, spec in enumerate(specs)]
+    for cell in cells:
+        for number in range(12):
+            noise = random.integers(1_000_000, 1_010_000, 101) * levels[cell.number]
+            cell.units.append(measured(number, Timings(map(int, noise))))
+    rounds = Rounds(BenchmarkSpec(ModelSpec("m"), tuple(specs)), cells, None)  # type: ignore[arg-type]
+    rounds._drop_outraced()
+    assert [cell.stop_reason for cell in cells] == [None, "outraced", None, "outraced"]
+    assert [each["latency"] for each in rounds._standings()] == [
+        Standing(0, (0,)),
+        Standing(2, (2,)),
+    ]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from modeldyno.core.documents.benchmark import BenchmarkDocument
 from modeldyno.core.errors import WrongOutput
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.sessions import Parity, SessionFacts, Target
@@ -158,6 +159,20 @@ def test_an_engine_that_cannot_load_the_model_says_why_and_the_others_go_on(benc
     result = bench("onnxruntime", "scripted", "twin")
     assert [cell.status for cell in result.cells] == ["done", "failed", "done"]
     assert "does not read onnx" in result.cells[1].error.title
+
+
+def test_outputs_are_compared_and_cells_ranked_only_where_sizes_are_the_same(bench, tmp_path):
+    model = onnx_models.saved(onnx_models.tokens(), tmp_path / "tokens.onnx")
+    result = bench("onnxruntime", "twin", model=model, dims={"seq": (4, 400)})
+    assert [cell.spec.dims for cell in result.cells] == [{"seq": 4}, {"seq": 400}] * 2
+    assert [cell.mismatches for cell in result.cells] == [()] * 4
+    assert [cell.parity and cell.parity.agrees for cell in result.cells] == [None, None, True, True]
+    assert result.standings == {}
+    for _, standing in result.all_standings():
+        assert {*standing.tied} <= ({0, 2} if standing.leader in (0, 2) else {1, 3})
+    document = BenchmarkDocument.of(result)
+    assert document.best.latency is None
+    assert len(document.best_by_workload) == len(result.standings_by_workload)
 
 
 def test_one_that_is_alone_is_the_best_of_nothing(bench):

@@ -39,7 +39,7 @@ def written(tmp_path, text):
             engines=("scripted",),
             batch_sizes=(1, 8),
             instances=(1, 2),
-            dims={"seq": 7},
+            dims={"seq": (7, 9), "width": 3},
             values={"sr": 16000, "x: #": 0.5},
             iterations=20,
             warmup=0,

@@ -96,6 +96,11 @@ AXES = (
         kind="count", noun="stream", variety="stream count", title="Streams",
         hint="Requests at a time", place="front", capability="has_streams", needs_core_each=True,
     ),
+    CellAxis(
+        name="dims", field="dims", short="dims", label="dimensions", depth=7, usual={},
+        kind="sizes", changes_shapes=True, is_workload=True, variety="size",
+        title="Open dimensions", hint="Empty: as the model suggests", place="more",
+    ),
 )  # fmt: skip
 NAMES = tuple(axis.name for axis in AXES)
 NESTED = tuple(sorted(AXES, key=lambda axis: axis.depth))

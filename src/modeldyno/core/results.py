@@ -280,6 +280,14 @@ class BenchmarkResult(RunResult):
 
     has_cells: ClassVar[bool] = True
 
+    @classmethod
+    def upgraded(cls, data: Any) -> Any:
+        """Earlier versions said sizes of open dimensions once, with the model."""
+        match data:
+            case {"spec": {"model": {"dims": dict() as dims}}, "cells": [*cells]}:
+                return data | {"cells": [_with_sizes(cell, dims) for cell in cells]}
+        return data
+
     def all_standings(self) -> list[tuple[Objective, Standing]]:
         each = (self.standings, *self.standings_by_workload)
         return [item for standings in each for item in standings.items()]
@@ -351,6 +359,13 @@ class BenchmarkResult(RunResult):
     def deviations(self) -> list[str]:
         found = [(cell.spec.name, one) for cell in self.cells for one in cell.surprises]
         return [f"{name}: {one.text}" for name, one in found]
+
+
+def _with_sizes(cell: Any, dims: dict[str, Any]) -> Any:
+    match cell:
+        case {"spec": dict() as spec}:
+            return cell | {"spec": {"dims": dims} | spec}
+    return cell
 
 
 @dataclass(frozen=True)

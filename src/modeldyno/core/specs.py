@@ -59,6 +59,8 @@ class CellSpec:
     sandbox: Sandboxing = "on"
     options: dict[str, OptionValue] = field(default_factory=dict)
     streams: int = 1  # requests that one call makes at the same time, inside the engine
+    # Sizes of open dimensions, by name. Those that all cells share, a spec says with the model.
+    dims: dict[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -94,6 +96,10 @@ class ModelSpec:
     sha256: str | None = None  # the content that was vouched for; None: whatever is there
     signature: str = ""  # of several ways to call it; empty: the usual one
 
+    def feeding(self, cell: CellSpec) -> CellSpec:
+        """The cell with all sizes that it is fed with."""
+        return replace(cell, dims=self.dims | cell.dims)
+
 
 class RunSpec:
     """What every kind says of itself; most are about one model. ``core/kinds.py`` lists them."""
@@ -117,7 +123,7 @@ class RunSpec:
         return self
 
     def configurations(self) -> tuple[CellSpec, ...]:
-        """Everything it measures, as it was asked for."""
+        """Everything it measures, as it was asked for, with all sizes."""
         return ()
 
     def cells_kept(self) -> int:
@@ -165,7 +171,7 @@ class BenchmarkSpec(RunSpec):
     unit: ClassVar[str] = "session"
 
     def configurations(self) -> tuple[CellSpec, ...]:
-        return self.cells
+        return tuple(self.model.feeding(cell) for cell in self.cells)
 
     def cells_kept(self) -> int:
         return len(self.cells)
@@ -231,7 +237,7 @@ class ComparisonSpec(RunSpec):
         return replace(self, a=a, b=replace(b, cell=change(b.cell, 1)))
 
     def configurations(self) -> tuple[CellSpec, ...]:
-        return self.a.cell, self.b.cell
+        return self.a.model.feeding(self.a.cell), self.b.model.feeding(self.b.cell)
 
     def title(self) -> str:
         return " against ".join(name_of_file(side.label) for side in (self.a, self.b))
@@ -264,7 +270,7 @@ class ProfileSpec(RunSpec):
     unit: ClassVar[str] = "repeat"
 
     def configurations(self) -> tuple[CellSpec, ...]:
-        return (self.cell,)
+        return (self.model.feeding(self.cell),)
 
     def with_cells(self, change: Callable[[CellSpec, int], CellSpec]) -> Self:
         return replace(self, cell=change(self.cell, 0))

@@ -13,6 +13,7 @@ export const PLANNED: CellDocument = {
   "cores": 1,
   "instances": 1,
   "streams": 1,
+  "dims": {},
   "items": 1,
   "status": null,
   "error": null,

@@ -1865,6 +1865,10 @@ export interface components {
             cores: number[];
             /** @description By name. */
             devices: string[];
+            /** @description Sizes of open dimensions, by name. */
+            dims: {
+                [key: string]: number[];
+            };
             /** @description By name. */
             engines: string[];
             /** @description Processes side by side. */
@@ -2045,13 +2049,16 @@ export interface components {
              */
             devices: string[];
             /**
-             * @description Sizes of open dimensions.
+             * @description Sizes of open dimensions; of several, each makes cells.
              * @example {
-             *       "seq": 128
+             *       "seq": [
+             *         64,
+             *         128
+             *       ]
              *     }
              */
             dims: {
-                [key: string]: number;
+                [key: string]: number | number[];
             };
             /**
              * @description None: the first that reads the model.
@@ -2226,6 +2233,10 @@ export interface components {
              * @default null
              */
             device_ms: number | null;
+            /** @description Sizes of open dimensions that were requested, by name; input_shapes has all. */
+            dims: {
+                [key: string]: number;
+            };
             /**
              * @description As what it really ran; null before that.
              * @default null
@@ -5569,6 +5580,13 @@ export interface components {
              */
             device: string | null;
             /**
+             * @description Sizes of open dimensions that were requested, by name; null if none were, or cells differ.
+             * @default null
+             */
+            dims: {
+                [key: string]: number;
+            } | null;
+            /**
              * @description Null before one was chosen, and where cells differ.
              * @default null
              */
@@ -6263,6 +6281,7 @@ export interface operations {
                 cores?: number;
                 instances?: number;
                 streams?: number;
+                dims?: string;
                 project_id?: number;
                 engine?: string;
                 state?: "draft" | ("queued" | "running" | "done" | "failed" | "cancelled" | "interrupted");
@@ -6418,13 +6437,16 @@ export interface operations {
                     devices?: string[];
                     /**
                      * Dims
-                     * @description Sizes of open dimensions.
+                     * @description Sizes of open dimensions; of several, each makes cells.
                      * @example {
-                     *       "seq": 128
+                     *       "seq": [
+                     *         64,
+                     *         128
+                     *       ]
                      *     }
                      */
                     dims?: {
-                        [key: string]: number;
+                        [key: string]: number | number[];
                     };
                     /**
                      * Engines
@@ -6739,13 +6761,16 @@ export interface operations {
                     devices?: string[];
                     /**
                      * Dims
-                     * @description Sizes of open dimensions.
+                     * @description Sizes of open dimensions; of several, each makes cells.
                      * @example {
-                     *       "seq": 128
+                     *       "seq": [
+                     *         64,
+                     *         128
+                     *       ]
                      *     }
                      */
                     dims?: {
-                        [key: string]: number;
+                        [key: string]: number | number[];
                     };
                     /**
                      * Engines
@@ -7214,13 +7239,16 @@ export interface operations {
                     devices?: string[];
                     /**
                      * Dims
-                     * @description Sizes of open dimensions.
+                     * @description Sizes of open dimensions; of several, each makes cells.
                      * @example {
-                     *       "seq": 128
+                     *       "seq": [
+                     *         64,
+                     *         128
+                     *       ]
                      *     }
                      */
                     dims?: {
-                        [key: string]: number;
+                        [key: string]: number | number[];
                     };
                     /**
                      * Engines

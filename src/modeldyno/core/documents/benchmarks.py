@@ -33,6 +33,8 @@ class AxesDocument(Described):
     """Processes side by side."""
     streams: tuple[Size, ...]
     """Requests at a time, inside the engine."""
+    dims: dict[str, tuple[Size, ...]]
+    """Sizes of open dimensions, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

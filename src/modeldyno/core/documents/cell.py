@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
 from modeldyno.core.documents.columns import FigureColumn, Format
@@ -103,6 +103,8 @@ class CellDocument(Described):
     """Processes running side by side."""
     streams: Size
     """Requests that one call makes at the same time, inside the engine."""
+    dims: dict[str, Size] = field(default_factory=dict)
+    """Sizes of open dimensions that were requested, by name; input_shapes has all."""
     items: Size
     """Items per call in all its streams: what per-item figures are divided by."""
     status: CellStatus | None

@@ -37,6 +37,8 @@ class SummaryDocument(Described):
     """Processes running side by side."""
     streams: Size | None = None
     """Requests that one call makes at the same time, inside the engine."""
+    dims: dict[str, Size] | None = None
+    """Sizes of open dimensions that were requested, by name; null if none were, or cells differ."""
     items: Size = 1
     """Items per call in all its streams: what per-item figures are divided by."""
     latency_ms: LevelDocument | None = None

@@ -57,6 +57,13 @@ _Size = Annotated[int, Range(1, server=MOST_ON_SERVER)]
 Dims = Annotated[
     dict[Printable, _Size], *(Length(50), Doc("Sizes of open dimensions.", {"seq": 128}))
 ]
+SeveralDims = Annotated[
+    dict[Printable, _Size | Annotated[tuple[_Size, ...], Length(50, 1)]],
+    *(
+        Length(50),
+        Doc("Sizes of open dimensions; of several, each makes cells.", {"seq": [64, 128]}),
+    ),
+]
 Values = Annotated[dict[Printable, Number], Length(50), Doc("Values of inputs.", {})]
 Inputs = Annotated[
     tuple[Printable, ...],
@@ -152,7 +159,7 @@ class Request:
 class BenchmarkRequest(Request):
     """Every combination of engines, devices … is a cell."""
 
-    dims: Dims = field(default_factory=dict)
+    dims: SeveralDims = field(default_factory=dict)
     values: Values = field(default_factory=dict)
     inputs: Inputs = ()
     signature: Signature = None

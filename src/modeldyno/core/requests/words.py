@@ -28,7 +28,7 @@ _LENGTHS = ("quick", "thorough")  # with ``budget``, which is seconds here
 
 
 class InputWords(TypedDict, total=False):
-    dims: Mapping[str, int] | None
+    dims: Mapping[str, Ints] | None
     values: Mapping[str, float] | None
     inputs: Sequence[str]
     timeout: float

@@ -7,7 +7,7 @@ import type { CellDocument } from "@/api/schema.gen";
 import { furtherRows } from "@/features/compare/furtherFigures";
 import { choicesOf, firstPair, judged, lineOf, nearestPair, pairName, pickOf, placesOf, sideOf, type Measured } from "@/features/compare/picks";
 import { seriesNames } from "@/features/compare/seriesNames";
-import { sweetSpot } from "@/features/compare/sweetSpot";
+import { sweetSpot, sweetSpots } from "@/features/compare/sweetSpot";
 import { countedSentence } from "@/features/compare/verdicts";
 
 const cell = (number: number, ms: number, more: Partial<CellDocument> = {}): CellDocument => measuredCell(ms, 0.01, { number, ...more });
@@ -137,4 +137,10 @@ test("further figures of both cells stand beside each other", () => {
   const pair = { a: { number: 0 }, b: { number: 0 } } as CellJudgementDocument;
   expect(furtherRows(a, b, [pair], [column])).toEqual([{ place: "1 core · batch 1", label: "Peak memory", a: "2.50 MB", b: "–" }]);
   expect(furtherRows(a, b, [pair])).toEqual([]);
+});
+
+test("a limit has a best cell for each workload", () => {
+  const candidate = (name: string, ms: number, seq: number) => ({ name, cell: measuredCell(ms, 0.01, { name, dims: { seq } }) });
+  const spots = sweetSpots([candidate("short", 1, 64), candidate("long", 4, 640), candidate("slow", 8, 640)], 10);
+  expect(spots.map(({ of, winners }) => [of, winners.map(({ name }) => name)])).toEqual([["seq 64", ["short"]], ["seq 640", ["long"]]]);
 });
