@@ -131,7 +131,8 @@ def test_a_number_comes_with_its_interval_its_verdict_and_what_they_rest_on(serv
     assert (shown["noise"], shown["noise_reasons"]) == ("noisy", ["One.", "Two."])
     assert told["worst_noise"] == {"noise": "unusable", "cells": 1, "of": 2}
     assert (shown["peak_memory_bytes"], shown["error"]) == (1024, None)
-    shared = shown.keys() & told["summary"].keys() - {"latency_ms"}
+    assert (told["summary"]["dims"], shown["dims"]) == (None, {})  # null: none, or several
+    shared = shown.keys() & told["summary"].keys() - {"latency_ms", "dims"}
     assert told["summary"]["latency_ms"]["typical"] == shown["latency_ms"]["typical"]
     assert {name: told["summary"][name] for name in shared} == {n: shown[n] for n in shared}
 

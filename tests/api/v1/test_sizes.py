@@ -1,5 +1,7 @@
 """Benchmarks whose cells differ in sizes of open dimensions, over real HTTP and real workers."""
 
+from urllib.parse import quote
+
 import pytest
 
 from modeldyno.core.documents.benchmarks import BenchmarkDetailsDocument, PlanDocument
@@ -66,10 +68,9 @@ def test_benchmarks_are_found_by_the_sizes_of_a_cell(served, swept):
     assert found("dims=eq%3D16") == []  # nor of another name
     assert found("dims=seq%3D16&batch_size=1") == [one, several]
     assert found("dims=seq%3D16&batch_size=2") == []
-    answer = problem(served.get("benchmarks?dims=seq"), 422, "BAD_VALUE")
-    assert "Cannot read 'seq' after dims" in answer["title"]
-    answer = problem(served.get("benchmarks?dims=seq%3D1,2"), 422, "BAD_VALUE")
-    assert "dims takes one size of seq" in answer["title"]
+    for bad in ("seq", "seq=1,2", "seq=0", "=16", "seq=", "seq=x", "a=1 b=2"):
+        answer = problem(served.get(f"benchmarks?dims={quote(bad)}"), 422, "BAD_VALUE")
+        assert f"Cannot read '{bad}': write one dimension and its size, seq=128" in answer["title"]
 
 
 def test_cells_of_two_benchmarks_are_paired_by_their_sizes(served, swept):

@@ -32,10 +32,7 @@ from starlette.datastructures import QueryParams
 
 from modeldyno.api.v1.shape import MOST_ID
 from modeldyno.core.cell_axes import AXES, SIZES, CellAxis
-from modeldyno.core.errors import BadValue
 from modeldyno.core.pages import Wanted
-from modeldyno.core.requests.axes import shared_sizes
-from modeldyno.core.requests.texts import parse_sizes
 from modeldyno.core.runs import State
 
 MOST = 200
@@ -102,11 +99,14 @@ class OfRuns(OfProject):
     state: State | None = None
 
 
-def _sizes(name: str, text: str) -> dict[str, int]:
-    sizes = parse_sizes(name, [text])
-    if several := [dimension for dimension in sizes if not isinstance(sizes[dimension], int)]:
-        raise BadValue(f"{name} takes one size of {several[0]}")
-    return shared_sizes(sizes)
+# The size of one dimension, ``seq=128``: a name without comma, space and equals sign.
+_SIZE = r"^[!-+\--<>-~]+=[1-9][0-9]{0,8}$"
+
+
+def _checked_size(text: str) -> str:
+    if not re.fullmatch(_SIZE, text):
+        raise ValueError(f"Cannot read {text!r}: write one dimension and its size, seq=128")
+    return text
 
 
 def _filter(axis: CellAxis) -> Any:
@@ -115,15 +115,8 @@ def _filter(axis: CellAxis) -> Any:
         return Annotated[str | None, Field(max_length=50)]
     if axis.kind == "count":
         return Annotated[int | None, Field(ge=1, le=MOST_ID)]
-
-    def checked(text: str) -> str:
-        try:
-            _sizes(axis.name, text)
-        except BadValue as error:
-            raise ValueError(str(error)) from error
-        return text
-
-    return Annotated[Annotated[str, AfterValidator(checked)] | None, Field(max_length=500)]
+    shape = Field(max_length=100, json_schema_extra={"pattern": _SIZE})
+    return Annotated[str, shape, AfterValidator(_checked_size)] | None
 
 
 # Runs have engines, too.
@@ -134,8 +127,12 @@ class _OfCells(BaseModel):
     def cell(self) -> dict[str, Any]:
         """What a cell must have, by the name of the axis."""
         wanted = {name: getattr(self, name) for name in CELL_FILTERS}
-        sizes = {axis.name: _sizes(axis.name, wanted[axis.name] or "") for axis in SIZES}
-        return {name: value for name, value in (wanted | sizes).items() if value}
+        wanted = {name: value for name, value in wanted.items() if value}
+        for axis in SIZES:
+            if axis.name in wanted:
+                dimension, _, size = wanted[axis.name].partition("=")
+                wanted[axis.name] = {dimension: int(size)}
+        return wanted
 
 
 if TYPE_CHECKING:
