@@ -25,7 +25,8 @@ HEAD = (
     "// Written by scripts/write_page_tables.py from {source}. Do not edit: run `make types`.\n\n"
 )
 OF_NUMBERS = ("noun", "title", "hint", "place", "capability", "needs_core_each")
-OF_MEASURING = ("changes_shapes", "is_workload")  # the page only shows what came of it
+# The page only shows what came of these.
+OF_MEASURING = ("changes_shapes", "is_workload", "multiplies_items", "letter", "help")
 
 
 def texts() -> dict[Path, str]:

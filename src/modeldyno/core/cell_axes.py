@@ -1,12 +1,14 @@
 """The axes of a cell: what cells of a benchmark differ in, and how each axis is named and chosen.
 
 Names of cells, tables, exports and the page read this table (`make types` writes it to
-web/src/api/axes.gen.ts). An axis needs an entry here, its field in CellSpec, in the requests and in
-the documents, a column in the database, and whoever implements it; nothing that only shows it.
+web/src/api/axes.gen.ts). An axis needs an entry here, its field in CellSpec, in
+requests/measuring.py and in documents/axes.py, a column in the database, and whoever implements it;
+nothing that only asks for it or shows it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -36,6 +38,9 @@ class CellAxis:
     place: Literal["front", "more", "single"] = "more"
     capability: str = ""  # of EngineDocument: others only have the usual value
     needs_core_each: bool = False  # on a CPU, as many cores as this number
+    multiplies_items: bool = False  # a call has as many times the items
+    letter: str = ""  # of its option, -b
+    help: str = ""  # of its option
 
     def words(self, value: Any) -> str:
         """``2 cores``, ``batch 8``, ``seq 128 · width 224``."""
@@ -78,23 +83,26 @@ AXES = (
     ),
     CellAxis(
         name="batch_size", field="batch_sizes", short="batch", label="batch size", depth=6,
-        usual=1, kind="count", is_always_named=True, changes_shapes=True, column="always",
-        variety="batch size", title="Batch sizes", hint="Items in one call", place="front",
+        usual=1, kind="count", is_always_named=True, changes_shapes=True, multiplies_items=True,
+        column="always", variety="batch size", title="Batch sizes", hint="Items in one call",
+        place="front", letter="b", help="Batch sizes: 1,8,32.",
     ),
     CellAxis(
         name="cores", field="cores", short="cores", label="cores", depth=4, usual=1, kind="count",
         is_always_named=True, column="always", noun="core", variety="core count",
-        title="Core counts", place="front",
+        title="Core counts", place="front", letter="c", help="Core counts: 1,2,4.",
     ),
     CellAxis(
         name="instances", field="instances", short="instances", label="instances", depth=3,
         usual=1, kind="count", column="wanted", noun="instance", variety="instance count",
         title="Instances", hint="Processes side by side", place="single",
+        letter="i", help="Processes side by side: 1,2.",
     ),
     CellAxis(
         name="streams", field="streams", short="streams", label="streams", depth=5, usual=1,
         kind="count", noun="stream", variety="stream count", title="Streams",
         hint="Requests at a time", place="front", capability="has_streams", needs_core_each=True,
+        multiplies_items=True, help="Requests at a time, of engines that have streams: 1,2.",
     ),
     CellAxis(
         name="dims", field="dims", short="dims", label="dimensions", depth=7, usual={},
@@ -112,3 +120,9 @@ NESTED_NUMBERS = tuple(axis for axis in NESTED if axis.kind != "word")
 NAMED_COUNTS = tuple(
     sorted((axis for axis in NESTED if axis.kind == "count"), key=lambda a: not a.is_always_named)
 )
+_MULTIPLYING = tuple(axis.name for axis in AXES if axis.multiplies_items)
+
+
+def items_of(axes: Mapping[str, Any]) -> int:
+    """Of one call, by the values of its axes; what is not known counts as one."""
+    return math.prod(axes[name] or 1 for name in _MULTIPLYING)

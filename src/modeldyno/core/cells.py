@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from modeldyno.core.cell_axes import items_of
 from modeldyno.core.ids import RunId
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate
 
@@ -32,7 +33,7 @@ class CellFigures:
     @property
     def items(self) -> int:
         """Of one call."""
-        return int(self.axes["batch_size"] * self.axes["streams"])
+        return items_of(self.axes)
 
     @property
     def floor(self) -> Estimate | None:

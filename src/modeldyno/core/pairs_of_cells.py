@@ -10,7 +10,7 @@ from modeldyno.core.cell_axes import AXES, COUNTS, SIZES
 from modeldyno.core.codec import encode
 from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.judgements import Setting
-from modeldyno.core.requests.axes import as_ran, axis_fields, sizes_of
+from modeldyno.core.requests.axes import axis_fields, sizes_of
 from modeldyno.core.results import BenchmarkResult, CellResult
 
 T = TypeVar("T")
@@ -18,7 +18,7 @@ Axes = dict[str, Any]  # of a cell, by name
 
 
 def axes_of(cell: CellResult) -> Axes:
-    return axis_fields(as_ran(cell.spec, cell.batch_size, cell.facts))
+    return axis_fields(cell.ran)
 
 
 _PLACE = [
@@ -57,7 +57,7 @@ def obstacle(a: CellResult, b: CellResult) -> str:
     fed = _items_fed(a), _items_fed(b)
     if fed[0] != fed[1]:
         return f"their inputs differ: {_shapes(a)} against {_shapes(b)}"
-    contracts = _contract(a), _contract(b)
+    contracts = a.contract, b.contract
     if contracts[0] != contracts[1]:
         return f"one call means {contracts[0]!r} in A and {contracts[1]!r} in B"
     return ""
@@ -99,7 +99,7 @@ def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
         "batch size": cell.batch_size,
         "threads": facts.threads if facts else None,
         "spinning": facts.spinning if facts else cell.spec.spinning,
-        "call contract": _contract(cell),
+        "call contract": cell.contract,
         "input shapes": _shapes(cell),
         "input types": ", ".join(facts.input_dtypes.values()) if facts else None,
         "sandbox": str(cell.sandbox) if cell.sandbox else None,
@@ -171,10 +171,6 @@ def _text(value: Any) -> str | None:
             return ", ".join(f"{name} {item}" for name, item in value.items())
         case _:
             return str(value)
-
-
-def _contract(cell: CellResult) -> str:
-    return (cell.facts.contract if cell.facts else None) or cell.spec.contract
 
 
 def _items_fed(cell: CellResult) -> list[float]:

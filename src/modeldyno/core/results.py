@@ -12,6 +12,7 @@ from modeldyno.core.gates import Gate, gate
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.requests.axes import as_ran
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import CallContract, Memory, Parity, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
@@ -175,6 +176,16 @@ class CellResult:
     def items(self) -> int:
         """Of one call."""
         return self.facts.items(self.batch_size) if self.facts else self.batch_size
+
+    @property
+    def ran(self) -> CellSpec:
+        """As it really ran, where that is known."""
+        return as_ran(self.spec, self.batch_size, self.facts)
+
+    @property
+    def contract(self) -> CallContract:
+        """Of the calls that were measured."""
+        return (self.facts.contract if self.facts else None) or self.spec.contract
 
 
 @dataclass(frozen=True)
@@ -389,6 +400,12 @@ class SideResult:
     def items(self) -> int:
         """Of one call."""
         return self.facts.items(self.batch_size)
+
+    @property
+    def ran(self) -> CellSpec:
+        """As it was read back: without a precision where the engine does not tell."""
+        ran = as_ran(self.spec, self.batch_size, self.facts)
+        return replace(ran, precision=self.facts.precision)
 
     @property
     def contract(self) -> CallContract:

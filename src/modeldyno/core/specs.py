@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
-from modeldyno.core.cell_axes import NESTED_NUMBERS
+from modeldyno.core.cell_axes import NESTED_NUMBERS, items_of
 from modeldyno.core.conversions import Goal
 from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.documents.described import Described, Positive, Size
@@ -80,7 +80,7 @@ class CellSpec:
     @property
     def items(self) -> int:
         """Of one call, in all its streams."""
-        return self.batch_size * self.streams
+        return items_of(vars(self))
 
 
 @dataclass(frozen=True)

@@ -232,9 +232,7 @@ def _counts_to_show(sides: Sequence[SideResult]) -> list[CellAxis]:
 
 
 def _count(side: SideResult, axis: CellAxis) -> int:
-    """As it really ran, where that is known."""
-    of: object = next((of for of in (side, side.facts) if hasattr(of, axis.name)), side.spec)
-    count: int = getattr(of, axis.name)
+    count: int = getattr(side.ran, axis.name)
     return count
 
 

@@ -7,34 +7,13 @@ from datetime import datetime
 from typing import Any
 
 from modeldyno.core.benchmarks import Mode
+from modeldyno.core.documents.axes import AxesDocument
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import Amount, Count, Described, Positive, Size
 from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead
 from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.results import Estimate, Noise, Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AxesDocument(Described):
-    """What cells differ in: each value once, as it ran where that is known."""
-
-    engines: tuple[str, ...]
-    """By name."""
-    devices: tuple[str, ...]
-    """By name."""
-    precisions: tuple[str, ...]
-    """By name."""
-    batch_sizes: tuple[Size, ...]
-    """Items per call."""
-    cores: tuple[Size, ...]
-    """CPU cores."""
-    instances: tuple[Size, ...]
-    """Processes side by side."""
-    streams: tuple[Size, ...]
-    """Requests at a time, inside the engine."""
-    dims: dict[str, tuple[Size, ...]]
-    """Sizes of open dimensions, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

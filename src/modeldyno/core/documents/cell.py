@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
+from modeldyno.core.documents.axes import CellHead
 from modeldyno.core.documents.columns import FigureColumn, Format
 from modeldyno.core.documents.described import Amount, Count, Described, Schema, Share, Size
 from modeldyno.core.documents.effective import EffectiveDocument
@@ -12,7 +13,7 @@ from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LatencyDocument
 from modeldyno.core.figures import counted
-from modeldyno.core.requests.axes import as_ran, axis_fields
+from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import (
     FEWEST_SESSIONS,
     CellResult,
@@ -80,33 +81,9 @@ def _exported(head: str, label: str, format: Format) -> FigureColumn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CellDocument(Described):
+class CellDocument(CellHead):
     """One configuration: engine × model × batch × cores. What was not measured is null."""
 
-    number: Count
-    """Its place among the cells of its benchmark, from 0."""
-    name: str
-    """What sets it apart, in words: `onnxruntime · 2 cores · batch 8`."""
-    model: str
-    """Path of its model: the same as in models[].path."""
-    engine: str
-    """Engine that ran it; empty when none was chosen yet."""
-    device: str
-    """Device it really used."""
-    precision: str | None
-    """Of its kernels, or else the one that was requested; null: unknown, or the model's own."""
-    batch_size: Size
-    """Items per call, as it really ran."""
-    cores: Size
-    """Cores requested."""
-    instances: Size
-    """Processes running side by side."""
-    streams: Size
-    """Requests that one call makes at the same time, inside the engine."""
-    dims: dict[str, Size] = field(default_factory=dict)
-    """Sizes of open dimensions that were requested, by name; input_shapes has all."""
-    items: Size
-    """Items per call in all its streams: what per-item figures are divided by."""
     status: CellStatus | None
     """done; partial: stopped early with 4 sessions or more; failed: see error (a measurement may
     still be there); null: not measured yet."""
@@ -237,18 +214,17 @@ class CellDocument(Described):
 
     @classmethod
     def of(cls, number: int, cell: CellResult) -> CellDocument:
-        facts = cell.facts
-        real = as_ran(cell.spec, cell.batch_size, facts)
+        facts, ran = cell.facts, cell.ran
         return cls(
             number=number,
-            name=real.name,
+            name=ran.name,
             model=cell.model,
-            **axis_fields(real),
+            **axis_fields(ran),
             items=cell.items,
             status=cell.status,
             error=FailureDocument.of(cell.error) if cell.error else None,
             notes=cell.notes,
-            call_contract=(facts.contract if facts else None) or cell.spec.contract,
+            call_contract=cell.contract,
             input_shapes=cell.input_shapes,
             sandbox=str(cell.sandbox) if cell.sandbox else None,
             effective=EffectiveDocument.of(facts) if facts else None,

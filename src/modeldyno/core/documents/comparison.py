@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from modeldyno.core.documents.artifact import ArtifactDocument
+from modeldyno.core.documents.axes import SideHead
 from modeldyno.core.documents.described import (
     Amount,
     Described,
@@ -22,31 +23,16 @@ from modeldyno.core.documents.latency import LevelDocument
 from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.gates import Gate
 from modeldyno.core.hosts import HostFacts
+from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import ComparisonResult, Noise, SideResult, Statistic, Verdict
 from modeldyno.core.sessions import CallContract, Parity
 from modeldyno.core.surprises import Surprise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SideDocument(Described):
+class SideDocument(SideHead):
     """One side. Its latencies are for orientation: the ratio is the result."""
 
-    label: str
-    """As it was given, options included."""
-    model: ModelDocument
-    """What was measured."""
-    engine: str
-    """Engine that ran it."""
-    device: str
-    """Device it really used."""
-    precision: str | None
-    """Of the computing kernels; null when the engine does not tell."""
-    batch_size: Size
-    """Items per call, as it really ran."""
-    streams: Size
-    """Requests that one call makes at the same time, inside the engine."""
-    cores: Size
-    """Cores requested."""
     call_contract: CallContract
     """What one call includes: hot, api or e2e."""
     sandbox: Annotated[str, Schema(pattern=r"^(full|(partial|none) \(.+\))$")] | None
@@ -64,11 +50,7 @@ class SideDocument(Described):
         return cls.from_fields(
             side,
             model=ModelDocument.of(side.model),
-            engine=side.facts.engine,
-            device=side.facts.device,
-            precision=side.facts.precision,
-            streams=side.facts.streams,
-            cores=side.spec.cores,
+            **axis_fields(side.ran, cls),
             call_contract=side.contract,
             sandbox=str(side.sandbox) if side.sandbox else None,
             effective=EffectiveDocument.of(side.facts),

@@ -5,38 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core.documents.described import Amount, Described, Size
+from modeldyno.core.documents.axes import RankedHead
+from modeldyno.core.documents.described import Amount, Described
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.figure import Figure
-from modeldyno.core.models import ModelFormat
 from modeldyno.core.rankings import Ranked, Ranking
+from modeldyno.core.requests.axes import axis_fields, axis_names
 from modeldyno.core.results import Noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankedDocument(Described):
+class RankedDocument(RankedHead):
     """One side of a ranking."""
 
-    label: str
-    """As it was requested."""
-    place: Size | None
-    """From 1; several may have the same. Null: it has none."""
-    unranked: str | None
-    """Why it has no place although it was measured."""
-    engine: str | None
-    """As it was loaded."""
-    engine_version: str | None
-    """As the engine reports it."""
-    format: ModelFormat | None
-    """Of the model file."""
-    precision: str | None
-    """In which it computes, read back."""
-    cores: Size | None
-    """CPUs it may use."""
-    batch_size: Size | None
-    """Items per call, as it ran."""
-    streams: Size | None
-    """Requests that one call makes at the same time, inside the engine."""
     floor_ms: Amount | None
     """The 10th percentile of a call: the ratio times that of the reference, so that levels of
     different moments do not meet; its own where it was measured alone."""
@@ -61,13 +42,9 @@ class RankedDocument(Described):
         return cls.from_fields(
             ranked,
             unranked=ranked.unranked or None,
-            engine=side.facts.engine if side else None,
+            **axis_fields(side.ran, cls) if side else dict.fromkeys(axis_names(cls)),
             engine_version=side.facts.engine_version if side else None,
             format=side.model.format if side else None,
-            precision=side.facts.precision if side else None,
-            cores=side.spec.cores if side else None,
-            batch_size=side.batch_size if side else None,
-            streams=side.facts.streams if side else None,
             floor_ms=None if floor_s is None else floor_s * 1e3,
             ratio=Figure.of_estimate(ranked.ratio) if ranked.ratio else None,
             max_rel_error=parity.max_rel_error if parity else None,

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, get_args, get_type_hints
 
-from modeldyno.core.cell_axes import NAMES
+from modeldyno.core.cell_axes import NAMES, items_of
 from modeldyno.core.codec import decode
+from modeldyno.core.documents.axes import SharedAxes
 from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.described import Amount, Count, Described, Size
+from modeldyno.core.documents.described import Amount, Count
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
 from modeldyno.core.requests.axes import as_ran, axis_fields, unique
@@ -20,27 +21,9 @@ from modeldyno.core.specs import CellSpec, RunSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryDocument(Described):
+class SummaryDocument(SharedAxes):
     """What a list shows of a run; of several cells, that of the lowest typical latency."""
 
-    engine: str | None = None
-    """Null before one was chosen, and where cells differ."""
-    device: str | None = None
-    """Device it really used."""
-    precision: str | None = None
-    """Of its kernels, or else the one that was requested."""
-    batch_size: Size | None = None
-    """Items per call, as it really ran."""
-    cores: Size | None = None
-    """Cores requested."""
-    instances: Size | None = None
-    """Processes running side by side."""
-    streams: Size | None = None
-    """Requests that one call makes at the same time, inside the engine."""
-    dims: dict[str, Size] | None = None
-    """Sizes of open dimensions that were requested, by name; null if none were, or cells differ."""
-    items: Size = 1
-    """Items per call in all its streams: what per-item figures are divided by."""
     latency_ms: LevelDocument | None = None
     """Of a whole batch; null before it is measured."""
     throughput_per_s: Figure | None = None
@@ -146,8 +129,7 @@ NUMBER_PATHS = dict(_number_paths())
 
 def _axes(axes: dict[str, Any]) -> dict[str, Any]:
     """No engine stands for the first that reads the model, no sizes for the model's own."""
-    items = (axes["batch_size"] or 1) * (axes["streams"] or 1)
-    return {name: value or None for name, value in axes.items()} | {"items": items}
+    return {name: value or None for name, value in axes.items()} | {"items": items_of(axes)}
 
 
 def _shared(cells: tuple[CellSpec, ...], name: str) -> Any:

@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, TypeVar
 
 from modeldyno.core.cell_axes import AXES, NAMES, NESTED, SIZES, CellAxis, several
+from modeldyno.core.documents.described import field_names
 from modeldyno.core.errors import BadValue
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
 
 MOST_CELLS = 200
 T = TypeVar("T")
-_READ_BACK = {field.name for field in fields(SessionFacts)}
 
 
-def axis_fields(cell: object) -> dict[str, Any]:
-    """Of anything that has a cell's axes: the value of each, by its name."""
-    return {name: getattr(cell, name) for name in NAMES}
+def axis_names(kind: Any) -> tuple[str, ...]:
+    """Those that a dataclass has a field for: a side of a comparison has not all."""
+    return tuple(name for name in NAMES if name in field_names(kind))
+
+
+def axis_fields(cell: object, kind: Any = CellSpec) -> dict[str, Any]:
+    """Of anything that has a cell's axes: the value of each that ``kind`` has, by its name."""
+    return {name: getattr(cell, name) for name in axis_names(kind)}
 
 
 def as_ran(spec: CellSpec, batch_size: int, facts: SessionFacts | None) -> CellSpec:
     """A cell as it really ran, where that is known."""
     if facts is None:
         return replace(spec, batch_size=batch_size)
-    read_back = {name: getattr(facts, name) for name in NAMES if name in _READ_BACK}
     precision = facts.precision or spec.precision
-    return replace(spec, **read_back | {"batch_size": batch_size, "precision": precision})
+    read_back = axis_fields(facts, SessionFacts) | {"precision": precision}
+    return replace(spec, **read_back | {"batch_size": batch_size})
 
 
 def is_alike(one: object, other: object, axes: Iterable[CellAxis]) -> bool:
