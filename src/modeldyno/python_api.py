@@ -48,8 +48,8 @@ def bench(
 ) -> BenchmarkResult:
     """Measure a model; ``budget`` is seconds per cell, ``listen`` hears of progress.
 
-    ``engine``, ``batch``, ``cores``, ``instances``, ``streams``, ``device`` and ``precision`` take
-    one value or several; every combination is a cell.
+    ``engine``, ``device``, ``precision`` and what is counted (``batch``, ``cores`` …) take one
+    value or several; every combination is a cell.
 
     ``inputs`` describes what a TorchScript file or checkpoint takes, as
     ``["x=float32[1,3,224,224]"]``; ``architecture`` and ``arguments`` build a checkpoint's model;

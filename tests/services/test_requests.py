@@ -19,7 +19,6 @@ from modeldyno.core.requests.measuring import (
 from modeldyno.core.requests.texts import (
     choose_budget,
     parse_bytes,
-    parse_ints,
     parse_number,
     parse_pairs,
     parse_share,
@@ -27,6 +26,7 @@ from modeldyno.core.requests.texts import (
     parse_switch,
     split_side,
 )
+from modeldyno.core.requests.words import typed_request
 from modeldyno.core.specs import (
     DEFAULT,
     QUICK,
@@ -317,14 +317,14 @@ def test_a_folder_that_we_may_not_enter_is_told_so(tmp_path):
 
 
 def test_lists_of_numbers():
-    assert parse_ints("--batch", "1, 8,32") == [1, 8, 32]
-    assert parse_ints("--batch", "1,,2") == [1, 2]
+    assert typed_request(BenchmarkRequest, {"batch": "1, 8,32"}).batch_sizes == (1, 8, 32)
+    assert typed_request(BenchmarkRequest, {"batch": "1,,2"}).batch_sizes == (1, 2)
 
 
 @pytest.mark.parametrize("text", ["abc", "1.5", "1;2"])
 def test_what_is_no_whole_number(text):
     with pytest.raises(BadValue, match="must be a whole number"):
-        parse_ints("--batch", text)
+        typed_request(BenchmarkRequest, {"batch": text})
 
 
 def test_shares():

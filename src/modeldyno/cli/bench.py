@@ -38,20 +38,13 @@ class Task:
     plan: str = ""  # told beforehand
 
 
+@options.with_counts
 def bench(
     context: typer.Context,
     models: Annotated[
         list[str] | None, typer.Argument(metavar="MODEL...", help="Model files.")
     ] = None,
     engine: options.Engine = None,
-    batch: Annotated[str, typer.Option("--batch", "-b", help="Batch sizes: 1,8,32.")] = "1",
-    cores: Annotated[str, typer.Option("--cores", "-c", help="Core counts: 1,2,4.")] = "1",
-    instances: Annotated[
-        str, typer.Option("--instances", "-i", help="Processes side by side: 1,2.")
-    ] = "1",
-    streams: Annotated[
-        str, typer.Option(help="Requests at a time, of engines that have streams: 1,2.")
-    ] = "1",
     device: options.Devices = "cpu",
     precision: options.Precisions = None,
     contract: options.Contract = "api",
@@ -145,7 +138,7 @@ def bench(
             csv.write_text(benchmarks_csv(results))
     if error is not None:
         raise error
-    if batch != "1":  # said, not left to us
+    if context.params["batch"] != "1":  # said, not left to us
         for result in results:
             expect_batches(result)
     raise typer.Exit(ending(results, strict))

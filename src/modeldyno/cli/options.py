@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import functools
+import inspect
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from modeldyno.core.cell_axes import COUNTS, CellAxis
 from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
@@ -116,6 +119,29 @@ def _refuse_server(url: str | None) -> None:
 
 
 LocalOnly = Annotated[str | None, typer.Option("--server", hidden=True, callback=_refuse_server)]
+
+
+def with_counts(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with an option for each axis that is a count, behind --engine; their values are
+    in ``context.params`` alone."""
+    own = inspect.signature(command, eval_str=True)
+
+    @functools.wraps(command)
+    def counting(**given: Any) -> None:
+        command(**{name: given[name] for name in own.parameters})
+
+    parameters = [*own.parameters.values()]
+    behind = [*own.parameters].index("engine") + 1
+    parameters[behind:behind] = [_count_option(axis) for axis in COUNTS]
+    counting.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return counting
+
+
+def _count_option(axis: CellAxis) -> inspect.Parameter:
+    names = [f"--{axis.short}", *([f"-{axis.letter}"] if axis.letter else [])]
+    annotation = Annotated[str, typer.Option(*names, help=axis.help)]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(axis.short, kind, default=str(axis.usual), annotation=annotation)
 
 
 # ---------------------------------------------------------------- as requests

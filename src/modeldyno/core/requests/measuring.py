@@ -8,12 +8,13 @@ a model of the server (``core/requests/server.py``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_args
 
 from modeldyno.core.models import InputSpec
-from modeldyno.core.requests.axes import axis_values
+from modeldyno.core.requests.axes import axis_fields, axis_values
 from modeldyno.core.requests.bounds import Doc, Length, OnServer, Option, Range, Text
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract
@@ -50,6 +51,8 @@ Number = Annotated[float, Range()]
 OptionValue = bool | Annotated[int, Range(-(2**53), server=2**53)] | Number | Printable
 Seconds = Annotated[float, Range(0, server=7200, is_open=True, unit="seconds")]
 BudgetName = Literal["quick", "default", "thorough"]
+Ints = int | Sequence[int]
+Names = str | Sequence[str]
 
 # ---------------------------------------------------------------- fields
 
@@ -208,9 +211,21 @@ class BenchmarkRequest(Request):
     seed: Seed = 0
 
 
+class AxesWords(TypedDict, total=False):
+    """As Python's functions take them: one value, or several."""
+
+    engine: Names | None
+    batch: Ints
+    cores: Ints
+    instances: Ints
+    streams: Ints
+    device: Names
+    precision: Names | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SideRequest(Request):
-    """One side of a comparison."""
+class OneCellRequest(Request):
+    """A model in one cell."""
 
     dims: Dims = field(default_factory=dict)
     values: Values = field(default_factory=dict)
@@ -225,6 +240,12 @@ class SideRequest(Request):
     contract: Contract = "api"
     options: Options = field(default_factory=dict)
     sandbox: Sandbox = "on"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideRequest(OneCellRequest):
+    """One side of a comparison."""
+
     streams: Annotated[Streams, Doc("Requests at a time, of engines that have streams.")] = 1
 
 
@@ -254,22 +275,12 @@ class ComparisonRequest(PairingRequest):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileRequest(Request):
+class ProfileRequest(OneCellRequest):
     """One cell, looked at several times."""
 
-    dims: Dims = field(default_factory=dict)
-    values: Values = field(default_factory=dict)
-    inputs: Inputs = ()
-    signature: Signature = None
-    engine: Engine = None
-    batch_size: Annotated[Batch, Option("batch")] = 1
     cores: Annotated[Cores, Doc("The engine has as many threads.", 2)] = 1
     device: Annotated[Word, Doc("", "cpu")] = "cpu"
-    precision: Precision = None
-    spinning: Spinning = None
     contract: Contract = "hot"
-    options: Options = field(default_factory=dict)
-    sandbox: Sandbox = "on"
     repeats: Annotated[
         int,
         *(
@@ -296,7 +307,7 @@ class ConversionRequest(Request):
     seed: Seed = 0
 
 
-CellRequest = BenchmarkRequest | SideRequest | ProfileRequest
+CellRequest = BenchmarkRequest | OneCellRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,9 +350,7 @@ def benchmark_request(spec: BenchmarkSpec) -> BenchmarkRequest:
 
 
 def side_request(side: SideSpec) -> SideRequest:
-    return SideRequest(
-        **_model_fields(side.model), **_cell_fields(side.cell), streams=side.cell.streams
-    )
+    return SideRequest(**_one_cell_fields(SideRequest, side.model, side.cell))
 
 
 def comparison_request(spec: ComparisonSpec) -> ComparisonRequest:
@@ -359,8 +368,7 @@ def comparison_request(spec: ComparisonSpec) -> ComparisonRequest:
 
 def profile_request(spec: ProfileSpec) -> ProfileRequest:
     return ProfileRequest(
-        **_model_fields(spec.model),
-        **_cell_fields(spec.cell),
+        **_one_cell_fields(ProfileRequest, spec.model, spec.cell),
         repeats=spec.repeats,
         **_limit_fields(spec),
     )
@@ -381,9 +389,12 @@ def _model_fields(model: ModelSpec) -> dict[str, Any]:
     }
 
 
-def _cell_fields(cell: CellSpec) -> dict[str, Any]:
-    one = {"engine": cell.engine or None, "batch_size": cell.batch_size, "cores": cell.cores}
-    return one | {"device": cell.device, "precision": cell.precision} | _call_fields(cell)
+def _one_cell_fields(
+    kind: type[OneCellRequest], model: ModelSpec, cell: CellSpec
+) -> dict[str, Any]:
+    """Sizes are said with the model."""
+    axes = axis_fields(cell, kind) | {"engine": cell.engine or None}
+    return axes | _model_fields(model) | _call_fields(cell)
 
 
 def _call_fields(cell: CellSpec) -> dict[str, Any]:

@@ -33,16 +33,6 @@ def parse_int(name: str, text: str) -> int:
         raise BadValue(f"{name} must be a whole number, not {text!r}") from None
 
 
-def parse_ints(name: str, text: str) -> list[int]:
-    """``1,8,32`` → [1, 8, 32]."""
-    return [parse_int(name, part.strip()) for part in text.split(",") if part.strip()]
-
-
-def parse_names(text: str | None) -> list[str]:
-    """``onnxruntime, pytorch`` → ["onnxruntime", "pytorch"]."""
-    return [part.strip() for part in (text or "").split(",") if part.strip()]
-
-
 def parse_switch(name: str, text: str) -> bool:
     if text not in _SWITCHES:
         raise BadValue(f"{name} is on or off, not {text!r}")

@@ -15,15 +15,13 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, TypeVar, cast, get_args, get_origin
 
 from modeldyno.core.requests.checking import Naming, by_option, hints, option_of
-from modeldyno.core.requests.measuring import ModelFile, Request
+from modeldyno.core.requests.measuring import AxesWords, Ints, ModelFile, Request
 from modeldyno.core.requests.texts import choose_budget, parse_value
 from modeldyno.core.sessions import OptionValue
 
 R = TypeVar("R", bound=Request)
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
-Ints = int | Sequence[int]
-Names = str | Sequence[str]
 _LENGTHS = ("quick", "thorough")  # with ``budget``, which is seconds here
 
 
@@ -55,14 +53,7 @@ class FileWords(TypedDict, total=False):
     arguments: Mapping[str, Any] | None
 
 
-class BenchmarkWords(CallWords, LengthWords, total=False):
-    engine: Names | None
-    batch: Ints
-    cores: Ints
-    instances: Ints
-    streams: Ints
-    device: Names
-    precision: Names | None
+class BenchmarkWords(CallWords, LengthWords, AxesWords, total=False):
     signature: str
     iterations: int | None
     warmup: int | None
