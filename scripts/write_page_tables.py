@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from modeldyno.core.cell_axes import AXES, CellAxis
 from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.columns import figure_columns
+from modeldyno.core.documents.columns import FigureColumn, figure_columns
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.requests.bounds import Range
 from modeldyno.core.requests.checking import hints
@@ -31,7 +31,7 @@ OF_MEASURING = ("changes_shapes", "is_workload", "multiplies_items", "letter", "
 
 def texts() -> dict[Path, str]:
     columns = figure_columns(CellDocument).items()
-    figures = [{"name": name} | asdict(column) for name, column in columns]
+    figures = [{"name": name} | _shown(column) for name, column in columns]
     return {
         FOLDER / "axes.gen.ts": _table("AXES", "cell_axes.py", [_axis(axis) for axis in AXES]),
         FOLDER / "figures.gen.ts": _table("FIGURES", "documents/cell.py", figures),
@@ -51,6 +51,11 @@ def _planned_cell() -> str:
     head = HEAD.format(source="src/modeldyno/core/documents/cell.py")
     kind = 'import type { CellDocument } from "@/api/schema.gen";\n\n'
     return f"{head}{kind}export const PLANNED: CellDocument = {json_text(cell)};\n"
+
+
+def _shown(column: FigureColumn) -> dict[str, Any]:
+    """Places in tables of text are no matter of the page."""
+    return {name: value for name, value in asdict(column).items() if name != "has_place"}
 
 
 def _axis(axis: CellAxis) -> dict[str, Any]:

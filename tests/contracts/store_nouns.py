@@ -300,7 +300,7 @@ class Nouns:
         assert (figures.run_id, figures.number) == (measured.id, 0)
         assert figures.axes == axis_fields(cell)
         assert (figures.typical_s, figures.throughput_per_s) == (0.002, 500.0)
-        assert (figures.floor, figures.throughput) == (None, None)
+        assert (figures.decisive, figures.throughput) == (None, None)
         assert (second.latest, second.measured, second.cells) == (None, None, ())
         assert desk.records.benchmarks.outcome(benchmark.id) == first
         with pytest.raises(NotFound):

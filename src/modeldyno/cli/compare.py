@@ -231,7 +231,7 @@ def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
 
 
 def show(result: ComparisonResult, quiet: bool) -> None:
-    from modeldyno.core.sentences import FEW_PAIRS, comparison_sentence
+    from modeldyno.core.sentences import FEW_PAIRS, OTHER_DISTRIBUTION, comparison_sentence
     from modeldyno.core.tables import comparison_rows
 
     head, rows = comparison_rows(result)
@@ -258,8 +258,7 @@ def show(result: ComparisonResult, quiet: bool) -> None:
         output.tell(f"note: {note}")
     if result.distribution_changed:
         output.warn(
-            "the gap between typical and floor differs between A and B: a slow path may have "
-            "appeared or gone",
+            f"the {OTHER_DISTRIBUTION}",
             "look at both with `modeldyno bench --per-call`",
         )
     _show_parity(result.parity)

@@ -6,14 +6,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from modeldyno.core import figures
-from modeldyno.core.results import FEWEST_SESSIONS, BenchmarkResult, CellResult, Measurement
+from modeldyno.core.results import (
+    DECISIVE,
+    FEWEST_SESSIONS,
+    BenchmarkResult,
+    CellResult,
+    Measurement,
+)
 from modeldyno.core.specs import BenchmarkSpec
 
 Advice = tuple[str, str]
 
 SLOW_FIRST_CALL = 50  # times a typical one
 QUIET_CONTENTION = 1.05
-QUIET_WIDTH = 0.01  # of the floor's interval, as in the noise verdict
+QUIET_WIDTH = 0.01  # of the interval that decides, as in the noise verdict
 
 
 def advise(result: BenchmarkResult) -> Iterator[Advice]:
@@ -64,7 +70,7 @@ def _calmer(found: Measurement, spec: BenchmarkSpec, longer: str) -> str:
             if spec.warmup_calls is None
             else f"you asked for {spec.warmup_calls} warm-up calls; leave --warmup out"
         )
-    wide = found.latency.floor.relative > QUIET_WIDTH
+    wide = found.latency.decisive.relative > QUIET_WIDTH
     if wide and found.stop_reason == "budget" and spec.budget.name != "thorough":
         taken = figures.counted(found.sessions, "session")
         were = "was" if found.sessions == 1 else "were"
@@ -73,4 +79,4 @@ def _calmer(found: Measurement, spec: BenchmarkSpec, longer: str) -> str:
         return f"measure longer with {longer}, or use `modeldyno compare`, which cancels drift"
     if (found.contention or 1.0) < QUIET_CONTENTION:
         return f"measure longer with {longer}; `modeldyno compare` tells small differences"
-    return "close other programs, or rely on the floor and on `modeldyno compare`"
+    return f"close other programs, or rely on the {DECISIVE} and on `modeldyno compare`"

@@ -40,7 +40,7 @@ class Benchmark(Runnable, NewBenchmark):
 class VersusBaseline:
     """A benchmark held against its project's baseline, at one cell that both have.
 
-    ``ratio`` is its time by the baseline's, per item, of the floor.
+    ``ratio`` is its time by the baseline's, per item, of what verdicts go by.
     """
 
     benchmark_id: BenchmarkId  # of the baseline

@@ -36,8 +36,8 @@ class CellFigures:
         return items_of(self.axes)
 
     @property
-    def floor(self) -> Estimate | None:
-        """None where too few sessions were measured for an interval."""
+    def decisive(self) -> Estimate | None:
+        """What verdicts go by; None where too few sessions were measured for an interval."""
         return self._estimate(self.floor_s, self.floor_low_s, self.floor_high_s)
 
     @property

@@ -37,11 +37,11 @@ def with_interval(
     value, half_width = value / scale, half_width / scale
     if not half_width > 0 or not math.isfinite(half_width):
         return plain(value)
-    digits = max(0, 1 - math.floor(math.log10(half_width)))
+    digits = max(0, 1 - magnitude(half_width))
     if half_width >= 0.095 * 10 ** (2 - digits):  # 0.0996 rounds up to one digit more
-        digits = max(0, 1 - math.floor(math.log10(round(half_width, digits) or half_width)))
+        digits = max(0, 1 - magnitude(round(half_width, digits) or half_width))
     if most is not None and value > 0:
-        fewer = max(0, most - 1 - math.floor(math.log10(value)))
+        fewer = max(0, most - 1 - magnitude(value))
         if fewer < digits:
             digits = fewer
             half_width = math.ceil(half_width * 10**digits) / 10**digits
@@ -60,8 +60,13 @@ def plain(value: float, digits: int = 3) -> str:
     """``digits`` significant digits, never in scientific notation."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    decimals = max(0, digits - 1 - magnitude(value))
     return spaced(value, decimals)
+
+
+def magnitude(value: float) -> int:
+    """2 of 123, −1 of 0.5: the power of ten of its first digit."""
+    return math.floor(math.log10(abs(value)))
 
 
 def spaced(value: float, decimals: int) -> str:

@@ -42,7 +42,8 @@ class JudgedCell(Described):
 
 @dataclass(frozen=True, kw_only=True)
 class CellJudgement:
-    """``ratio`` is B's time by A's, per item, of the floor; None when not comparable."""
+    """``ratio`` is B's time by A's, per item, of what verdicts go by; None when not
+    comparable."""
 
     a: JudgedCell
     b: JudgedCell

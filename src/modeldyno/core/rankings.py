@@ -113,7 +113,7 @@ def measured_alone(label: str, result: BenchmarkResult) -> Ranked | None:
             spec=cell.spec,
             model=result.model,
             facts=cell.facts,
-            floor_s=latency.floor.value,
+            floor_s=latency.decisive.value,
             typical_s=latency.typical.value,
             batch_size=cell.batch_size,
             sandbox=cell.sandbox,

@@ -34,6 +34,7 @@ Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inco
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Statistic = Literal["wall p10", "cpu p25"]
 
+DECISIVE = "floor"  # the level that verdicts go by, in a word
 FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
 
 
@@ -94,6 +95,11 @@ class Latency:
     p99: Tail
     outlier_share: float  # samples above 1.5 × floor; counted, never removed
     largest_s: float
+
+    @property
+    def decisive(self) -> Estimate:
+        """What verdicts go by: other work on the machine hardly moves it."""
+        return self.floor
 
 
 @dataclass(frozen=True)

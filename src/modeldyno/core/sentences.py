@@ -9,6 +9,7 @@ from modeldyno.core.cell_axes import WORKLOAD
 from modeldyno.core.gates import gate
 from modeldyno.core.requests.axes import is_alike
 from modeldyno.core.results import (
+    DECISIVE,
     BenchmarkResult,
     CellResult,
     ComparisonResult,
@@ -23,6 +24,10 @@ Span = tuple[float, float, float]  # the value, and between what it lies
 
 RANKED_FROM = 4  # rounds
 FEW_PAIRS = 8  # below it, one odd pair weighs much
+OTHER_DISTRIBUTION = (
+    f"gap between typical and {DECISIVE} differs between A and B: a slow path may have appeared or "
+    "gone"
+)
 WAITING = 1.2  # times what so many threads on so many CPUs must cost
 
 
@@ -103,10 +108,7 @@ def comparison_limits(result: ComparisonResult) -> list[str]:
     if result.pairs < FEW_PAIRS:
         limits.append(f"The interval rests on {figures.counted(result.pairs, 'pair')}")
     if result.distribution_changed:
-        limits.append(
-            "The gap between typical and floor differs between A and B: a slow path may have "
-            "appeared or gone"
-        )
+        limits.append(f"The {OTHER_DISTRIBUTION}")
     if result.verdict == "inconclusive" and result.pairs_needed is not None:
         limits.append(f"To decide it takes about {figures.counted(result.pairs_needed, 'pair')}")
     if result.parity is None:

@@ -235,7 +235,7 @@ class Session(UnitContent):
     facts: SessionFacts
     memory: Memory | None = None
     parity: Parity | None = None
-    canary_s: float | None = None  # floor of a fixed tiny kernel just before: the machine's pulse
+    canary_s: float | None = None  # of a fixed tiny kernel just before: the machine's pulse
     device_s: tuple[float, ...] = ()  # per call, by the device's own clock, outside the samples
     energy: Energy | None = None  # added by the parent, which reads the meter
     together: Together | None = None  # of several instances, whose samples are then all here

@@ -16,6 +16,7 @@ from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.requests.axes import sizes_of, values_of
 from modeldyno.core.results import (
+    DECISIVE,
     BenchmarkResult,
     CellResult,
     ComparisonResult,
@@ -32,19 +33,17 @@ def benchmark_rows(
     result: BenchmarkResult, most: int | None = None
 ) -> tuple[tuple[str, ...], Rows]:
     """Column names and one row per cell; one unit for all latencies, of at most ``most`` digits."""
-    levels = [c.measurement.latency.floor.value for c in result.cells if c.measurement]
-    per_item = [c.measurement.latency.floor.value / c.items for c in result.cells if c.measurement]
-    scale, unit = figures.unit_for([*levels, *per_item])
+    scale, unit = benchmark_unit(result)
     counted = [axis for axis in NESTED if axis.short != "batch" and axis.kind != "sizes"]
     axes = [axis for axis in counted if _matters(axis, result.cells)]
     sizes = differing_sizes(result.cells)
     documents = [CellDocument.of(number, cell) for number, cell in enumerate(result.cells)]
     known = figure_columns(CellDocument)
-    rate, cpu, memory = (known[name].head for name in PLACED)
+    rate, *placed = (known[name].head for name in PLACED)
     further = further_figures(documents, known)
     head = (
-        *(axis.short for axis in axes), "batch", *sizes, f"{unit}/batch", "floor", f"{unit}/item",
-        rate, "p99", cpu, memory, "n", "quality", *(known[name].head for name in further),
+        *(axis.short for axis in axes), "batch", *sizes, f"{unit}/batch", DECISIVE, f"{unit}/item",
+        rate, "p99", *placed, "n", "quality", *(known[name].head for name in further),
     )  # fmt: skip
     rows: Rows = [
         (
@@ -64,8 +63,16 @@ def benchmark_rows(
     return (*head, "best"), [(*row, _mark(result, n)) for n, row in enumerate(rows)]
 
 
+def benchmark_unit(result: BenchmarkResult) -> tuple[float, str]:
+    """In which batches and items have readable times."""
+    measured = [
+        (c.measurement.latency.decisive.value, c.items) for c in result.cells if c.measurement
+    ]
+    return figures.unit_for(part for batch, items in measured for part in (batch, batch / items))
+
+
 # Figures with a place among what is not only a field of a cell.
-PLACED = ("throughput_per_s", "cpu_ms", "peak_memory_bytes")
+PLACED = tuple(name for name, column in figure_columns(CellDocument).items() if column.has_place)
 
 
 def further_figures(
@@ -136,15 +143,14 @@ def _cell_row(
     per_item = latency.typical.value / cell.items
     half = latency.typical.half_width / cell.items
     known = figure_columns(CellDocument)
-    rate, cpu, memory = (known[name].text(getattr(document, name), scale) for name in PLACED)
+    rate, *placed = (known[name].text(getattr(document, name), scale) for name in PLACED)
     return (
         figures.estimate(latency.typical, scale, most),
-        figures.estimate(latency.floor, scale, most),
+        figures.estimate(latency.decisive, scale, most),
         figures.with_interval(per_item, half, scale, most).partition(" ")[0],
         rate,
         _tail(latency.p99, scale),
-        cpu,
-        memory,
+        *placed,
         f"{found.sessions}×{found.samples // found.sessions}",
         _quality(cell),
     )
@@ -178,7 +184,7 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
     scale, unit = figures.unit_for([result.a.floor_s, result.b.floor_s])
     head = (
         *("", "model", "engine", "precision", *(axis.short for axis in counts)),
-        *(f"floor {unit}", f"typical {unit}"),
+        *(f"{DECISIVE} {unit}", f"typical {unit}"),
     )
     rows: Rows = [
         (
@@ -201,12 +207,12 @@ RANKING_WORDS = ("place", "model", "engine", "precision", "outputs", "error")
 
 def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
     """In the order of their places; those without one come last."""
-    floors = [floor for one in found.sides if (floor := found.floor_s(one)) is not None]
-    scale, unit = figures.unit_for(floors)
+    levels = map(found.floor_s, found.sides)
+    scale, unit = figures.unit_for(level for level in levels if level is not None)
     counts = _counts_to_show([one.side for one in found.sides if one.side])
     head: tuple[str, ...] = (
         *("place", "model", "engine", "precision", *(axis.short for axis in counts)),
-        *(f"floor {unit}", "×", "outputs"),
+        *(f"{DECISIVE} {unit}", "×", "outputs"),
     )
     last = len(found.sides) + 1
     order = sorted(

@@ -56,7 +56,7 @@ def _versus(
 
 def _held(baseline_id: BenchmarkId, baseline: CellFigures, cell: CellFigures) -> VersusBaseline:
     here = (baseline_id, baseline.number, cell.number)
-    a, b = baseline.floor, cell.floor
+    a, b = baseline.decisive, cell.decisive
     if a is None or b is None:
         return VersusBaseline(*here, why=FEW)
     ratio = unpaired_ratio(a, b, (baseline.items, cell.items))

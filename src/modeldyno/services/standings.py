@@ -170,7 +170,7 @@ def _seconds(cell: MeasuredCell, by: Objective) -> Estimate:
 
 def _figure(cell: CellFigures, by: Objective) -> Estimate | None:
     if by == "latency":
-        return cell.floor
+        return cell.decisive
     return cell.throughput and cell.throughput.inverse
 
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from modeldyno.core.figures import magnitude
+
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 _LARGEST_LINEAR = 3.0  # times the smallest; beyond, a ratio is told by halves and doubles
 
@@ -35,7 +37,7 @@ def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
     if not high > low:
         high = low + (abs(low) or 1.0)
     rough = (high - low) / (most - 1)
-    size = 10.0 ** math.floor(math.log10(rough))
+    size = 10.0 ** magnitude(rough)
     step = next(part * size for part in _STEPS if part * size >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [number * step for number in range(first, last + 1)]

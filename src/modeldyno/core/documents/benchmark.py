@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_type_hints
 
 from modeldyno.core.cell_axes import COUNTS, SIZES
 from modeldyno.core.documents.artifact import ArtifactDocument
-from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.cell import FIGURES, CellDocument
 from modeldyno.core.documents.columns import figure_columns, plain_value
 from modeldyno.core.documents.described import Count, Described, Moment, RunName
 from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.host import WeatherDocument
+from modeldyno.core.documents.latency import LatencyDocument
 from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.exports import ARTIFACTS, artifacts_text, csv_text
 from modeldyno.core.hosts import HostFacts
@@ -139,20 +141,26 @@ class BenchmarkDocument(Described):
 
 # ---------------------------------------------------------------- as a table
 
-_LEVELS = ("typical", "floor", "p90", "p95", "p99")
-_COLUMNS = (
-    "model", "engine", "engine_version", "device", "precision",
-    *(axis.name for axis in COUNTS), "status", "latency_ms_typical", "latency_ms_low",
-    "latency_ms_high", "latency_ms_floor", "latency_ms_p90", "latency_ms_p95", "latency_ms_p99",
-    "throughput_per_s", "cpu_ms", "load_ms", "first_inference_ms", "peak_memory_bytes",
-    "samples", "sessions", "contention", "noise", "error",
-)  # fmt: skip
+_LEVELS = tuple(name for name, kind in get_type_hints(LatencyDocument).items() if kind is Figure)
 
 
 def csv_columns() -> tuple[str, ...]:
-    """New figures come last, so that what is there keeps its place; sizes after all of them."""
-    figures = (name for name in figure_columns(CellDocument) if name not in _COLUMNS)
-    return (*_COLUMNS, *figures, *(axis.name for axis in SIZES))
+    """In the order of the document: a figure that it declares last comes last, so that the others
+    keep their places. Sizes come after all of them."""
+    columns = [
+        *("model", "engine", "engine_version", "device", "precision"),
+        *(axis.name for axis in COUNTS),
+        "status",
+    ]
+    for name in FIGURES:
+        if name == "latency_ms":
+            first, *others = (f"{name}_{level}" for level in _LEVELS)
+            columns += [first, f"{name}_low", f"{name}_high", *others]
+        elif name == "noise":
+            columns += [name, "error"]
+        elif name in figure_columns(CellDocument):
+            columns.append(name)
+    return (*columns, *(axis.name for axis in SIZES))
 
 
 def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) -> str:

@@ -121,6 +121,7 @@ class CellDocument(CellHead):
             label="items per second",
             format="rate",
             unit="items/s",
+            has_place=True,
             in_lists="always",
         ),
     ] = None
@@ -130,7 +131,12 @@ class CellDocument(CellHead):
     cpu_ms: Annotated[
         Amount | None,
         FigureColumn(
-            head="cpu", label="CPU time per call", format="time", in_lists="never", on_card=False
+            head="cpu",
+            label="CPU time per call",
+            format="time",
+            has_place=True,
+            in_lists="never",
+            on_card=False,
         ),
     ] = None
     """CPU time of all threads of the worker per call."""
@@ -147,7 +153,9 @@ class CellDocument(CellHead):
     process."""
     peak_memory_bytes: Annotated[
         int | None,
-        FigureColumn(head="peak mem", label="Peak memory", format="bytes", on_card=False),
+        FigureColumn(
+            head="peak mem", label="Peak memory", format="bytes", has_place=True, on_card=False
+        ),
     ] = None
     """memory_bytes.peak − memory_bytes.engine: what the model costs on top of the engine."""
     peak_device_memory_bytes: Count | None = None

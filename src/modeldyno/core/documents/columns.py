@@ -28,7 +28,8 @@ class FigureColumn:
     label: str  # on the page
     format: Format
     unit: str = ""  # where the format does not say it
-    in_tables: bool = True  # of text, where any cell has it
+    in_tables: bool = True  # of text, where any cell has it …
+    has_place: bool = False  # … or always, among those that are not only a field of a cell
     # Lists of the page show it, or offer it; they have it from SummaryDocument.
     in_lists: Literal["always", "wanted", "never"] = "wanted"
     on_card: bool = True  # of a cell, and where two cells are compared

@@ -54,8 +54,8 @@ class SideDocument(SideHead):
             call_contract=side.contract,
             sandbox=str(side.sandbox) if side.sandbox else None,
             effective=EffectiveDocument.of(side.facts),
-            latency_ms=LevelDocument(
-                typical=Figure(value=side.typical_s * 1e3), floor=Figure(value=side.floor_s * 1e3)
+            latency_ms=LevelDocument.of(
+                Figure(value=side.typical_s * 1e3), Figure(value=side.floor_s * 1e3)
             ),
         )
 

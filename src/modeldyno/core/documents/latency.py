@@ -18,6 +18,10 @@ class LevelDocument(Described):
     floor: Figure | None
     """What the work costs: the 10th percentile."""
 
+    @classmethod
+    def of(cls, typical: Figure, decisive: Figure) -> LevelDocument:
+        return cls(typical=typical, floor=decisive)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyDocument(Described):

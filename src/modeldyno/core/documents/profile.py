@@ -286,9 +286,9 @@ class ProfileDocument(Described):
             call_contract=result.contract,
             sandbox=str(result.sandbox) if result.sandbox else None,
             effective=EffectiveDocument.of(facts),
-            latency_ms=LevelDocument(
-                typical=Figure.of_span(result.latency_s, spans.get("latency"), repeats),
-                floor=Figure.of_span(result.floor_s, None, repeats),
+            latency_ms=LevelDocument.of(
+                Figure.of_span(result.latency_s, spans.get("latency"), repeats),
+                Figure.of_span(result.floor_s, None, repeats),
             ),
             profiled_latency_ms=result.profiled_s * 1e3,
             sum_ms=Figure.of_span(result.sum_s, spans.get("sum"), repeats),

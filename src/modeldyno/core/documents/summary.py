@@ -12,7 +12,7 @@ from modeldyno.core.cell_axes import NAMES, items_of
 from modeldyno.core.codec import decode
 from modeldyno.core.documents.axes import SharedAxes
 from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.described import Amount, Count
+from modeldyno.core.documents.described import Amount, Count, field_names
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
 from modeldyno.core.requests.axes import as_ran, axis_fields, unique
@@ -62,7 +62,9 @@ class SummaryDocument(SharedAxes):
             **_axes(axis_fields(cell)),
             latency_ms=None
             if latency is None
-            else LevelDocument(typical=_listed(latency.typical), floor=_listed(latency.floor)),
+            else LevelDocument(
+                **{name: _listed(getattr(latency, name)) for name in field_names(LevelDocument)}
+            ),
             throughput_per_s=cell.throughput_per_s and _listed(cell.throughput_per_s),
             **{name: getattr(cell, name) for name in _ALIKE},
         )
@@ -82,9 +84,8 @@ class SummaryDocument(SharedAxes):
     def of_profile(cls, result: ProfileResult) -> SummaryDocument:
         (cell,), latency_s = result.spec.configurations(), result.latency_s
         span = result.ci95_s_by_figure.get("latency")
-        latency = LevelDocument(
-            typical=Figure.of_span(latency_s, span, result.repeats),
-            floor=Figure(value=result.floor_s * 1e3),
+        latency = LevelDocument.of(
+            Figure.of_span(latency_s, span, result.repeats), Figure(value=result.floor_s * 1e3)
         )
         return cls(
             **_axes(axis_fields(as_ran(cell, result.batch_size, result.facts))),

@@ -15,9 +15,15 @@ from modeldyno.core.markup import Markup
 from modeldyno.core.names import shown_name
 from modeldyno.core.reports.blocks import Section, table
 from modeldyno.core.requests.axes import sizes_of
-from modeldyno.core.results import FEWEST_SESSIONS, BenchmarkResult, CellResult, Measurement
+from modeldyno.core.results import (
+    DECISIVE,
+    FEWEST_SESSIONS,
+    BenchmarkResult,
+    CellResult,
+    Measurement,
+)
 from modeldyno.core.sentences import benchmark_sentences, remarks
-from modeldyno.core.tables import WORDS, benchmark_rows, differing_sizes
+from modeldyno.core.tables import WORDS, benchmark_rows, benchmark_unit, differing_sizes
 
 MOST_DIGITS = 4
 _READ = "Bars are intervals; hatched points are not quiet."
@@ -65,7 +71,7 @@ def _method(result: BenchmarkResult) -> str:
         f"{subject} was measured in {_span(found, 'processes', 'fresh process')} with "
         f"{_span(found, 'sessions', 'session')}, each warmed up before it was timed{turns}. "
         f"± is half the {_levels(found)} interval over sessions{_without_interval(found)}; the "
-        "floor is the tenth percentile, p99 is there where the samples can tell it, and "
+        f"{DECISIVE} is the tenth percentile, p99 is there where the samples can tell it, and "
         f"{figures.NOTHING} is not measured."
     )
 
@@ -114,7 +120,7 @@ class _Sweep:
 
 def _charts(result: BenchmarkResult) -> list[Markup]:
     charts = []
-    scale, unit = _unit(result)
+    scale, unit = benchmark_unit(result)
     by_cores = _sweeps(result, lambda cell: cell.spec.cores, "cores")
     if by_cores:
         words = Words("Core scaling.", _cores_summary(by_cores[0]), "cores", f"{unit} per item")
@@ -133,14 +139,6 @@ def _charts(result: BenchmarkResult) -> list[Markup]:
         curves = [Series(one.name, _points(one, per_item=True, scale=scale)) for one in by_size]
         charts.append(scaling_chart(words, curves))
     return charts
-
-
-def _unit(result: BenchmarkResult) -> tuple[float, str]:
-    """That of the table."""
-    typicals = [
-        (c.measurement.latency.floor.value, c.batch_size) for c in result.cells if c.measurement
-    ]
-    return figures.unit_for(part for s, batch in typicals for part in (s, s / batch))
 
 
 def _sweeps(result: BenchmarkResult, number: Callable[..., int], swept: str) -> list[_Sweep]:

@@ -8,7 +8,7 @@ from modeldyno.core.commands import compare_command
 from modeldyno.core.gates import gate_sentence
 from modeldyno.core.names import shown_name
 from modeldyno.core.reports.blocks import Section, table
-from modeldyno.core.results import ComparisonResult, Estimate
+from modeldyno.core.results import DECISIVE, ComparisonResult, Estimate
 from modeldyno.core.sentences import comparison_limits, comparison_sentence
 from modeldyno.core.tables import comparison_rows
 
@@ -19,7 +19,7 @@ def comparison_section(result: ComparisonResult) -> Section:
     a, b = (shown_name(side.model.path) for side in (result.a, result.b))
     head, rows = comparison_rows(result)
     ratios = [
-        _ratio(result, f"floor ({result.statistic})", result.ratio),
+        _ratio(result, f"{DECISIVE} ({result.statistic})", result.ratio),
         _ratio(result, "typical (median)", result.typical_ratio),
     ]
     return Section(
