@@ -7,7 +7,15 @@ from typing import Annotated, Any, Literal
 
 from modeldyno.core.documents.axes import CellHead
 from modeldyno.core.documents.columns import FigureColumn, Format
-from modeldyno.core.documents.described import Amount, Count, Described, Schema, Share, Size
+from modeldyno.core.documents.described import (
+    Amount,
+    Count,
+    Described,
+    Schema,
+    Share,
+    Size,
+    shared_fields,
+)
 from modeldyno.core.documents.effective import EffectiveDocument
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.figure import Figure
@@ -238,8 +246,7 @@ class CellDocument(CellHead):
             effective=EffectiveDocument.of(facts) if facts else None,
             mismatches=cell.mismatches,
             surprises=cell.surprises,
-            **_parity(cell),
-            **(_figures(cell.measurement) if cell.measurement else {}),
+            **(_figures(cell.measurement) if cell.measurement else {}) | _parity(cell),
         )
 
     @classmethod
@@ -266,7 +273,7 @@ def _parity(cell: CellResult) -> dict[str, Any]:
 
 def _figures(measurement: Measurement) -> dict[str, Any]:
     memory, together = measurement.memory, measurement.side_by_side
-    return {
+    return shared_fields(CellDocument, measurement) | {
         "latency_ms": LatencyDocument.of(measurement.latency, measurement.samples),
         "throughput_per_s": _throughput(measurement),
         "interval_note": _interval_note(measurement),
@@ -277,25 +284,9 @@ def _figures(measurement: Measurement) -> dict[str, Any]:
         "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
         "peak_device_memory_bytes": memory.device_peak_bytes if memory else None,
         "memory_bytes": MemoryDocument.of(memory) if memory else None,
-        "energy_j_per_item": measurement.energy_j_per_item,
         "energy_note": measurement.energy_note or None,
-        "samples": measurement.samples,
-        "sessions": measurement.sessions,
-        "processes": measurement.processes,
-        "warmup_calls": measurement.warmup_calls,
-        "calls_per_sample": measurement.calls_per_sample,
-        "overhead_share": measurement.overhead_share,
         "overhead_limited": measurement.overhead_share > 0.01,
-        "preempted_share": measurement.preempted_share,
-        "stop_reason": measurement.stop_reason,
-        "contention": measurement.contention,
-        "contention_source": measurement.contention_source,
-        "noise": measurement.noise,
         "noise_reasons": measurement.reasons,
-        "steady": measurement.steady,
-        "trend": measurement.trend,
-        "cores_used": measurement.cores_used,
-        "page_faults": measurement.page_faults,
         "side_by_side": SideBySideDocument.of(together) if together else None,
     }
 

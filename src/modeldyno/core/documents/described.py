@@ -28,9 +28,7 @@ class Described:
     @classmethod
     def from_fields(cls, source: Any, /, **others: Any) -> Self:
         """With what ``source``, a dataclass, has under the same names, and ``others``."""
-        kinds: tuple[Any, Any] = cls, type(source)
-        names = _names_alike(*kinds)
-        return cls(**{n: getattr(source, n) for n in names if n not in others}, **others)
+        return cls(**shared_fields(cls, source) | others)
 
 
 class Schema:
@@ -123,6 +121,12 @@ def _members(document: Any) -> Any:
     if not is_dataclass(kind):
         raise TypeError(f"{kind.__name__} is not part of a document")
     return {name: getattr(document, name) for name in field_names(kind)}
+
+
+def shared_fields(kind: Any, source: Any) -> dict[str, Any]:
+    """What ``source``, a dataclass, has under the names of the fields of ``kind``."""
+    kinds: tuple[Any, Any] = kind, type(source)
+    return {name: getattr(source, name) for name in _names_alike(*kinds)}
 
 
 def field_names(kind: Any) -> tuple[str, ...]:

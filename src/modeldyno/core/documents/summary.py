@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
 from modeldyno.core.cell_axes import NAMES, items_of
@@ -58,7 +58,8 @@ class SummaryDocument(SharedAxes):
     @classmethod
     def of_cell(cls, cell: CellDocument) -> SummaryDocument:
         latency = cell.latency_ms
-        return cls(
+        return cls.from_fields(
+            cell,
             **_axes(axis_fields(cell)),
             latency_ms=None
             if latency is None
@@ -66,7 +67,6 @@ class SummaryDocument(SharedAxes):
                 **{name: _listed(getattr(latency, name)) for name in field_names(LevelDocument)}
             ),
             throughput_per_s=cell.throughput_per_s and _listed(cell.throughput_per_s),
-            **{name: getattr(cell, name) for name in _ALIKE},
         )
 
     @classmethod
@@ -104,15 +104,6 @@ class SummaryDocument(SharedAxes):
         """From the JSON that it was written as."""
         document: SummaryDocument = decode(cls, json.loads(text))
         return document
-
-
-# What both documents have, and what is not treated above: a new figure only has to be declared.
-_ALIKE = tuple(
-    field.name
-    for field in fields(SummaryDocument)
-    if field.name in {known.name for known in fields(CellDocument)}
-    and field.name not in (*NAMES, "items", "latency_ms", "throughput_per_s")
-)
 
 
 def _number_paths() -> Iterator[tuple[str, str]]:
