@@ -129,11 +129,11 @@ def _rank(
 
     service = open_workbench(Settings.read(workspace)).service
     with live(quiet or as_json) as listen:
-        found = rankings.ranked(models, common, pairing, service, listen, in_all=in_all)
-    ranking.present(found, as_json, quiet)
-    if found.interrupted:
+        ranked = rankings.ranked(models, common, pairing, service, listen, in_all=in_all)
+    ranking.present(ranked, as_json, quiet)
+    if ranked.interrupted:
         return INTERRUPTED
-    return FAILED if any(one.failure for one in found.sides) else 0
+    return FAILED if any(one.failure for one in ranked.sides) else 0
 
 
 def _here(

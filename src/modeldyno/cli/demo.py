@@ -40,10 +40,10 @@ def demo(
     model, is_plain = model_path(), not (quiet or json)
     run = open_workbench(Settings.read(workspace)).service.run
     if not json:  # that is one document: the benchmark's
-        asked = demo_project.two_sides()
+        comparison = demo_project.two_sides()
         if is_plain:
-            output.tell(f"Demo: handwritten digits. {asked.title}?")
-        spec = demo_project.demo_comparison(model, model, asked)
+            output.tell(f"Demo: handwritten digits. {comparison.title}?")
+        spec = demo_project.demo_comparison(model, model, comparison)
         compared = compare.listened(partial(run, spec), quiet)
         compare.show(compared, quiet)
         if compared.interrupted:

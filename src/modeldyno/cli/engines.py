@@ -39,11 +39,11 @@ def engines(
         return
     from modeldyno.engines.availability import availability
 
-    found = availability() if server is None else _there(server, workspace)
+    known = availability() if server is None else _there(server, workspace)
     if json:
-        _document(found)
+        _document(known)
     else:
-        _show(found)
+        _show(known)
 
 
 @app.command("add")
@@ -135,13 +135,13 @@ def remove(
         output.say(f"removed: {name}")
 
 
-def _document(found: Sequence[EngineDocument]) -> None:
+def _document(known: Sequence[EngineDocument]) -> None:
     from modeldyno.core.documents.engines import EnginesDocument
 
-    output.document(EnginesDocument(engines=tuple(found)))
+    output.document(EnginesDocument(engines=tuple(known)))
 
 
-def _show(found: Sequence[EngineDocument]) -> None:
+def _show(known: Sequence[EngineDocument]) -> None:
     head = ("engine", "usable", "version", "devices", "formats", "install")
     rows = [
         (
@@ -152,19 +152,19 @@ def _show(found: Sequence[EngineDocument]) -> None:
             ", ".join(engine.formats),
             "" if engine.usable else engine.install,
         )
-        for engine in found
+        for engine in known
     ]
     output.table(head, rows, left=head)
     elsewhere = [
         (engine.name, engine.adapter, engine.python, engine.origin)
-        for engine in found
+        for engine in known
         if engine.python is not None
     ]
     if elsewhere:
         output.say("")
         titles = ("added", "is", "in Python", "from")
         output.table(titles, elsewhere, left=titles)
-    remarks = [remark for engine in found if engine.usable for remark in _remarks(engine)]
+    remarks = [remark for engine in known if engine.usable for remark in _remarks(engine)]
     if remarks:
         output.say("")
         titles = ("engine", "device", "here", "why")
@@ -173,9 +173,9 @@ def _show(found: Sequence[EngineDocument]) -> None:
 
 def _remarks(engine: EngineDocument) -> Iterator[tuple[str, str, str, str]]:
     """What is to be said of its devices; those of which the same is to be said, together."""
-    for here, told in (("?", engine.device_notes), ("no", engine.unavailable_devices)):
-        for why in dict.fromkeys(told.values()):
-            named = [device for device, text in told.items() if text == why]
+    for here, reasons in (("?", engine.device_notes), ("no", engine.unavailable_devices)):
+        for why in dict.fromkeys(reasons.values()):
+            named = [device for device, text in reasons.items() if text == why]
             yield engine.name, ", ".join(named), here, why
 
 

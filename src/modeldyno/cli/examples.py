@@ -37,9 +37,9 @@ def examples(
         return
     from modeldyno.core.figures import size
 
-    found = _here(workspace) if server is None else _there(server, workspace)
+    listed = _here(workspace) if server is None else _there(server, workspace)
     if json:
-        output.document(found)
+        output.document(listed)
         return
     head = ("example", "framework", "domain", "size", "runs here", "available")
     rows = [
@@ -51,7 +51,7 @@ def examples(
             "yes" if example.can_run else "no",
             "yes" if example.available else f"no: {example.why_not}",
         )
-        for example in found.examples
+        for example in listed.examples
     ]
     output.table(head, rows, left=set(head) - {"size"})
     if server is None:
@@ -65,8 +65,8 @@ def _here(workspace: Path | None) -> ExamplesDocument:
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_examples
 
-    shown = open_examples(Settings.read(workspace)).list()
-    return ExamplesDocument(examples=tuple(map(ExampleDocument.of, shown)))
+    examples = open_examples(Settings.read(workspace)).list()
+    return ExamplesDocument(examples=tuple(map(ExampleDocument.of, examples)))
 
 
 def _there(server: str, workspace: Path | None) -> ExamplesDocument:
@@ -101,8 +101,8 @@ def get(
     settings = Settings.read(workspace)
     allowed = settings.allow_downloads or allow_downloads
     service = open_examples(replace(settings, allow_downloads=allowed))
-    shown = service.get(name)
-    target = None if to is None else _target(to, shown.example.file_name)
+    status = service.get(name)
+    target = None if to is None else _target(to, status.example.file_name)
     try:
         with fetching(quiet, name) as say:
             fetched = service.fetch(name, say)
@@ -120,8 +120,8 @@ def get(
         return
     output.say(str(target or fetched.path))
     if not quiet:
-        output.tell(shown.example.note)
-        if not shown.can_run:
+        output.tell(status.example.note)
+        if not status.can_run:
             output.warn("no engine that is installed runs it", "modeldyno engines")
 
 

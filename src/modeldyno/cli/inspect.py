@@ -75,15 +75,15 @@ def _inspect_graph(
 ) -> None:
     from modeldyno.python_api import graph as read
 
-    found = read(model, signature=signature, timeout=timeout, workspace=workspace)
+    graph = read(model, signature=signature, timeout=timeout, workspace=workspace)
     if as_json:
         from modeldyno.core.documents.graph import GraphDocument
 
-        output.document(GraphDocument.of(found))
+        output.document(GraphDocument.of(graph))
     else:
         from modeldyno.core import graph_tree
 
-        for line in graph_tree.text_lines(found, depth or graph_tree.DEPTH):
+        for line in graph_tree.text_lines(graph, depth or graph_tree.DEPTH):
             output.say(line)
 
 

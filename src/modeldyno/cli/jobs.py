@@ -138,18 +138,18 @@ def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
         return []
     records = open_records(settings)
     try:
-        found = records.jobs.page(Wanted(limit=min(count, LARGEST_PAGE))).items
+        jobs = records.jobs.page(Wanted(limit=min(count, LARGEST_PAGE))).items
         waiting = {job.id: place for place, job in enumerate(records.jobs.waiting(), start=1)}
     finally:
         records.close()
-    seen = [
+    states = [
         JobDocument.from_fields(
             job,
             place=waiting.get(job.id),
             reason="no server runs" if job.state == "queued" else job.reason,
             progress=None,
         )
-        for job in found
+        for job in jobs
     ]
     # A database that several machines reach may have its server on another one.
     is_ours = settings.database_url is None
@@ -157,7 +157,7 @@ def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
         replace(job, state="interrupted", reason=_LOST)
         if is_ours and job.state == "running"
         else job
-        for job in seen
+        for job in states
     ]
 
 

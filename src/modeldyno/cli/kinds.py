@@ -72,5 +72,5 @@ def rerun_plainly(again: Again) -> int:
 
 def _load(name: str) -> Callable[..., Any]:
     module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
-    return found
+    command: Callable[..., Any] = getattr(import_module(module), function)
+    return command

@@ -32,15 +32,15 @@ def note(
 
         modeldyno note benchmark/12
     """
-    found = (
+    written = (
         _here(about, text, workspace) if server is None else _there(about, text, server, workspace)
     )
     if json:
-        output.document(found)
+        output.document(written)
     elif text is None:
-        _show(found)
+        _show(written)
     else:
-        output.tell(f"Noted on {found.kind} {found.id}")
+        output.tell(f"Noted on {written.kind} {written.id}")
 
 
 def _here(about: str, text: str | None, workspace: Path | None) -> NoteDocument:

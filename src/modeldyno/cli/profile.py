@@ -244,17 +244,17 @@ def present_diff(
     from modeldyno.core.profile_diffs import diff, diff_sentence
     from modeldyno.core.profile_tables import DIFF_LEFT, diff_rows
 
-    found = diff(a, b, by.value)
+    changes = diff(a, b, by.value)
     if as_json:
         from modeldyno.core.documents.profile_diff import ProfileDiffDocument
 
-        output.document(ProfileDiffDocument.of(found))
+        output.document(ProfileDiffDocument.of(changes))
         return
-    head, rows = diff_rows(found, top or None)
+    head, rows = diff_rows(changes, top or None)
     output.table(head, rows, left=DIFF_LEFT)
     output.say("")
-    output.headline(diff_sentence(found))
-    for difference in found.differences:
+    output.headline(diff_sentence(changes))
+    for difference in changes.differences:
         output.tell(f"not the same: {difference}")
     output.tell(f"A is run {a.run_id}, B is run {b.run_id}; ± is half the 95 % interval")
 

@@ -10,36 +10,36 @@ if TYPE_CHECKING:
     from modeldyno.core.rankings import Ranking
 
 
-def present(found: Ranking, as_json: bool, quiet: bool) -> None:
+def present(ranking: Ranking, as_json: bool, quiet: bool) -> None:
     if as_json:
         from modeldyno.core.documents.ranking import RankingDocument
 
-        output.document(RankingDocument.of(found))
+        output.document(RankingDocument.of(ranking))
         return
-    _show(found, quiet)
+    _show(ranking, quiet)
 
 
-def _show(found: Ranking, quiet: bool) -> None:
+def _show(ranking: Ranking, quiet: bool) -> None:
     from modeldyno.core.rankings import ranking_remarks
     from modeldyno.core.tables import RANKING_WORDS, ranking_rows
 
-    head, rows = ranking_rows(found)
+    head, rows = ranking_rows(ranking)
     output.table(head, rows, left=RANKING_WORDS)
-    for one in found.sides:
+    for one in ranking.sides:
         if one.failure is not None:
             output.fault(one.label, one.failure)
     if quiet:
         return
     output.tell()
-    for remark in ranking_remarks(found):
+    for remark in ranking_remarks(ranking):
         output.tell(remark)
-    noises = {one.noise for one in found.sides if one.noise is not None}
+    noises = {one.noise for one in ranking.sides if one.noise is not None}
     if noises - {"quiet"}:
         output.tell(f"machine: {', '.join(sorted(noises))}")
-    if any(one.ratio and one.label != found.reference for one in found.sides):
+    if any(one.ratio and one.label != ranking.reference for one in ranking.sides):
         output.tell(
-            f"Each was measured in alternation with {found.reference}. × is its time per item by "
+            f"Each was measured in alternation with {ranking.reference}. × is its time per item by "
             "that side's, with a 95 % interval; those with the same place cannot be told apart."
         )
-    if found.interrupted:
+    if ranking.interrupted:
         output.tell("Stopped before its end: the rest was not measured")

@@ -88,17 +88,17 @@ class ServerRuns:
 
     def id_of(self, word: str | None = None) -> RunId:
         part = "" if word in (None, LATEST) else word or ""
-        found = [RunId(run.id) for run in islice(self._client.runs.list(text=part), 4)]
-        if part in found:
+        runs = [RunId(run.id) for run in islice(self._client.runs.list(text=part), 4)]
+        if part in runs:
             return RunId(part)
-        if len(found) > 1 and part:
+        if len(runs) > 1 and part:
             raise RunNotFound(
-                f"Several runs have {word!r} in their id", fix=f"Say which: {', '.join(found[:3])}"
+                f"Several runs have {word!r} in their id", fix=f"Say which: {', '.join(runs[:3])}"
             )
-        if not found:
+        if not runs:
             what = f"There is no run {word!r}" if part else "There is no run yet"
             raise RunNotFound(f"{what} on this server", fix="`modeldyno ls` lists those there are")
-        return found[0]
+        return runs[0]
 
     def _read(self, run_id: str) -> KeptRun:
         from modeldyno.core.artifacts import Artifact
@@ -184,8 +184,8 @@ class ServerTrust:
         return sha256
 
     def all(self) -> tuple[Trusted, ...]:
-        found = {model.sha256: _trusted(model) for model in self._models()}
-        return tuple(sorted(found.values(), key=lambda entry: entry.at))
+        trusted = {model.sha256: _trusted(model) for model in self._models()}
+        return tuple(sorted(trusted.values(), key=lambda entry: entry.at))
 
     def _models(self) -> Iterator[ModelSummary]:
         return (m for m in self._client.models.list() if m.trust.is_given)
@@ -308,7 +308,11 @@ def to_the_end(client: Client, job: JobDocument, listen: Listener) -> RunResult:
     )
 
 
-def _failure(told: FailureDocument | None) -> Failure | None:
+def _failure(failure: FailureDocument | None) -> Failure | None:
     from modeldyno.core.results import Failure
 
-    return None if told is None else Failure(told.code, told.title, told.detail, told.fix)
+    return (
+        None
+        if failure is None
+        else Failure(failure.code, failure.title, failure.detail, failure.fix)
+    )

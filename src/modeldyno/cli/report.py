@@ -54,8 +54,8 @@ def report(
     from modeldyno.cli.profile import peaks_in
     from modeldyno.cli.remote import LATEST, kept_runs
 
-    found = kept_runs(server, workspace)
-    kept = [found.find(word) for word in runs or [LATEST]]
+    history = kept_runs(server, workspace)
+    kept = [history.find(word) for word in runs or [LATEST]]
     text = _text([_result(run) for run in kept], format, peaks_in(workspace))
     if output_file is None:
         output.export(text.removesuffix("\n"))

@@ -86,26 +86,26 @@ def serve(
         resume=settings.resume or resume,
     )
     names = (*(name or ()), *(_own_names() if host in EVERYWHERE else ()))
-    asked = Listening(host, port, needs_token=not no_token, names=names)
+    wanted = Listening(host, port, needs_token=not no_token, names=names)
     from modeldyno.api.serving import serve as serve_until_stopped
 
-    told: list[Listening] = []
+    announced: list[Listening] = []
 
     def is_up(running: Server, listening: Listening) -> None:
         gc.freeze()
         gc.enable()
         if demo:
             _make_demo(running)
-        told.append(listening)
+        announced.append(listening)
         if json:
             output.line(_document(settings, listening))
         else:
-            _tell(running, asked, listening, workspace, show_token)
+            _tell(running, wanted, listening, workspace, show_token)
 
     try:
-        serve_until_stopped(settings, asked, is_up, _print_upgrade_step)
+        serve_until_stopped(settings, wanted, is_up, _print_upgrade_step)
     except KeyboardInterrupt:  # being stopped is how a server ends
-        if not told:
+        if not announced:
             raise
     output.tell("Stopped. What waits, and what was running, is kept")
 
@@ -144,10 +144,10 @@ def _load_server() -> None:
 
 
 def _folder(path: Path, option: str) -> Path:
-    found = path.expanduser().absolute()
-    if not found.is_dir():
+    folder = path.expanduser().absolute()
+    if not folder.is_dir():
         raise BadValue(f"{path} is no folder", fix=f"Give {option} a folder that is there")
-    return found
+    return folder
 
 
 def _own_names() -> tuple[str, ...]:
@@ -156,7 +156,7 @@ def _own_names() -> tuple[str, ...]:
 
     name = socket.gethostname()
     try:
-        addresses = {str(found[4][0]) for found in socket.getaddrinfo(name, None)}
+        addresses = {str(info[4][0]) for info in socket.getaddrinfo(name, None)}
     except OSError:  # a name that nobody knows
         addresses = set()
     return (name.lower(), *sorted(address.partition("%")[0] for address in addresses))
@@ -178,7 +178,7 @@ def _document(settings: Settings, listening: Listening) -> dict[str, object]:
 
 def _tell(
     server: Server,
-    asked: Listening,
+    wanted: Listening,
     listening: Listening,
     workspace: Path | None,
     show_token: bool,
@@ -190,8 +190,8 @@ def _tell(
     place = server.settings.workspace
     projects = figures.counted(server.records.projects.count(), "project")
     output.tell(f"Modeldyno {tool_version()}   workspace {_short(place)}   {projects}")
-    if asked.port not in (0, listening.port):
-        output.tell(f"  Port {asked.port} is taken; this is the next free one")
+    if wanted.port not in (0, listening.port):
+        output.tell(f"  Port {wanted.port} is taken; this is the next free one")
     where = f" --workspace {_short(place)}" if workspace else ""
     opens = f"{_ourselves()} open{where}"
     door = f"(run `{opens}` to sign in)" if listening.needs_token else "(no token)"

@@ -54,6 +54,6 @@ def _told_as_document() -> Iterator[None]:
             wrong = BadValue(message, fix="See `modeldyno --help`, or --help of the command")
             output.error_document(wrong, WRONG_USAGE)
             # Typer prints it itself, and a word of the command may be a stranger's file name.
-            shown = visible_lines(message)
-            error.format_message = lambda: shown
+            lines = visible_lines(message)
+            error.format_message = lambda: lines
         raise

@@ -52,25 +52,25 @@ class AsyncTransport:
         finally:
             await line.close()
 
-    async def iterate(self, found: Stream) -> AsyncIterator[Any]:
+    async def iterate(self, stream: Stream) -> AsyncIterator[Any]:
         line = _Line(self._address)
         try:
-            step = next(found)
+            step = next(stream)
             while True:
                 if isinstance(step, Say):
                     yield step.value
-                    step = next(found)
+                    step = next(stream)
                     continue
                 try:
                     answer = await self._take(step, line)
                 except Exception as error:  # noqa: BLE001 - the operation decides
-                    step = found.throw(error)
+                    step = stream.throw(error)
                 else:
-                    step = found.send(answer)
+                    step = stream.send(answer)
         except StopIteration:
             return
         finally:
-            found.close()
+            stream.close()
             await line.close()
 
     async def _take(self, step: Step, line: _Line) -> Any:

@@ -52,15 +52,15 @@ def follow_job(job_id: int) -> Generator[Any, Any, None]:
     fails = 0
     while not job.is_over:
         try:
-            told = yield Listen(job.project_id, heard)
+            position = yield Listen(job.project_id, heard)
         except Cut:
             # No way to listen (a proxy, no package): ask now and then, and try again at times.
             yield Sleep(POLL_S)
             fails += 1
         else:
             fails = 0
-            if heard is None or not told.get("is_complete"):
-                heard = told.get("last")
+            if heard is None or not position.get("is_complete"):
+                heard = position.get("last")
         job, is_new = yield from _looked(job)  # what happened before we listened
         if is_new:
             yield Say(job)
@@ -135,16 +135,20 @@ def follow_events(
     fails = 0
     while True:
         try:
-            told = yield Listen(project_id, after)
+            position = yield Listen(project_id, after)
             fails = 0
-            if not told.get("is_complete", True):
+            if not position.get("is_complete", True):
                 yield Say(
                     ReceivedEvent(
-                        number=told["last"], kind=MISSED, project_id=project_id, at=None, data={}
+                        number=position["last"],
+                        kind=MISSED,
+                        project_id=project_id,
+                        at=None,
+                        data={},
                     )
                 )
-            if after is None or not told.get("is_complete", True):
-                after = told["last"]
+            if after is None or not position.get("is_complete", True):
+                after = position["last"]
             while True:
                 said = _said((yield Receive(LOOK_AGAIN_S)))
                 if said is None:

@@ -230,9 +230,9 @@ def _outcome(run_id: str, job_id: int) -> Steps[Any]:
 def _project(which: str | int) -> Steps[int]:
     if isinstance(which, int):
         return which
-    found = yield from Projects.find.of(None, which, create=True)
-    assert found is not None
-    return found.id
+    project = yield from Projects.find.of(None, which, create=True)
+    assert project is not None
+    return project.id
 
 
 def _model(project_id: int, which: Which, tell: Sent | None) -> Steps[int]:

@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 def read(kind: type[T], data: Any) -> T:
     """What it does not know is left out; what is missing is None, or its default."""
-    found: T = _read(kind, data)
-    return found
+    document: T = _read(kind, data)
+    return document
 
 
 def _read(kind: Any, data: Any) -> Any:

@@ -145,8 +145,8 @@ class Projects(NounCalls[Mode, ProjectDocument, Project]):
         self, project_id: int, benchmark_id: int | None, accept_noisy: bool = False
     ) -> Steps[Project]:
         """What the others are held against; None: nothing any more."""
-        asked = {"baseline_benchmark_id": benchmark_id, "accept_noisy": accept_noisy}
-        return fetch(Project, patch(f"/projects/{project_id}", asked))
+        body = {"baseline_benchmark_id": benchmark_id, "accept_noisy": accept_noisy}
+        return fetch(Project, patch(f"/projects/{project_id}", body))
 
     @operation
     def report(
@@ -243,8 +243,8 @@ class Models(NounCalls[Mode, ModelDetailsDocument, ModelSummary]):
     @operation
     def graph(self, /, model_id: int, **wanted: Any) -> Steps[Json]:
         """The document that ``modeldyno inspect --graph --json`` prints."""
-        found: Json = (yield get(f"/models/{model_id}/graph", **wanted)).json
-        return found
+        graph: Json = (yield get(f"/models/{model_id}/graph", **wanted)).json
+        return graph
 
 
 class KindCalls(NounCalls[Mode, Document, Summary]):
@@ -353,8 +353,8 @@ class Runs(Resource[Mode]):
     @operation
     def document(self, run_id: str) -> Steps[Json]:
         """As ``--json`` prints it."""
-        found: Json = (yield get(f"/runs/{run_id}/result")).json
-        return found
+        document: Json = (yield get(f"/runs/{run_id}/result")).json
+        return document
 
     @operation
     def export(

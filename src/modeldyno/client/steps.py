@@ -243,12 +243,12 @@ def pages(path: str, most: int = 200, **query: Any) -> Generator[Any, Any, None]
             return
 
 
-def first(found: Stream, is_it: Callable[[Any], bool]) -> Steps[Any]:
+def first(stream: Stream, is_it: Callable[[Any], bool]) -> Steps[Any]:
     """The first value like that, or None; asks for no page beyond it."""
     answer = None
     while True:
         try:
-            step = found.send(answer)
+            step = stream.send(answer)
         except StopIteration:
             return None
         answer = None
@@ -258,12 +258,12 @@ def first(found: Stream, is_it: Callable[[Any], bool]) -> Steps[Any]:
             return step.value
 
 
-def each(found: Stream, read: Callable[[Any], T]) -> Generator[Any, Any, None]:
+def each(stream: Stream, read: Callable[[Any], T]) -> Generator[Any, Any, None]:
     """The same with each value read."""
     answer = None
     while True:
         try:
-            step = found.send(answer)
+            step = stream.send(answer)
         except StopIteration:
             return
         answer = yield Say(read(step.value)) if isinstance(step, Say) else step

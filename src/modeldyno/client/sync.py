@@ -51,25 +51,25 @@ class SyncTransport:
         finally:
             line.close()
 
-    def iterate(self, found: Stream) -> Iterator[Any]:
+    def iterate(self, stream: Stream) -> Iterator[Any]:
         line = _Line(self._address)
         try:
-            step = next(found)
+            step = next(stream)
             while True:
                 if isinstance(step, Say):
                     yield step.value
-                    step = next(found)
+                    step = next(stream)
                     continue
                 try:
                     answer = self._take(step, line)
                 except Exception as error:  # noqa: BLE001 - the operation decides
-                    step = found.throw(error)
+                    step = stream.throw(error)
                 else:
-                    step = found.send(answer)
+                    step = stream.send(answer)
         except StopIteration:
             return
         finally:
-            found.close()
+            stream.close()
             line.close()
 
     def _take(self, step: Step, line: _Line) -> Any:

@@ -26,30 +26,30 @@ def batch_of(
     inputs: tuple[InputSpec, ...], axes: tuple[Axis, ...], batch_size: int, dims: Mapping[str, int]
 ) -> Batch:
     named_so = any(axis.name == "batch" for axis in axes)
-    asked = batch_size if named_so else dims.get("batch", batch_size)
+    wanted = batch_size if named_so else dims.get("batch", batch_size)
     batches = sorted((a for a in axes if a.is_batch), key=lambda axis: not says_batch(axis.name))
     if batches:
         said = said_size(batches[0], dims)
         if said is None:
-            return Batch(asked, may_be_refused=asked > 1 and "batch" not in dims)
-        if said == asked:
-            return Batch(asked)
-        note = f"--dim {batches[0].name}={said} sets the batch; asked {asked}"
-        return Batch(said, note=note if asked != 1 else "")
+            return Batch(wanted, may_be_refused=wanted > 1 and "batch" not in dims)
+        if said == wanted:
+            return Batch(wanted)
+        note = f"--dim {batches[0].name}={said} sets the batch; asked {wanted}"
+        return Batch(said, note=note if wanted != 1 else "")
     if any(spec.shape is None for spec in inputs):  # real data will show
-        return Batch(asked)
+        return Batch(wanted)
     fixed = _fixed(inputs)
-    return Batch(fixed or 1, fixed, _fixed_note(fixed, asked))
+    return Batch(fixed or 1, fixed, _fixed_note(fixed, wanted))
 
 
-def _fixed_note(fixed: int | None, asked: int) -> str:
+def _fixed_note(fixed: int | None, wanted: int) -> str:
     """Of a batch of 1 nobody knows whether anybody asked for it: it is the usual one."""
-    if asked == (fixed or 1):
+    if wanted == (fixed or 1):
         return ""
     if fixed is None:
-        return f"the model has no batch dimension, so a call is one item; asked {asked}"
+        return f"the model has no batch dimension, so a call is one item; asked {wanted}"
     fact = f"the model's batch is fixed at {fixed}"
-    return fact if asked == 1 else f"{fact}; asked {asked}"
+    return fact if wanted == 1 else f"{fact}; asked {wanted}"
 
 
 def _fixed(inputs: tuple[InputSpec, ...]) -> int | None:

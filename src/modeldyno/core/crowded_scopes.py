@@ -43,10 +43,10 @@ def divided(graph: Graph) -> Graph:
 
 
 def _crowded(nodes: Sequence[GraphNode]) -> list[tuple[str, list[int]]]:
-    found: dict[str, list[int]] = {}
+    by_scope: dict[str, list[int]] = {}
     for place, node in enumerate(nodes):
-        found.setdefault(node.scope, []).append(place)
-    return [(scope, places) for scope, places in found.items() if len(places) > MOST_DIRECT]
+        by_scope.setdefault(node.scope, []).append(place)
+    return [(scope, places) for scope, places in by_scope.items() if len(places) > MOST_DIRECT]
 
 
 def _unused(scope: str, taken: set[str]) -> str:

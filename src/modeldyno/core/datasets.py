@@ -56,18 +56,18 @@ class Dataset(NewDataset):
         return DatasetSpec(**values)
 
 
-def transform_of(told: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def transform_of(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Its name and its parameters, which may stand beside the name or together in ``params``."""
-    rest = {key: value for key, value in told.items() if key != "name"}
-    return str(told.get("name", "")), rest.get("params", rest)
+    rest = {key: value for key, value in entry.items() if key != "name"}
+    return str(entry.get("name", "")), rest.get("params", rest)
 
 
 def by_name(transforms: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """In their order; the second of a name has a number, so that none is lost."""
-    found: dict[str, Any] = {}
-    seen: Counter[str] = Counter()
+    named: dict[str, Any] = {}
+    counts: Counter[str] = Counter()
     for one in transforms:
         name, params = transform_of(one)
-        seen[name] += 1
-        found[f"{name} {seen[name]}" if seen[name] > 1 else name] = params
-    return found
+        counts[name] += 1
+        named[f"{name} {counts[name]}" if counts[name] > 1 else name] = params
+    return named

@@ -65,12 +65,12 @@ class Dictionaries:
 
     def preset(self, framework: str, domain: str, flavour: str) -> Preset | None:
         """A flavour that has none of its own gets that of its domain."""
-        found = {
+        presets = {
             preset.flavour: preset
             for preset in self.presets
             if (preset.framework, preset.domain) == (framework, domain)
         }
-        return found.get(flavour) or found.get("")
+        return presets.get(flavour) or presets.get("")
 
 
 def of_framework(entries: Iterable[Entry], framework: str) -> tuple[Entry, ...]:

@@ -108,9 +108,9 @@ def _shape(inputs: tuple[InputSpec, ...], domain: Numbered) -> tuple[str, bool]:
     shapes = [_filled(one, domain) for one in inputs]
     if not shapes or any(shape is None or not shape[0] for shape in shapes):
         return "", False
-    found = [shape for shape in shapes if shape is not None]
-    texts = [",".join(map(str, sizes)) for sizes, _ in found]
-    is_exact = all(exact for _, exact in found)
+    known = [shape for shape in shapes if shape is not None]
+    texts = [",".join(map(str, sizes)) for sizes, _ in known]
+    is_exact = all(exact for _, exact in known)
     return (texts[0] if len(texts) == 1 else ",".join(f"[{one}]" for one in texts)), is_exact
 
 

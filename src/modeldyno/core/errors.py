@@ -309,10 +309,10 @@ class StorageFailed(RunFailed):
 
 
 def _tree(cls: type[ModeldynoError]) -> dict[str, type[ModeldynoError]]:
-    found = {cls.code: cls}
+    classes = {cls.code: cls}
     for child in cls.__subclasses__():
-        found |= _tree(child)
-    return found
+        classes |= _tree(child)
+    return classes
 
 
 def error_classes() -> dict[str, type[ModeldynoError]]:

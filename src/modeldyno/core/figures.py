@@ -48,12 +48,12 @@ def with_interval(
     return f"{spaced(value, digits)} ±{spaced(half_width, digits)}"
 
 
-def estimate(found: Estimate, scale: float = 1.0, most: int | None = None) -> str:
+def estimate(figure: Estimate, scale: float = 1.0, most: int | None = None) -> str:
     """Without ± where it would be the spread within sessions: that leaves out what differs between
     them, and looks surer than it is."""
-    if not found.is_over_units:
-        return plain(found.value / scale, most or 3)
-    return with_interval(found.value, found.half_width, scale, most)
+    if not figure.is_over_units:
+        return plain(figure.value / scale, most or 3)
+    return with_interval(figure.value, figure.half_width, scale, most)
 
 
 def plain(value: float, digits: int = 3) -> str:

@@ -123,20 +123,20 @@ def view(graph: Graph, expanded: Collection[str]) -> View:
 def opening(graph: Graph, most: int = MOST_BOXES) -> frozenset[str]:
     """Groups to open for a first look: the largest first, as long as the boxes stay few."""
     sizes = {group.scope: group.nodes for group in graph.groups}
-    shown = Counter(_shown_in(node.scope, sizes) for node in graph.nodes)
+    counts = Counter(_shown_in(node.scope, sizes) for node in graph.nodes)
     inside: dict[str, list[str]] = {}
     for group in graph.groups:
         if group.nodes > 1:
-            shown[group.parent] += 1
+            counts[group.parent] += 1
             inside.setdefault(group.parent, []).append(group.scope)
-    boxes = shown[""]
+    boxes = counts[""]
     waiting = [(-sizes[scope], scope) for scope in inside.get("", ())]
     heapq.heapify(waiting)
     chosen = set()
     while waiting:
         _, scope = heapq.heappop(waiting)
-        if boxes - 1 + shown[scope] <= most:
-            boxes += shown[scope] - 1
+        if boxes - 1 + counts[scope] <= most:
+            boxes += counts[scope] - 1
             chosen.add(scope)
             for child in inside.get(scope, ()):
                 heapq.heappush(waiting, (-sizes[child], child))
@@ -185,7 +185,7 @@ class _Drawing:
 
     def links(self, place: dict[str, str]) -> tuple[Link, ...]:
         """``place`` says which box each node is in."""
-        found: dict[tuple[str, str], dict[str, None]] = {}
+        names: dict[tuple[str, str], dict[str, None]] = {}
         makers = {id_: f"input:{id_}" for id_ in self._graph.inputs}
         for node in self._graph.nodes:
             makers.update(dict.fromkeys(node.outputs, place[node.id]))
@@ -195,8 +195,8 @@ class _Drawing:
             for tensor in node.inputs:
                 source = makers.get(tensor, target)
                 if source != target:
-                    found.setdefault((source, target), {})[tensor] = None
+                    names.setdefault((source, target), {})[tensor] = None
         for tensor in self._graph.outputs:
             if tensor in makers:
-                found.setdefault((makers[tensor], f"output:{tensor}"), {})[tensor] = None
-        return tuple(Link(*ends, tuple(tensors)) for ends, tensors in found.items())
+                names.setdefault((makers[tensor], f"output:{tensor}"), {})[tensor] = None
+        return tuple(Link(*ends, tuple(tensors)) for ends, tensors in names.items())

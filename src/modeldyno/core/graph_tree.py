@@ -60,8 +60,8 @@ def _ungrouped(graph: Graph) -> list[TreeLine]:
 def ops_text(nodes_by_op: dict[str, int]) -> str:
     common = [f"{visible(op)} {count}" for op, count in nodes_by_op.items()]
     more = len(common) - _MOST_OPS
-    told = ", ".join(common[:_MOST_OPS])
-    return f"{told}, and {counted(more, 'more kind')}" if more > 0 else told
+    text = ", ".join(common[:_MOST_OPS])
+    return f"{text}, and {counted(more, 'more kind')}" if more > 0 else text
 
 
 def text_lines(graph: Graph, depth: int = DEPTH) -> list[str]:

@@ -75,21 +75,21 @@ def find(among: Sequence[Numbered], name: str) -> Numbered | None:
 
 def known(among: Sequence[Numbered], name: str, what: str) -> Numbered:
     """Raises BadValue when there is none of that name."""
-    found = find(among, name)
-    if found is None:
+    match = find(among, name)
+    if match is None:
         raise BadValue(
             f"There is no {what} {name[:100]!r}",
             fix="Choose one of: " + ", ".join(one.name for one in among if one.name),
         )
-    return found
+    return match
 
 
 def numbered(among: Sequence[Numbered], id: int, what: str) -> Numbered:
     """Raises BadValue when there is none of that number."""
-    found = next((one for one in among if one.id == id), None)
-    if found is None:
+    match = next((one for one in among if one.id == id), None)
+    if match is None:
         raise BadValue(
             f"There is no {what} {id}",
             fix="Choose one of: " + ", ".join(f"{one.id} ({one.name})" for one in among),
         )
-    return found
+    return match

@@ -78,10 +78,12 @@ def plan_inputs(
     axes = open_axes(inputs)
     check_dims(dims, axes, inputs)
     check_values(values, inputs)
-    asked = _Asked(inputs, axes, batch_of(inputs, axes, batch_size, dims), dims, values, data, seed)
-    ladder = [asked.plan(rung, variant) for rung, variant in asked.rungs()]
-    if asked.batch.may_be_refused:
-        ladder.append(replace(asked, batch=batch_of_one(asked.batch)).plan(0, 0))
+    request = _InputsRequest(
+        inputs, axes, batch_of(inputs, axes, batch_size, dims), dims, values, data, seed
+    )
+    ladder = [request.plan(rung, variant) for rung, variant in request.rungs()]
+    if request.batch.may_be_refused:
+        ladder.append(replace(request, batch=batch_of_one(request.batch)).plan(0, 0))
     return tuple(dict.fromkeys(ladder))
 
 
@@ -135,7 +137,7 @@ def check_values(values: Mapping[str, float], inputs: tuple[InputSpec, ...]) -> 
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _InputsRequest:
     """Everything a plan is made from."""
 
     inputs: tuple[InputSpec, ...]
@@ -243,9 +245,9 @@ def _shape(spec: InputSpec, sizes: Mapping[Place, int]) -> tuple[int, ...]:
 
 
 def _size_note(size: int, names: list[str]) -> str:
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     say = " ".join(f"{name}=…" for name in names[:3])
-    return f"{GUESSED} {size} for {shown}, which the model leaves open; to choose: --dim {say}"
+    return f"{GUESSED} {size} for {listed}, which the model leaves open; to choose: --dim {say}"
 
 
 def _value_note(spec: InputSpec, values: Values) -> str:

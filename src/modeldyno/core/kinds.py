@@ -65,8 +65,8 @@ def result_from(data: Any) -> RunResult:
     result = _kind_of(data.get("spec") if isinstance(data, dict) else None).result
     if result is None:
         raise Mismatch(f"a {data['spec']['kind']} has no result")
-    found: RunResult = decode(result, data)
-    return found
+    decoded: RunResult = decode(result, data)
+    return decoded
 
 
 def unit_from(kind: str, data: Any) -> Any:

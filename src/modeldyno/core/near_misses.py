@@ -19,7 +19,7 @@ def near_misses(name: str, names: Iterable[str], most: int = 1) -> list[str]:
 
 def _likeness(name: str, candidate: str) -> float:
     """How alike the stems are; 0 when that is not alike enough."""
-    wanted, found = PurePath(name.lower()), PurePath(candidate.lower())
-    alike = SequenceMatcher(None, wanted.stem, found.stem).ratio()
-    same = wanted.suffix == found.suffix
+    wanted, other = PurePath(name.lower()), PurePath(candidate.lower())
+    alike = SequenceMatcher(None, wanted.stem, other.stem).ratio()
+    same = wanted.suffix == other.suffix
     return alike + same if alike >= (SAME_SUFFIX if same else OTHER_SUFFIX) else 0.0

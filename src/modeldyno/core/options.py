@@ -9,8 +9,8 @@ from modeldyno.core.sessions import OptionValue
 
 def options_told(options: Mapping[str, OptionValue]) -> str:
     """``xnnpack=off``, as people say them."""
-    told = (f"{name}={_told(value)}" for name, value in sorted(options.items()))
-    return ", ".join(told) or "no options"
+    words = (f"{name}={_told(value)}" for name, value in sorted(options.items()))
+    return ", ".join(words) or "no options"
 
 
 def _told(value: OptionValue) -> str:

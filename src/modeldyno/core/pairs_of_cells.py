@@ -52,8 +52,8 @@ def obstacle(a: CellResult, b: CellResult) -> str:
     """Why a ratio between them would mislead; empty when it would not."""
     for name, cell in (("A", a), ("B", b)):
         if cell.measurement is None:
-            told = f" ({cell.error.title})" if cell.error else ""
-            return f"{name} has no number{told}"
+            why = f" ({cell.error.title})" if cell.error else ""
+            return f"{name} has no number{why}"
     fed = _items_fed(a), _items_fed(b)
     if fed[0] != fed[1]:
         return f"their inputs differ: {_shapes(a)} against {_shapes(b)}"
@@ -84,7 +84,7 @@ def environment_between(a: BenchmarkResult, b: BenchmarkResult) -> tuple[Setting
 def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
     """Everything that was chosen, and what became of it: as it ran where that is known."""
     spec, facts, model = result.spec, cell.facts, result.model
-    told: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "model": model.path,
         "model sha256": model.sha256,
         "model format": model.format,
@@ -114,10 +114,10 @@ def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
         "memory limit": spec.memory_limit_bytes,
         "seed": spec.seed,
     }
-    told |= {f"option {name}": value for name, value in cell.spec.options.items()}
+    settings |= {f"option {name}": value for name, value in cell.spec.options.items()}
     sizes = spec.model.dims | sizes_of(cell.spec)
-    told |= {f"dimension {name}": size for name, size in sizes.items()}
-    return told | {f"value {name}": value for name, value in spec.model.values.items()}
+    settings |= {f"dimension {name}": size for name, size in sizes.items()}
+    return settings | {f"value {name}": value for name, value in spec.model.values.items()}
 
 
 _ENVIRONMENT = {
@@ -151,8 +151,8 @@ def machines_apart(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
 
 def _environment_of(result: BenchmarkResult) -> dict[str, Any]:
     host = encode(result.host)
-    told = {words: host[name] for name, words in _ENVIRONMENT.items()}
-    return told | {"Modeldyno": result.tool_version}
+    facts = {words: host[name] for name, words in _ENVIRONMENT.items()}
+    return facts | {"Modeldyno": result.tool_version}
 
 
 def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Setting, ...]:

@@ -19,14 +19,14 @@ _PLACES = ("path", "model", "label", "data", "folder")  # fields that hold a pat
 
 def placeless(result: R, names: Mapping[str, str]) -> R:
     """``names`` says how models are known that are kept under other names than their own."""
-    found: R = decode(type(result), _without(encode(result), names, ""))
-    return found
+    cleaned: R = decode(type(result), _without(encode(result), names, ""))
+    return cleaned
 
 
 def without_places(facts: ModelFacts) -> ModelFacts:
     """What a file says of itself, and not where it lies."""
-    found: ModelFacts = decode(ModelFacts, _without(encode(facts), {}, ""))
-    return found
+    cleaned: ModelFacts = decode(ModelFacts, _without(encode(facts), {}, ""))
+    return cleaned
 
 
 def without_folders_in(document: Any, names: Mapping[str, str]) -> Any:

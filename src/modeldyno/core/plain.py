@@ -40,12 +40,12 @@ def comparison_text(result: ComparisonResult) -> str:
     return f"{table}\n\n{result.verdict}: {visible(comparison_sentence(result))}"
 
 
-def ranking_text(found: Ranking) -> str:
-    head, rows = ranking_rows(found)
+def ranking_text(ranking: Ranking) -> str:
+    head, rows = ranking_rows(ranking)
     lines = [table_text(head, rows, left=RANKING_WORDS)]
-    for one in found.sides:
+    for one in ranking.sides:
         lines += _failure_lines(one.label, one.failure) if one.failure else []
-    return "\n".join([*lines, *map(visible, ranking_remarks(found))])
+    return "\n".join([*lines, *map(visible, ranking_remarks(ranking))])
 
 
 def _failure_lines(where: str, failure: Failure) -> list[str]:

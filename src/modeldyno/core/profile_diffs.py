@@ -114,18 +114,18 @@ def diff(a: ProfileResult, b: ProfileResult, by: By = "node") -> ProfileDiff:
     return ProfileDiff(a, b, by, tuple(ranked), tuple(_differences(a, b)))
 
 
-def diff_sentence(found: ProfileDiff) -> str:
+def diff_sentence(diff: ProfileDiff) -> str:
     """``B takes 0.31 ms less (faster): 3 faster, 1 slower, 12 appeared``."""
     counts: dict[str, int] = {}
-    for change in found.changes:
+    for change in diff.changes:
         gone = change.standing in ("appeared", "vanished")
         word = change.standing if gone else change.verdict
         counts[word] = counts.get(word, 0) + 1
-    moved = sum(change.standing == "moved" for change in found.changes)
+    moved = sum(change.standing == "moved" for change in diff.changes)
     parts = [f"{count} {word}" for word, count in counts.items()]
     parts += [f"{moved} moved"] if moved else []
-    difference = f"{figures.duration(abs(found.delta_s))} {'less' if found.delta_s < 0 else 'more'}"
-    return f"A call of B takes {difference} ({found.verdict}); of its parts: {', '.join(parts)}"
+    difference = f"{figures.duration(abs(diff.delta_s))} {'less' if diff.delta_s < 0 else 'more'}"
+    return f"A call of B takes {difference} ({diff.verdict}); of its parts: {', '.join(parts)}"
 
 
 # ---------------------------------------------------------------- by node
@@ -139,11 +139,13 @@ def _by_node(a: ProfileResult, b: ProfileResult) -> list[Change]:
             left.difference_update(mine)
             right.difference_update(theirs)
             pairs.append((mine, theirs, how))
-    found = [Change(_part(a.rows, mine), _part(b.rows, theirs), how) for mine, theirs, how in pairs]
-    found = _moved(found, is_one_engine=a.facts.engine == b.facts.engine)
-    found += [Change(_part(a.rows, [n]), None, None, "vanished") for n in sorted(left)]
-    found += [Change(None, _part(b.rows, [n]), None, "appeared") for n in sorted(right)]
-    return found
+    changes = [
+        Change(_part(a.rows, mine), _part(b.rows, theirs), how) for mine, theirs, how in pairs
+    ]
+    changes = _moved(changes, is_one_engine=a.facts.engine == b.facts.engine)
+    changes += [Change(_part(a.rows, [n]), None, None, "vanished") for n in sorted(left)]
+    changes += [Change(None, _part(b.rows, [n]), None, "appeared") for n in sorted(right)]
+    return changes
 
 
 Groups = Iterator[tuple[list[int], list[int], MatchedBy]]
@@ -161,10 +163,10 @@ def _same_names(
 
 
 def _unique(rows: Sequence[NodeResult], numbers: Iterable[int]) -> dict[str, int]:
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for number in numbers:
-        found.setdefault(plain_node(rows[number].node), []).append(number)
-    return {name: some[0] for name, some in found.items() if len(some) == 1}
+        places.setdefault(plain_node(rows[number].node), []).append(number)
+    return {name: some[0] for name, some in places.items() if len(some) == 1}
 
 
 def plain_node(name: str) -> str:
@@ -249,12 +251,12 @@ def _longest_rising(places: Sequence[int]) -> set[int]:
             ends.append(number)
         else:
             tails[at], ends[at] = place, number
-    found: set[int] = set()
+    rising: set[int] = set()
     number = ends[-1] if ends else -1
     while number >= 0:
-        found.add(number)
+        rising.add(number)
         number = before[number]
-    return found
+    return rising
 
 
 # ---------------------------------------------------------------- by operator
@@ -267,15 +269,15 @@ def _by_op(a: ProfileResult, b: ProfileResult) -> list[Change]:
     shared = mine & theirs
     kinds = {family(op) for op in mine - shared} & {family(op) for op in theirs - shared}
     sides = [_ops(side, shared, kinds) for side in (a, b)]
-    found = []
+    changes = []
     for key in dict.fromkeys((*sides[0], *sides[1])):
         here, there = sides[0].get(key), sides[1].get(key)
         standing: Standing = "kept" if here and there else "vanished" if here else "appeared"
         how: MatchedBy | None = None
         if here and there:
             how = "name" if here.op_types == there.op_types else "kind"
-        found.append(Change(here, there, how, standing))
-    return found
+        changes.append(Change(here, there, how, standing))
+    return changes
 
 
 def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, Part]:
@@ -284,12 +286,12 @@ def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, 
         kind = family(row.op_type)
         is_alone = row.op_type in shared or kind not in kinds
         groups.setdefault(row.op_type if is_alone else f"({kind})", []).append(number)
-    found = {}
+    totals = {}
     for key, numbers in groups.items():
         part = _part(result.rows, numbers)
         known = [result.ci95_s_by_op.get(op) for op in part.op_types]
-        found[key] = replace(part, names=part.op_types, ci95_s=_added(known))
-    return found
+        totals[key] = replace(part, names=part.op_types, ci95_s=_added(known))
+    return totals
 
 
 # ---------------------------------------------------------------- both

@@ -56,13 +56,13 @@ def slices(result: ProfileResult, by: By) -> list[Slice]:
         key = (row.op_type,) if by == "op" else (number,)
         parts.setdefault(key, []).append(row)
     merged = sorted(parts.values(), key=lambda rows: -sum(row.total_s for row in rows))
-    found: list[Slice] = []
+    listed: list[Slice] = []
     cumulative = 0.0
     for rows in merged:
         total = sum(row.total_s for row in rows)
         cumulative += total
         on_device = [row.accelerator_s for row in rows if row.accelerator_s is not None]
-        found.append(
+        listed.append(
             Slice(
                 node=rows[0].node if by == "node" else None,
                 op_type=rows[0].op_type,
@@ -81,7 +81,7 @@ def slices(result: ProfileResult, by: By) -> list[Slice]:
                 parts=rows[0].parts if by == "node" else (),
             )
         )
-    return found
+    return listed
 
 
 def _all(parts: Sequence[float | None]) -> float | None:
@@ -99,10 +99,10 @@ def profile_rows(
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and cells; the last row is what is outside nodes. With a ``roof``, what limits each
     of them."""
-    found = slices(result, by)
-    shown = found if top is None else found[:top]
+    parts = slices(result, by)
+    listed = parts if top is None else parts[:top]
     scale, unit = figures.unit_for_parts([result.latency_s])
-    has_device = any(one.accelerator_s is not None for one in found)
+    has_device = any(one.accelerator_s is not None for one in parts)
     names = ("node", "operator") if by == "node" else ("operator", "nodes")
     head: tuple[str, ...] = (
         *names,
@@ -112,12 +112,12 @@ def profile_rows(
         "calls",
         *(("on device",) if has_device else ()),
     )
-    rows = [_cells(one, by, scale, has_device) for one in shown]
-    is_held = roof is not None and any(one.flop is not None for one in found)
+    rows = [_cells(one, by, scale, has_device) for one in listed]
+    is_held = roof is not None and any(one.flop is not None for one in parts)
     if roof is not None and is_held:
         head = (*head, "GFLOP/s", "GB/s", "limit")
-        rows = [(*row, *_limits(one.held(roof))) for row, one in zip(rows, shown, strict=True)]
-    if left := found[len(shown) :]:
+        rows = [(*row, *_limits(one.held(roof))) for row, one in zip(rows, listed, strict=True)]
+    if left := parts[len(listed) :]:
         rows.append((*_rest(left, by, scale, result, has_device), *("",) * (3 * is_held)))
     outside = (figures.plain(result.outside_s / scale), _percent(_share(result.outside_s, result)))
     rows.append((OUTSIDE, "", *outside, "", "", *("",) * (has_device + 3 * is_held)))
@@ -143,18 +143,18 @@ def limit_lines(result: ProfileResult, by: By, roof: Roof) -> list[str]:
     if roof.ridge is None:
         return []
     return [
-        f"{one.node or one.op_type}: {found.bound or figures.NOTHING}, {found.reason}"
+        f"{one.node or one.op_type}: {held.bound or figures.NOTHING}, {held.reason}"
         for one in slices(result, by)[:MOST_REASONS]
-        if (found := one.held(roof)).reason
+        if (held := one.held(roof)).reason
     ]
 
 
-def _limits(found: Held) -> tuple[str, str, str]:
+def _limits(held: Held) -> tuple[str, str, str]:
     rates = [
         figures.NOTHING if rate is None else figures.plain(rate / 1e9)
-        for rate in (found.flops_per_s, found.bytes_per_s)
+        for rate in (held.flops_per_s, held.bytes_per_s)
     ]
-    return rates[0], rates[1], found.bound or figures.NOTHING
+    return rates[0], rates[1], held.bound or figures.NOTHING
 
 
 def _cells(one: Slice, by: By, scale: float, has_device: bool) -> tuple[str, ...]:
@@ -257,13 +257,13 @@ def rows_csv(rows: Sequence[ProfileRow | OpTypeRow], agreement: Agreement) -> st
 
 
 def diff_rows(
-    found: ProfileDiff, top: int | None = TOP
+    diff: ProfileDiff, top: int | None = TOP
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and cells, the largest change first."""
-    scale, unit = figures.unit_for_parts([found.a.latency_s, found.b.latency_s])
-    what = "node" if found.by == "node" else "operator"
+    scale, unit = figures.unit_for_parts([diff.a.latency_s, diff.b.latency_s])
+    what = "node" if diff.by == "node" else "operator"
     head = (what, "in A", "in B", f"A {unit}", f"B {unit}", "B - A", "what", "change")
-    shown = found.changes if top is None else found.changes[:top]
+    listed = diff.changes if top is None else diff.changes[:top]
     return head, [
         (
             change.name,
@@ -274,7 +274,7 @@ def diff_rows(
             change.standing,
             "" if change.standing in ("appeared", "vanished") else change.verdict,
         )
-        for change in shown
+        for change in listed
     ]
 
 

@@ -33,8 +33,8 @@ class Profile(Runnable, NewProfile):
     @property
     def spec(self) -> ProfileSpec:
         """Raises Mismatch of one that another version wrote."""
-        found: ProfileSpec = decode(ProfileSpec, self.settings)
-        return found
+        decoded: ProfileSpec = decode(ProfileSpec, self.settings)
+        return decoded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,10 +141,10 @@ def rows_of(run_id: RunId, result: ProfileResult) -> tuple[ProfileRow, ...]:
 def spec_of(settings: dict[str, Any]) -> ProfileSpec | None:
     """None where these are settings of another version."""
     try:
-        found: ProfileSpec = decode(ProfileSpec, settings)
+        decoded: ProfileSpec = decode(ProfileSpec, settings)
     except Mismatch:
         return None
-    return found
+    return decoded
 
 
 def in_microseconds(rows: tuple[OpTypeRow, ...]) -> tuple[OpMicroseconds, ...]:
@@ -166,9 +166,9 @@ def in_microseconds(rows: tuple[OpTypeRow, ...]) -> tuple[OpMicroseconds, ...]:
 
 def whole(values: list[float]) -> list[int]:
     """Whole numbers that add up to the rounded sum: the largest remainders are rounded up."""
-    found = [int(value) for value in values]
-    left = round(sum(values)) - sum(found)
-    by_remainder = sorted(range(len(values)), key=lambda i: found[i] - values[i])
+    numbers = [int(value) for value in values]
+    left = round(sum(values)) - sum(numbers)
+    by_remainder = sorted(range(len(values)), key=lambda i: numbers[i] - values[i])
     for index in by_remainder[:left]:
-        found[index] += 1
-    return found
+        numbers[index] += 1
+    return numbers

@@ -76,27 +76,27 @@ def reference_of(levels: Sequence[SideResult]) -> Ranked:
     return Ranked(side.label, side=side, ratio=FIRST)
 
 
-def other_of(found: ComparisonResult) -> Ranked:
+def other_of(comparison: ComparisonResult) -> Ranked:
     """B, where A is the reference."""
-    return _compared(found, found.b, found.a, found.ratio)
+    return _compared(comparison, comparison.b, comparison.a, comparison.ratio)
 
 
-def inverse_of(found: ComparisonResult) -> Ranked:
+def inverse_of(comparison: ComparisonResult) -> Ranked:
     """A, where B is the reference."""
-    return _compared(found, found.a, found.b, found.ratio.inverse)
+    return _compared(comparison, comparison.a, comparison.b, comparison.ratio.inverse)
 
 
 def _compared(
-    found: ComparisonResult, side: SideResult, reference: SideResult, ratio: Estimate
+    comparison: ComparisonResult, side: SideResult, reference: SideResult, ratio: Estimate
 ) -> Ranked:
     return Ranked(
         side.label,
         side=side,
         ratio=ratio,
-        parity=found.parity,
-        run_id=found.run_id,
-        noise=found.noise,
-        unranked=_unranked(side, reference, found.parity),
+        parity=comparison.parity,
+        run_id=comparison.run_id,
+        noise=comparison.noise,
+        unranked=_unranked(side, reference, comparison.parity),
     )
 
 
@@ -139,15 +139,15 @@ def _unranked(side: SideResult, reference: SideResult, parity: Parity | None) ->
     return ""
 
 
-def ranking_remarks(found: Ranking) -> list[str]:
+def ranking_remarks(ranking: Ranking) -> list[str]:
     """What the table does not say: why which side is the reference, or has no place."""
-    said = [f"{one.label} has no place: {one.unranked}" for one in found.sides if one.unranked]
-    reference = next((one for one in found.sides if one.label == found.reference), None)
+    said = [f"{one.label} has no place: {one.unranked}" for one in ranking.sides if one.unranked]
+    reference = next((one for one in ranking.sides if one.label == ranking.reference), None)
     if reference is None:
         return said
     if reference.alone:
         return [*said, f"{reference.label} was measured alone: no other side could be measured"]
-    first = found.sides[0]
+    first = ranking.sides[0]
     if first is not reference:
         why = "could not be measured" if first.failure else "is not comparable with the others"
         said.append(f"{reference.label} is the reference, because {first.label} {why}")

@@ -374,8 +374,8 @@ class BenchmarkResult(RunResult):
         return tuple(CellDocument.of(number, cell) for number, cell in enumerate(self.cells))
 
     def deviations(self) -> list[str]:
-        found = [(cell.spec.name, one) for cell in self.cells for one in cell.surprises]
-        return [f"{name}: {one.text}" for name, one in found]
+        surprised = [(cell.spec.name, one) for cell in self.cells for one in cell.surprises]
+        return [f"{name}: {one.text}" for name, one in surprised]
 
 
 def _with_sizes(cell: Any, dims: dict[str, Any]) -> Any:

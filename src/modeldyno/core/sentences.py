@@ -58,27 +58,27 @@ def _standing(result: BenchmarkResult, objective: Objective, standing: Standing)
 
 def _figure(cell: CellResult, objective: Objective) -> str:
     """``0.650 ±0.008 ms for a batch of 8 (noisy)``, or ``1 540 items/s``."""
-    found = cell.measurement
-    assert found is not None
-    badge = "" if found.noise == "quiet" else f" ({found.noise})"
+    measured = cell.measurement
+    assert measured is not None
+    badge = "" if measured.noise == "quiet" else f" ({measured.noise})"
     if objective == "throughput":
-        return f"{figures.plain(found.throughput_per_s)} items/s{badge}"
-    typical = found.latency.typical
+        return f"{figures.plain(measured.throughput_per_s)} items/s{badge}"
+    typical = measured.latency.typical
     scale, unit = figures.unit_for([typical.value])
-    shown = figures.estimate(typical, scale, most=4)
-    return f"{shown} {unit} for a batch of {cell.batch_size}{badge}"
+    value = figures.estimate(typical, scale, most=4)
+    return f"{value} {unit} for a batch of {cell.batch_size}{badge}"
 
 
 def remarks(result: BenchmarkResult) -> list[str]:
     """What its table does not say."""
-    found = [
+    texts = [
         f"{cell.spec.name}: {side_by_side_sentence(cell.measurement)}"
         for cell in result.cells
         if cell.measurement is not None and cell.measurement.side_by_side is not None
     ]
-    found += [f"{cell.spec.name}: {cell.error.title}" for cell in result.cells if cell.error]
-    found += dict.fromkeys(note for cell in result.cells for note in cell.notes)
-    return [*found, *filter(None, [unranked_sentence(result)])]
+    texts += [f"{cell.spec.name}: {cell.error.title}" for cell in result.cells if cell.error]
+    texts += dict.fromkeys(note for cell in result.cells for note in cell.notes)
+    return [*texts, *filter(None, [unranked_sentence(result)])]
 
 
 def comparison_sentence(result: ComparisonResult) -> str:
@@ -199,19 +199,19 @@ def not_slower_complaint(result: ComparisonResult, allowed: float) -> str | None
             return f"inconclusive: {comparison_sentence(result)}; {limit}: measure longer"
 
 
-def side_by_side_sentence(found: Measurement) -> str:
+def side_by_side_sentence(measured: Measurement) -> str:
     """``1 930 ±21 items/s in all, 1.93 ±0.02 × one instance alone; …`` of several instances.
 
     Where other work took CPU time away, what a CPU second yields comes first: it hardly changes.
     """
-    beside = found.side_by_side
+    beside = measured.side_by_side
     if beside is None:
         return ""
     total = f"{figures.estimate(beside.total_per_s)} items/s in all"
     if beside.scaling is not None:
         total += f", {figures.estimate(beside.scaling)} × one instance alone"
     per_cpu = f"{figures.plain(beside.items_per_cpu_s)} items per CPU second"
-    lost = (found.contention or 1.0) / beside.expected_contention
+    lost = (measured.contention or 1.0) / beside.expected_contention
     parts = [total, per_cpu] if lost <= WAITING else [per_cpu, f"{total} (contended)"]
     parts.append(f"the slowest did {figures.percent(beside.fairness)} of the quickest one's work")
     if beside.oversubscribed:

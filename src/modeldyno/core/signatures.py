@@ -32,8 +32,8 @@ def names_of(
     by_tensor: dict[int, str] = {}
     for name in sorted(said, reverse=True):  # of two names the first one stays
         by_tensor[said[name]] = name
-    found: list[str] = []
+    names: list[str] = []
     for number, (tensor, own) in enumerate(zip(tensors, own_names, strict=True)):
         name = by_tensor.get(tensor) or own or f"tensor {number}"
-        found.append(name if name not in found else f"{name}#{number}")
-    return found
+        names.append(name if name not in names else f"{name}#{number}")
+    return names

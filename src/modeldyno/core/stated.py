@@ -104,7 +104,7 @@ def _needs_architecture(facts: ModelFacts) -> bool:
 def _merged(declared: tuple[InputSpec, ...], said: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
     """By name; where no name agrees, what was said is all there is."""
     known = {spec.name: spec for spec in declared}
-    told = {spec.name: spec for spec in said}
-    if told and not told.keys() & known.keys():
+    by_name = {spec.name: spec for spec in said}
+    if by_name and not by_name.keys() & known.keys():
         return said
-    return tuple((known | told).values())
+    return tuple((known | by_name).values())

@@ -10,18 +10,18 @@ from modeldyno.core.hints import says_past, says_sequence, says_total
 
 def formulas(symbols: set[str]) -> dict[str, ast.expr]:
     """Symbols that follow from others: "past_length + 1", and totals of past and present."""
-    found: dict[str, ast.expr] = {}
+    by_symbol: dict[str, ast.expr] = {}
     plain = {symbol for symbol in symbols if not says_total(symbol)}
     for symbol in symbols:
         formula = _parsed(symbol)
         if formula is not None and _names(formula) <= plain:
-            found[symbol] = formula
-    past = sorted(s for s in symbols if says_past(s) and s not in found and not says_total(s))
-    present = sorted(s for s in symbols if says_sequence(s) and not _is_past_or_total(s, found))
-    for symbol in sorted(s for s in symbols if says_total(s) and s not in found):
+            by_symbol[symbol] = formula
+    past = sorted(s for s in symbols if says_past(s) and s not in by_symbol and not says_total(s))
+    present = sorted(s for s in symbols if says_sequence(s) and not _is_past_or_total(s, by_symbol))
+    for symbol in sorted(s for s in symbols if says_total(s) and s not in by_symbol):
         if past and present:
-            found[symbol] = ast.BinOp(ast.Name(past[0]), ast.Add(), ast.Name(present[0]))
-    return found
+            by_symbol[symbol] = ast.BinOp(ast.Name(past[0]), ast.Add(), ast.Name(present[0]))
+    return by_symbol
 
 
 def _is_past_or_total(symbol: str, formulas: Mapping[str, ast.expr]) -> bool:

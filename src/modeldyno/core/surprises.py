@@ -44,14 +44,14 @@ class Surprise(Described):
     """What to do about it."""
 
 
-def surprises(asked: CellSpec, model: ModelFacts, facts: SessionFacts) -> tuple[Surprise, ...]:
+def surprises(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> tuple[Surprise, ...]:
     return (
-        *_device(asked, facts),
+        *_device(spec, facts),
         *_fallback(facts),
-        *_precision(asked, model, facts),
+        *_precision(spec, model, facts),
         *_input_types(model, facts),
-        *_layout(asked, facts),
-        *_threads(asked, facts),
+        *_layout(spec, facts),
+        *_threads(spec, facts),
     )
 
 
@@ -84,10 +84,10 @@ def ran_as(facts: SessionFacts) -> str:
 # ---------------------------------------------------------------- one by one
 
 
-def _device(asked: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
+def _device(spec: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
     kinds = {device_kind(device) for device in facts.device.split("+")}
-    if facts.device and kinds != {device_kind(asked.device)}:
-        yield Surprise("device", f"asked for {asked.device}, runs on {facts.device}")
+    if facts.device and kinds != {device_kind(spec.device)}:
+        yield Surprise("device", f"asked for {spec.device}, runs on {facts.device}")
 
 
 def _fallback(facts: SessionFacts) -> Iterator[Surprise]:
@@ -131,24 +131,24 @@ def _unused(facts: SessionFacts) -> str:
     return facts.providers[0] if known else ""
 
 
-def _precision(asked: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterator[Surprise]:
+def _precision(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterator[Surprise]:
     if facts.precision is None:
         return
     own = precision_of(model) if model.weights_by_dtype else None
-    wanted = asked.precision or own
-    said = f"asked for {wanted}" if asked.precision else f"the model is {wanted}"
-    found = [part for part in facts.precision.split("+") if part in _BITS]
-    if wanted not in _BITS or not found:
+    wanted = spec.precision or own
+    said = f"asked for {wanted}" if spec.precision else f"the model is {wanted}"
+    known = [part for part in facts.precision.split("+") if part in _BITS]
+    if wanted not in _BITS or not known:
         return
     fix = (
         "compare it with care"
-        if asked.precision
+        if spec.precision
         else "ask for one with --precision where the engine has a choice"
     )
-    if wanted not in found:
-        yield Surprise("precision", f"{said}, computed in {' and '.join(found)}", fix)
+    if wanted not in known:
+        yield Surprise("precision", f"{said}, computed in {' and '.join(known)}", fix)
         return
-    less = [part for part in found if _BITS[part] < _BITS[wanted]]
+    less = [part for part in known if _BITS[part] < _BITS[wanted]]
     if less:
         yield Surprise("precision", f"{said}, partly computed in {' and '.join(less)}", fix)
 
@@ -163,23 +163,23 @@ def _input_types(model: ModelFacts, facts: SessionFacts) -> Iterator[Surprise]:
             )
 
 
-def _layout(asked: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
+def _layout(spec: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
     """Only where one was asked for: an engine may arrange numbers inside as it likes."""
-    wants = asked.options.get("channels_last") is True
+    wants = spec.options.get("channels_last") is True
     if wants and facts.layout not in (None, CHANNELS_LAST):
         assert facts.layout is not None
         got = LAYOUTS.get(facts.layout, facts.layout)
         yield Surprise("layout", f"asked for channels last, computes with {got}")
 
 
-def _threads(asked: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
-    if facts.threads is not None and facts.threads != asked.cores:
-        were = "was" if asked.cores == 1 else "were"
+def _threads(spec: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
+    if facts.threads is not None and facts.threads != spec.cores:
+        were = "was" if spec.cores == 1 else "were"
         yield Surprise(
             "threads",
             f"the engine computes with {figures.counted(facts.threads, 'thread')}, "
-            f"{asked.cores} {were} asked for",
+            f"{spec.cores} {were} asked for",
         )
-    if None not in (asked.spinning, facts.spinning) and asked.spinning != facts.spinning:
-        wanted, got = ("spin", "sleep") if asked.spinning else ("sleep", "spin")
+    if None not in (spec.spinning, facts.spinning) and spec.spinning != facts.spinning:
+        wanted, got = ("spin", "sleep") if spec.spinning else ("sleep", "spin")
         yield Surprise("spinning", f"asked that waiting threads {wanted}, but they {got}")

@@ -136,10 +136,10 @@ def _mark(result: BenchmarkResult, number: int) -> str:
 def _cell_row(
     cell: CellResult, document: CellDocument, scale: float, most: int | None
 ) -> tuple[str, ...]:
-    found = cell.measurement
-    if found is None:
+    measured = cell.measurement
+    if measured is None:
         return (*[figures.NOTHING] * 8, _quality(cell))
-    latency = found.latency
+    latency = measured.latency
     per_item = latency.typical.value / cell.items
     half = latency.typical.half_width / cell.items
     known = figure_columns(CellDocument)
@@ -151,7 +151,7 @@ def _cell_row(
         rate,
         _tail(latency.p99, scale),
         *placed,
-        f"{found.sessions}×{found.samples // found.sessions}",
+        f"{measured.sessions}×{measured.samples // measured.sessions}",
         _quality(cell),
     )
 
@@ -205,20 +205,20 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
 RANKING_WORDS = ("place", "model", "engine", "precision", "outputs", "error")
 
 
-def ranking_rows(found: Ranking) -> tuple[tuple[str, ...], Rows]:
+def ranking_rows(ranking: Ranking) -> tuple[tuple[str, ...], Rows]:
     """In the order of their places; those without one come last."""
-    levels = map(found.floor_s, found.sides)
+    levels = map(ranking.floor_s, ranking.sides)
     scale, unit = figures.unit_for(level for level in levels if level is not None)
-    counts = _counts_to_show([one.side for one in found.sides if one.side])
+    counts = _counts_to_show([one.side for one in ranking.sides if one.side])
     head: tuple[str, ...] = (
         *("place", "model", "engine", "precision", *(axis.short for axis in counts)),
         *(f"{DECISIVE} {unit}", "×", "outputs"),
     )
-    last = len(found.sides) + 1
+    last = len(ranking.sides) + 1
     order = sorted(
-        found.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
+        ranking.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
     )
-    rows = [_ranked_row(one, found, scale, counts) for one in order]
+    rows = [_ranked_row(one, ranking, scale, counts) for one in order]
     if any(one.failure for one in order):
         head = (*head, "error")
         rows = [
@@ -243,14 +243,14 @@ def _count(side: SideResult, axis: CellAxis) -> int:
 
 
 def _ranked_row(
-    one: Ranked, found: Ranking, scale: float, counts: Sequence[CellAxis]
+    one: Ranked, ranking: Ranking, scale: float, counts: Sequence[CellAxis]
 ) -> tuple[str, ...]:
     place = str(one.place) if one.place else figures.NOTHING
-    floor_s = found.floor_s(one)
+    floor_s = ranking.floor_s(one)
     if one.side is None or floor_s is None:
         return (place, one.label, *(figures.NOTHING,) * (5 + len(counts)))
     side = one.side
-    is_reference = one.label == found.reference
+    is_reference = one.label == ranking.reference
     return (
         place,
         shown_name(side.model.path),

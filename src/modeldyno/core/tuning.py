@@ -86,18 +86,18 @@ def tuning_of(settings: dict[str, Any]) -> TuningSettings:
 
 def expect_possible(settings: dict[str, Any]) -> None:
     """Raises BadValue for what cannot be."""
-    found = tuning_of(settings)
-    _one_of("strategy", found.strategy, Strategy)
-    _one_of("objective", found.objective, Objective)
-    _one_of("accuracy criterion", found.criterion, Criterion)
-    _between("batch size", found.batch_size, 1, MOST)
-    _between("sampling size", found.sampling_size, 1, MOST)
-    _between("number of trials", found.max_trials, 1, MOST)
-    _between("timeout", found.timeout_s, 0, MOST)
-    _between("random seed", found.seed, 0, MOST_SEED)
-    if not 0 <= found.threshold <= 1:
+    tuning = tuning_of(settings)
+    _one_of("strategy", tuning.strategy, Strategy)
+    _one_of("objective", tuning.objective, Objective)
+    _one_of("accuracy criterion", tuning.criterion, Criterion)
+    _between("batch size", tuning.batch_size, 1, MOST)
+    _between("sampling size", tuning.sampling_size, 1, MOST)
+    _between("number of trials", tuning.max_trials, 1, MOST)
+    _between("timeout", tuning.timeout_s, 0, MOST)
+    _between("random seed", tuning.seed, 0, MOST_SEED)
+    if not 0 <= tuning.threshold <= 1:
         raise BadValue(
-            f"The accuracy criterion cannot be {found.threshold:g}",
+            f"The accuracy criterion cannot be {tuning.threshold:g}",
             why="it is a fraction from 0 to 1, as accuracies are",
             fix="For one percent send 0.01",
         )

@@ -13,30 +13,30 @@ DYNAMIC = "int8 dynamic quantization"  # all others have their ranges measured b
 
 def tuning_config(spec: OptimizationSpec) -> dict[str, Any]:
     """All that the user chose is in it, and nothing that was not."""
-    asked = spec.settings
+    settings = spec.settings
     config: dict[str, Any] = {
         "version": 1.0,
         "model": _model(spec),
         "quantization": {
-            "calibration": {"sampling_size": asked.sampling_size},
+            "calibration": {"sampling_size": settings.sampling_size},
             "approach": f"post_training_{_when(spec)}_quant",
         },
         "tuning": {
-            "strategy": {"name": asked.strategy},
-            "accuracy_criterion": {asked.criterion: asked.threshold},
-            "multi_objectives": {"objective": asked.objective},
-            "exit_policy": {"timeout": asked.timeout_s, "max_trials": asked.max_trials},
-            "random_seed": asked.seed,
+            "strategy": {"name": settings.strategy},
+            "accuracy_criterion": {settings.criterion: settings.threshold},
+            "multi_objectives": {"objective": settings.objective},
+            "exit_policy": {"timeout": settings.timeout_s, "max_trials": settings.max_trials},
+            "random_seed": settings.seed,
         },
     }
     if spec.dataset is not None:
-        loader = _dataloader(spec.dataset, asked.batch_size)
+        loader = _dataloader(spec.dataset, settings.batch_size)
         config["quantization"]["calibration"]["dataloader"] = loader
         metric = spec.dataset.metric
-        told = {"metric": {metric["name"]: metric["param"]}} if metric else {}
+        metrics = {"metric": {metric["name"]: metric["param"]}} if metric else {}
         # A copy: two references to one thing would be written as an alias.
         config["evaluation"] = {
-            "accuracy": told | {"dataloader": _dataloader(spec.dataset, asked.batch_size)}
+            "accuracy": metrics | {"dataloader": _dataloader(spec.dataset, settings.batch_size)}
         }
     return config
 
@@ -46,10 +46,10 @@ def _when(spec: OptimizationSpec) -> str:
 
 
 def _model(spec: OptimizationSpec) -> dict[str, Any]:
-    told: dict[str, Any] = {"name": spec.name}
-    told |= {"framework": spec.framework} if spec.framework else {}
-    told |= {"inputs": _names(spec.inputs)} if spec.inputs else {}
-    return told | ({"outputs": _names(spec.outputs)} if spec.outputs else {})
+    model: dict[str, Any] = {"name": spec.name}
+    model |= {"framework": spec.framework} if spec.framework else {}
+    model |= {"inputs": _names(spec.inputs)} if spec.inputs else {}
+    return model | ({"outputs": _names(spec.outputs)} if spec.outputs else {})
 
 
 def _names(names: Sequence[str]) -> str | list[str]:
@@ -58,12 +58,12 @@ def _names(names: Sequence[str]) -> str | list[str]:
 
 
 def _dataloader(dataset: DatasetSpec, batch_size: int) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    loader: dict[str, Any] = {
         "batch_size": batch_size,
         "dataset": {dataset.kind: dict(dataset.parameters)},
     }
     if dataset.transforms:
-        told["transform"] = {
+        loader["transform"] = {
             name: dict(params) for name, params in by_name(dataset.transforms).items()
         }
-    return told | ({"filter": dict(dataset.filter)} if dataset.filter else {})
+    return loader | ({"filter": dict(dataset.filter)} if dataset.filter else {})

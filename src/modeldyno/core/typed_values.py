@@ -45,10 +45,10 @@ def _text(value: Any) -> Any:
 def _truth(value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    found = _WORDS.get(str(value).strip().lower())
-    if found is None:
+    truth = _WORDS.get(str(value).strip().lower())
+    if truth is None:
         raise ValueError
-    return found
+    return truth
 
 
 def _number(value: Any) -> float:

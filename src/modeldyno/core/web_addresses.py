@@ -69,22 +69,22 @@ def why_not_public(address: str) -> str | None:
     Whoever answers for a host's name could point it at this machine, or at its neighbours.
     """
     try:
-        found = ipaddress.ip_address(address)
+        parsed = ipaddress.ip_address(address)
     except ValueError:
         return "it is not an address"
-    if isinstance(found, ipaddress.IPv6Address):
-        if found.ipv4_mapped or found.sixtofour or found.teredo:
+    if isinstance(parsed, ipaddress.IPv6Address):
+        if parsed.ipv4_mapped or parsed.sixtofour or parsed.teredo:
             return "it wraps another address"
-        if found in _NAT64:  # how networks without IPv4 reach the rest: what counts is inside
-            return why_not_public(str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)))
+        if parsed in _NAT64:  # how networks without IPv4 reach the rest: what counts is inside
+            return why_not_public(str(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)))
     for claim, reason in _REASONS:
-        if getattr(found, claim):
+        if getattr(parsed, claim):
             return reason
-    if found.version == 6:
-        is_open = found in _OPEN_IPV6
+    if parsed.version == 6:
+        is_open = parsed in _OPEN_IPV6
     else:
-        is_open = not any(found in network for network in _SET_ASIDE)
-    return None if is_open and found.is_global else "it is not one of the open internet"
+        is_open = not any(parsed in network for network in _SET_ASIDE)
+    return None if is_open and parsed.is_global else "it is not one of the open internet"
 
 
 _REASONS = (

@@ -224,9 +224,9 @@ def _bytes(name: str, operands: Operands) -> float | None:
     if name in _PARTIAL:  # what is not looked up is not read
         out = [one.bytes for one in operands.outputs]
         return _total([*out, *out, *(one.bytes for one in operands.inputs[1:])])
-    told = _total([one.bytes for one in (*operands.inputs, *operands.outputs)])
+    total = _total([one.bytes for one in (*operands.inputs, *operands.outputs)])
     hidden = _repacked(name, operands)
-    return None if told is None or hidden is None else told + hidden
+    return None if total is None or hidden is None else total + hidden
 
 
 def _repacked(name: str, operands: Operands) -> float | None:

@@ -41,22 +41,22 @@ class Words:
 
 def scaling_chart(words: Words, series: Sequence[Series], has_ideal: bool = False) -> Markup:
     """``has_ideal`` draws what n times the cores would do at best, dashed, from the first point."""
-    shown = series[:MOST_SERIES]
-    points = [point for one in shown for point in one.points]
+    drawn_series = series[:MOST_SERIES]
+    points = [point for one in drawn_series for point in one.points]
     numbers = sorted({point.x for point in points})
     ticks = nice_ticks(0.0, max(point.high for point in points))
     bottom = _TOP + _HEIGHT
     across = Axis(numbers[0], numbers[-1], _LEFT + 24, _RIGHT - 24, "log")
     up = Axis(ticks[0], ticks[-1], bottom, _TOP)
     drawn = [_grid(up, ticks), _foot(across, numbers, bottom), _titles(words, bottom)]
-    for number, one in enumerate(shown):
+    for number, one in enumerate(drawn_series):
         if has_ideal and len(one.points) > 1:
             drawn.append(_ideal(one, across, up, number))
         # Beside each other, so that intervals do not hide one another.
-        aside = (number - (len(shown) - 1) / 2) * _APART
+        aside = (number - (len(drawn_series) - 1) / 2) * _APART
         drawn.append(_curve(one, across, up, number, aside))
-    legend = _legend(shown, len(series) - len(shown), has_ideal, bottom + 52)
-    rows = len(shown) + has_ideal + (len(series) > len(shown))
+    legend = _legend(drawn_series, len(series) - len(drawn_series), has_ideal, bottom + 52)
+    rows = len(drawn_series) + has_ideal + (len(series) > len(drawn_series))
     return picture(bottom + 46 + rows * _ROW, words.title, words.summary, *drawn, legend)
 
 
@@ -129,14 +129,14 @@ def marker(x: float, y: float, number: int, is_noisy: bool) -> Markup:
     return tag("polygon", points=places, class_=kind)
 
 
-def _legend(shown: Sequence[Series], more: int, has_ideal: bool, top: float) -> Markup:
+def _legend(series: Sequence[Series], more: int, has_ideal: bool, top: float) -> Markup:
     rows = []
-    for number, one in enumerate(shown):
+    for number, one in enumerate(series):
         y = top + number * _ROW
         rows.append(line(_LEFT, y, _LEFT + 26, y, f"curve hue{number} dash{number % 4}"))
         rows.append(marker(_LEFT + 13, y, number, is_noisy=False))
         rows.append(label(_LEFT + 34, y + 4, cut(one.name, 76)))
-    y = top + len(shown) * _ROW
+    y = top + len(series) * _ROW
     if has_ideal:
         rows.append(line(_LEFT, y, _LEFT + 26, y, "ideal"))
         rows.append(label(_LEFT + 34, y + 4, "ideal: twice the cores, half the time", "dim"))

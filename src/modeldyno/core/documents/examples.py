@@ -7,7 +7,7 @@ from typing import Literal
 
 from modeldyno.core.documents.described import Count, Described, Sha256, Size
 from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.examples import ExampleKind, ExampleShown, FetchState
+from modeldyno.core.examples import ExampleKind, ExampleStatus, FetchState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +52,16 @@ class ExampleDocument(Described):
     """What it is, and what it is useless for."""
 
     @classmethod
-    def of(cls, shown: ExampleShown) -> ExampleDocument:
-        example = shown.example
+    def of(cls, status: ExampleStatus) -> ExampleDocument:
+        example = status.example
         return cls.from_fields(
             example,
             file=example.file_name,
-            available=shown.available,
-            why_not=shown.why_not,
-            fix=shown.fix,
-            can_run=shown.can_run,
-            size_bytes=shown.size_bytes,
+            available=status.available,
+            why_not=status.why_not,
+            fix=status.fix,
+            can_run=status.can_run,
+            size_bytes=status.size_bytes,
         )
 
 

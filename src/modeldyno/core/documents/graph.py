@@ -150,9 +150,9 @@ class ViewDocument(Described):
     @classmethod
     def of(cls, graph: Graph, expanded: Collection[str]) -> ViewDocument:
         view = graph_groups.view(graph, expanded)
-        shown = {*view.expanded, *(box.of for box in view.boxes if box.kind == "group")}
+        visible = {*view.expanded, *(box.of for box in view.boxes if box.kind == "group")}
         return cls.from_fields(
             view,
             sha256=graph.sha256,
-            groups=tuple(GroupDocument.of(g) for g in graph.groups if g.scope in shown),
+            groups=tuple(GroupDocument.of(g) for g in graph.groups if g.scope in visible),
         )

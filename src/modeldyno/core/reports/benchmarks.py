@@ -62,48 +62,48 @@ def _is_noisy(cell: CellResult) -> bool:
 
 
 def _method(result: BenchmarkResult) -> str:
-    found = [cell.measurement for cell in result.cells if cell.measurement]
-    if not found:
+    measured = [cell.measurement for cell in result.cells if cell.measurement]
+    if not measured:
         return "No cell came so far that it could be measured. What went wrong is told below."
     subject = "Each cell" if len(result.cells) > 1 else "The model"
     turns = ", the cells in turn" if len(result.cells) > 1 else ""
     return (
-        f"{subject} was measured in {_span(found, 'processes', 'fresh process')} with "
-        f"{_span(found, 'sessions', 'session')}, each warmed up before it was timed{turns}. "
-        f"± is half the {_levels(found)} interval over sessions{_without_interval(found)}; the "
-        f"{DECISIVE} is the tenth percentile, p99 is there where the samples can tell it, and "
-        f"{figures.NOTHING} is not measured."
+        f"{subject} was measured in {_span(measured, 'processes', 'fresh process')} with "
+        f"{_span(measured, 'sessions', 'session')}, each warmed up before it was timed{turns}. "
+        f"± is half the {_levels(measured)} interval over sessions{_without_interval(measured)}; "
+        f"the {DECISIVE} is the tenth percentile, p99 is there where the samples can tell it, "
+        f"and {figures.NOTHING} is not measured."
     )
 
 
-def _span(found: Sequence[Measurement], field: str, what: str) -> str:
-    counts = sorted({getattr(one, field) for one in found})
+def _span(measured: Sequence[Measurement], field: str, what: str) -> str:
+    counts = sorted({getattr(one, field) for one in measured})
     plural = f"{what}es" if what.endswith("s") else f"{what}s"
     if len(counts) > 1:
         return f"{counts[0]} to {counts[-1]} {plural}"
     return f"1 {what}" if counts == [1] else f"{counts[0]} {plural}"
 
 
-def _levels(found: Sequence[Measurement]) -> str:
-    levels = sorted({one.latency.typical.level for one in found})
+def _levels(measured: Sequence[Measurement]) -> str:
+    levels = sorted({one.latency.typical.level for one in measured})
     return " or ".join(f"{level * 100:g}\u00a0%" for level in levels)
 
 
-def _without_interval(found: Sequence[Measurement]) -> str:
-    if all(one.latency.typical.is_over_units for one in found):
+def _without_interval(measured: Sequence[Measurement]) -> str:
+    if all(one.latency.typical.is_over_units for one in measured):
         return ""
     return f" (fewer than {FEWEST_SESSIONS} of them have none)"
 
 
 def _doubts(result: BenchmarkResult) -> list[str]:
-    told = [f"{text.rstrip('.')}. To do: {do}" for text, do in advise(result)]
+    doubts = [f"{text.rstrip('.')}. To do: {do}" for text, do in advise(result)]
     for cell in result.cells:
         tail = cell.measurement.latency.p99 if cell.measurement else None
         if cell.measurement and tail and tail.value is None and tail.samples_needed is not None:
             needed = figures.counted(tail.samples_needed, "sample")
             there = figures.spaced(cell.measurement.samples, 0)
-            told.append(f"{cell.spec.name}: p99 takes {needed}, there are {there}")
-    return told
+            doubts.append(f"{cell.spec.name}: p99 takes {needed}, there are {there}")
+    return doubts
 
 
 # ---------------------------------------------------------------- charts
@@ -217,9 +217,9 @@ def _cores_summary(sweep: _Sweep) -> str:
     few, many = points[0], points[-1]
     counts = f"{sweep.numbers[-1]} cores", figures.counted(sweep.numbers[0], "core")
     if any(_is_unusable(sweep.cells[place]) for place in (0, -1)):
-        found = "Too noisy to say what cores do"
+        sentence = "Too noisy to say what cores do"
     elif many.low <= few.high and few.low <= many.high:
-        found = f"{counts[0]} and {counts[1]} cannot be told apart"
+        sentence = f"{counts[0]} and {counts[1]} cannot be told apart"
     else:
-        found = f"{counts[0]} take {many.value / few.value:.2f} times as long as {counts[1]}"
-    return f"{found} ({sweep.name}). {_READ}"
+        sentence = f"{counts[0]} take {many.value / few.value:.2f} times as long as {counts[1]}"
+    return f"{sentence} ({sweep.name}). {_READ}"

@@ -79,8 +79,8 @@ def _verdict(section: Section) -> Markup:
 
 
 def _limits(limits: Iterable[str]) -> Markup:
-    found = [tag("li", limit) for limit in dict.fromkeys(limits)]
-    return tag("ul", *found) if found else tag("p", "None was noticed.")
+    items = [tag("li", limit) for limit in dict.fromkeys(limits)]
+    return tag("ul", *items) if items else tag("p", "None was noticed.")
 
 
 def _environment(host: HostFacts, weather: HostWeather, engines: Iterable[str]) -> Markup:
@@ -115,9 +115,9 @@ def _weather(weather: HostWeather) -> list[tuple[str, str]]:
         ("tasks waited for a CPU", weather.pressure),
         ("taken by the hypervisor", weather.steal),
     )
-    told = [f"{what} {figures.percent(share)}" for what, share in shares if share is not None]
+    parts = [f"{what} {figures.percent(share)}" for what, share in shares if share is not None]
     if weather.throttled_s:
-        told.append(f"throttled for {figures.duration(weather.throttled_s)}")
+        parts.append(f"throttled for {figures.duration(weather.throttled_s)}")
     if weather.swapped_in_bytes:
-        told.append(f"{figures.size(weather.swapped_in_bytes)} read back from swap")
-    return [("meanwhile", "; ".join(told))]
+        parts.append(f"{figures.size(weather.swapped_in_bytes)} read back from swap")
+    return [("meanwhile", "; ".join(parts))]

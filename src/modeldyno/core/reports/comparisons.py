@@ -53,9 +53,9 @@ def summary_ratio(result: ComparisonResult) -> Ratio:
     return _ratio(result, title(result), result.ratio)
 
 
-def _ratio(result: ComparisonResult, name: str, found: Estimate) -> Ratio:
+def _ratio(result: ComparisonResult, name: str, ratio: Estimate) -> Ratio:
     is_noisy = result.noise != "quiet"
-    return Ratio(name, found.value, found.low, found.high, result.spec.margin, is_noisy)
+    return Ratio(name, ratio.value, ratio.low, ratio.high, result.spec.margin, is_noisy)
 
 
 def _method(result: ComparisonResult) -> str:

@@ -29,18 +29,18 @@ Span = tuple[float, float] | None
 
 def profile_section(result: ProfileResult, peaks_of: PeaksOf) -> Section:
     name, facts = shown_name(result.model.path), result.facts
-    found, roof = slices(result, "op"), known_roof(result, peaks_of)
+    parts, roof = slices(result, "op"), known_roof(result, peaks_of)
     head, rows = profile_rows(result, roof=roof)
     precision = f", {facts.precision}" if facts.precision else ""
     return Section(
         result=result,
         title=f"Profile of {name}",
-        verdict=(_most(found), profile_sentence(result)) if found else (profile_sentence(result),),
+        verdict=(_most(parts), profile_sentence(result)) if parts else (profile_sentence(result),),
         word="",
         engines=(f"{facts.engine_title} on {facts.device}{precision}",),
         method=_method(result),
         table=table(head, rows, LEFT),
-        charts=(_chart(result, found),) if found else (),
+        charts=(_chart(result, parts),) if parts else (),
         limits=(
             *(*result.warnings, *result.deviations(), *result.notes),
             *roof_lines(result, roof),
@@ -49,10 +49,10 @@ def profile_section(result: ProfileResult, peaks_of: PeaksOf) -> Section:
     )
 
 
-def _most(found: Sequence[Slice]) -> str:
+def _most(parts: Sequence[Slice]) -> str:
     """Operators whose intervals overlap the first one's share its place."""
-    first = found[0]
-    tied = [one for one in found if one is first or _overlap(one, first)]
+    first = parts[0]
+    tied = [one for one in parts if one is first or _overlap(one, first)]
     if len(tied) > 1:
         names = ", ".join(one.op_type for one in tied)
         return f"These take the most, and cannot be told apart: {names}"
@@ -76,20 +76,20 @@ def _method(result: ProfileResult) -> str:
     )
 
 
-def _chart(result: ProfileResult, found: Sequence[Slice]) -> Markup:
+def _chart(result: ProfileResult, parts: Sequence[Slice]) -> Markup:
     scale, unit = figures.unit_for_parts([result.latency_s])
 
     def bar(name: str, seconds: float, is_rest: bool = False, span: Span = None) -> Bar:
         share = figures.percent(max(0.0, seconds) / result.latency_s) if result.latency_s else ""
         half = (span[1] - span[0]) / 2 if span else 0.0
-        shown = figures.with_interval(seconds, half, scale, most=4)
-        return Bar(name, seconds, f"{shown} {unit} ({share})", is_rest, span)
+        text = figures.with_interval(seconds, half, scale, most=4)
+        return Bar(name, seconds, f"{text} {unit} ({share})", is_rest, span)
 
-    bars = [bar(one.op_type, one.total_s, span=one.ci95_s) for one in found[:TOP]]
-    if left := found[TOP:]:
+    bars = [bar(one.op_type, one.total_s, span=one.ci95_s) for one in parts[:TOP]]
+    if left := parts[TOP:]:
         more = figures.counted(len(left), "more operator")
         bars.append(bar(f"({more})", sum(one.total_s for one in left), is_rest=True))
     bars.append(bar(OUTSIDE, result.outside_s, is_rest=True))
-    is_known = any(one.ci95_s for one in found)
+    is_known = any(one.ci95_s for one in parts)
     read = " Whiskers are 95\u00a0% intervals over repeats." if is_known else ""
-    return bar_chart("Top operators.", f"{_most(found)}.{read}", bars)
+    return bar_chart("Top operators.", f"{_most(parts)}.{read}", bars)

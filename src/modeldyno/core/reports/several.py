@@ -25,8 +25,8 @@ def cells_csv(report: Report) -> str:
 
 
 def report_markdown(report: Report, peaks_of: PeaksOf = no_peaks) -> str:
-    told = [markdown_of(result, peaks_of) for result in report.results]
-    parts = [f"## {plain(report.title)}\n", *told]
+    sections = [markdown_of(result, peaks_of) for result in report.results]
+    parts = [f"## {plain(report.title)}\n", *sections]
     if report.missing:
         lines = [f"- {plain(line)}" for line in report.missing]
         parts.append("\n".join(["### Without a result", "", *lines, ""]))

@@ -43,11 +43,11 @@ def is_alike(one: object, other: object, axes: Iterable[CellAxis]) -> bool:
 
 def unique(values: Iterable[T]) -> list[T]:
     """Each once, in their order; they need not be hashable."""
-    found: list[T] = []
+    kept: list[T] = []
     for value in values:
-        if value not in found:
-            found.append(value)
-    return found
+        if value not in kept:
+            kept.append(value)
+    return kept
 
 
 # ---------------------------------------------------------------- values of several cells
@@ -66,11 +66,11 @@ def values_of(axis: CellAxis, cells: Iterable[object]) -> Any:
 
 def axis_values(cells: Sequence[CellSpec]) -> dict[str, Any]:
     """What a request says of these cells, by the axis's field."""
-    found = {}
+    said = {}
     for axis in AXES:
         values = values_of(axis, cells)
-        found[axis.field] = _as_said(values) if axis.kind == "sizes" else tuple(values)
-    return found
+        said[axis.field] = _as_said(values) if axis.kind == "sizes" else tuple(values)
+    return said
 
 
 def _as_said(sizes: Mapping[str, Sequence[int]]) -> dict[str, Any]:
@@ -92,16 +92,16 @@ def differences(cells: Sequence[CellSpec]) -> str:
 def chosen(request: Any) -> dict[str, tuple[Any, ...]]:
     """The values that a request has of each axis, whether it may have several or one. Raises
     BadValue for sizes that cannot be combined."""
-    found = {}
+    values = {}
     for axis in AXES:
         value = getattr(request, axis.field, None)
         if axis.kind == "sizes":
-            found[axis.field] = _combined(value or {})
+            values[axis.field] = _combined(value or {})
         elif isinstance(value, tuple | list):
-            found[axis.field] = tuple(value)
+            values[axis.field] = tuple(value)
         elif getattr(request, axis.name, None) is not None:
-            found[axis.field] = (getattr(request, axis.name),)
-    return found
+            values[axis.field] = (getattr(request, axis.name),)
+    return values
 
 
 def combinations(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:

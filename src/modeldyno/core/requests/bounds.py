@@ -34,10 +34,10 @@ class _Bound:
         return schema | self.constraints(schema["type"])
 
     def __get_pydantic_json_schema__(self, schema: Json, handler: Any) -> Json:
-        shown: Json = handler(schema)
+        described: Json = handler(schema)
         if handler.mode == "serialization":
-            return {name: value for name, value in shown.items() if name not in _BOUNDS}
-        return shown
+            return {name: value for name, value in described.items() if name not in _BOUNDS}
+        return described
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class Range(_Bound):
 
     def constraints(self, kind: str) -> Json:
         low, high = ("gt", "lt") if self.is_open else ("ge", "le")
-        found: Json = {low: self.least} if self.least > -math.inf else {}
+        bounds: Json = {low: self.least} if self.least > -math.inf else {}
         if self.server is not None:
-            found["le"] = self.server
+            bounds["le"] = self.server
         elif self.most < math.inf:
-            found[high] = self.most
-        return found if kind == "int" else found | {"allow_inf_nan": False}
+            bounds[high] = self.most
+        return bounds if kind == "int" else bounds | {"allow_inf_nan": False}
 
     def complaint(self, value: float, on_server: bool) -> str:
         """What ``value`` must be instead; empty if it is fine."""
@@ -108,8 +108,8 @@ class OnServer:
 
     def __get_pydantic_json_schema__(self, schema: Json, handler: Any) -> Json:
         names = self.all if handler.mode == "serialization" else self.names
-        shown: Json = handler(schema)
-        return shown | {"enum": list(names)}
+        described: Json = handler(schema)
+        return described | {"enum": list(names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +120,12 @@ class Doc:
     example: Any = None
 
     def __get_pydantic_json_schema__(self, schema: Json, handler: Any) -> Json:
-        shown: Json = handler(schema)
+        described: Json = handler(schema)
         if self.description:
-            shown["description"] = self.description
+            described["description"] = self.description
         if self.example is not None:
-            shown["examples"] = [self.example]
-        return shown
+            described["examples"] = [self.example]
+        return described
 
 
 @dataclass(frozen=True, slots=True)

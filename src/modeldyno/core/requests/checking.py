@@ -123,9 +123,9 @@ def _require_bound(name: str, bound: object, value: Any, on_server: bool) -> Non
                 raise BadValue(f"A server does not accept {value[:100]!r} as {name}")
 
 
-def _require_type(name: str, value: Any, kinds: tuple[Any, ...], shown: tuple[Any, ...]) -> None:
+def _require_type(name: str, value: Any, kinds: tuple[Any, ...], accepted: tuple[Any, ...]) -> None:
     if not any(_is_of(value, kind) for kind in kinds):
-        raise _wrong(name, shown)
+        raise _wrong(name, accepted)
 
 
 def _plain(kind: Any) -> Any:

@@ -90,17 +90,18 @@ def parse_sizes(name: str, texts: Sequence[str]) -> dict[str, int | tuple[int, .
         own: dict[str, tuple[int, ...]] = {}
         key = ""
         for part in text.replace(",", " ").split():
-            found, equals, value = part.rpartition("=")
-            if not value or (equals and not found) or not (equals or key):
+            dimension, equals, value = part.rpartition("=")
+            if not value or (equals and not dimension) or not (equals or key):
                 raise BadValue(
                     f"Cannot read {part!r} after {name}",
                     why="a dimension has a name and one size or several",
                     fix=f"Write {name} NAME=SIZE or NAME=SIZE,SIZE",
                 )
-            key = found or key
-            if found in own or found in sizes:
+            key = dimension or key
+            if dimension in own or dimension in sizes:
                 raise BadValue(
-                    f"{name} {found} is given twice", fix=f"Write {name} {found}=64,128 for several"
+                    f"{name} {dimension} is given twice",
+                    fix=f"Write {name} {dimension}=64,128 for several",
                 )
             own[key] = (*own.get(key, ()), parse_int(f"{name} {key}", value))
         sizes |= own

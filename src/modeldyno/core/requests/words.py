@@ -195,7 +195,7 @@ def takes(words: type, *kinds: type[Request]) -> Callable[[F], F]:
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         known = {each.name for each in own} | defaults.keys()
         keyword = inspect.Parameter.KEYWORD_ONLY
-        shown = [
+        keywords = [
             inspect.Parameter(name, keyword, default=usual) for name, usual in defaults.items()
         ]
 
@@ -207,7 +207,7 @@ def takes(words: type, *kinds: type[Request]) -> Callable[[F], F]:
                 raise TypeError(f"{function.__name__}() has no keyword {name!r}{hint}")
             return function(*args, **given)
 
-        parameters = [*own, *(each for each in shown if each.name not in signature.parameters)]
+        parameters = [*own, *(each for each in keywords if each.name not in signature.parameters)]
         checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return cast(F, checked)
 
@@ -217,9 +217,9 @@ def takes(words: type, *kinds: type[Request]) -> Callable[[F], F]:
 def _usual(kind: type[Request]) -> dict[str, Any]:
     """The default of each word; one value rather than a list of one."""
     annotations = hints(kind)
-    found = {}
+    defaults = {}
     for field in fields(kind):  # type: ignore[arg-type]  # requests are dataclasses
         usual = None if field.default is MISSING or field.default == () else field.default
         name = by_option(field.name, option_of(annotations[field.name]))
-        found[name] = usual[0] if isinstance(usual, tuple) else usual
-    return found | {"budget": None}
+        defaults[name] = usual[0] if isinstance(usual, tuple) else usual
+    return defaults | {"budget": None}
