@@ -31,7 +31,6 @@ StopReason = Literal["precise", "budget", "flat", "fixed", "outraced", "aborted"
 Objective = Literal["latency", "throughput"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inconclusive"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Statistic = Literal["wall p10", "cpu p25"]
 
 DECISIVE = "floor"  # the level that verdicts go by, in a word

@@ -17,7 +17,6 @@ from modeldyno.formats.refusals import shown
 MAGIC, MAGIC_AT = b"TFL3", 4
 HIGHEST_RANK = 64
 _VERSION = 3
-_SHORT = 127  # in the older field: look into the newer one
 _FIRST_OUTSIDE = 2  # offsets of values behind all tables begin here
 
 

@@ -21,7 +21,6 @@ DEEPEST = 200  # elements inside elements
 HIGHEST_RANK = 64
 OLDEST, NEWEST = 10, 11  # versions of the format that OpenVINO reads
 _CHUNK = 1 << 20
-_LONGEST_DIM = 18  # digits: more are no size of this world
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _BODY = "body"  # body, then_body, else_body
 
