@@ -231,21 +231,15 @@ class CellDocument(CellHead):
     @classmethod
     def of(cls, number: int, cell: CellResult) -> CellDocument:
         facts, ran = cell.facts, cell.ran
-        return cls(
+        return cls.from_fields(
+            cell,
             number=number,
             name=ran.name,
-            model=cell.model,
             **axis_fields(ran),
-            items=cell.items,
-            status=cell.status,
             error=FailureDocument.of(cell.error) if cell.error else None,
-            notes=cell.notes,
             call_contract=cell.contract,
-            input_shapes=cell.input_shapes,
             sandbox=str(cell.sandbox) if cell.sandbox else None,
             effective=EffectiveDocument.of(facts) if facts else None,
-            mismatches=cell.mismatches,
-            surprises=cell.surprises,
             **(_figures(cell.measurement) if cell.measurement else {}) | _parity(cell),
         )
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_args
 
+from modeldyno.core.documents.described import shared_fields
 from modeldyno.core.models import InputSpec
-from modeldyno.core.requests.axes import axis_fields, axis_values
+from modeldyno.core.requests.axes import axis_values
 from modeldyno.core.requests.bounds import Doc, Length, OnServer, Option, Range, Text
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract
@@ -338,15 +339,10 @@ def budget_of(word: BudgetName | float) -> Budget:
 
 def benchmark_request(spec: BenchmarkSpec) -> BenchmarkRequest:
     """What was asked for, read back from the spec that it became."""
-    return BenchmarkRequest(
-        **_model_fields(spec.model) | axis_values(spec.configurations()),
-        **_call_fields(spec.cells[0]),
-        budget=spec.budget.seconds if spec.budget.name == "custom" else spec.budget.name,
-        iterations=spec.iterations,
-        warmup=spec.warmup_calls,
-        per_call=spec.per_call,
-        **_limit_fields(spec),
-    )
+    fields = shared_fields(BenchmarkRequest, spec.cells[0]) | shared_fields(BenchmarkRequest, spec)
+    fields |= _model_fields(spec.model) | axis_values(spec.configurations())
+    budget = spec.budget.seconds if spec.budget.name == "custom" else spec.budget.name
+    return BenchmarkRequest(**fields | {"budget": budget, "warmup": spec.warmup_calls})
 
 
 def side_request(side: SideSpec) -> SideRequest:
@@ -355,23 +351,14 @@ def side_request(side: SideSpec) -> SideRequest:
 
 def comparison_request(spec: ComparisonSpec) -> ComparisonRequest:
     names = (name for name, budget in _BUDGETS.items() if budget.seconds == spec.seconds)
-    return ComparisonRequest(
-        a=side_request(spec.a),
-        b=side_request(spec.b),
-        margin=spec.margin,
-        budget=next(names, spec.seconds),  # type: ignore[arg-type]  # names of budgets
-        pairs=spec.pairs,
-        adaptive=spec.adaptive,
-        **_limit_fields(spec),
-    )
+    sides = {"a": side_request(spec.a), "b": side_request(spec.b)}
+    budget = {"budget": next(names, spec.seconds)}
+    return ComparisonRequest(**shared_fields(ComparisonRequest, spec) | sides | budget)
 
 
 def profile_request(spec: ProfileSpec) -> ProfileRequest:
-    return ProfileRequest(
-        **_one_cell_fields(ProfileRequest, spec.model, spec.cell),
-        repeats=spec.repeats,
-        **_limit_fields(spec),
-    )
+    one_cell = _one_cell_fields(ProfileRequest, spec.model, spec.cell)
+    return ProfileRequest(**shared_fields(ProfileRequest, spec) | one_cell)
 
 
 def input_text(spec: InputSpec) -> str:
@@ -393,22 +380,5 @@ def _one_cell_fields(
     kind: type[OneCellRequest], model: ModelSpec, cell: CellSpec
 ) -> dict[str, Any]:
     """Sizes are said with the model."""
-    axes = axis_fields(cell, kind) | {"engine": cell.engine or None}
-    return axes | _model_fields(model) | _call_fields(cell)
-
-
-def _call_fields(cell: CellSpec) -> dict[str, Any]:
-    return {
-        "spinning": cell.spinning,
-        "contract": cell.contract,
-        "options": cell.options,
-        "sandbox": cell.sandbox,
-    }
-
-
-def _limit_fields(spec: BenchmarkSpec | ComparisonSpec | ProfileSpec) -> dict[str, Any]:
-    return {
-        "timeout_s": spec.timeout_s,
-        "memory_limit_bytes": spec.memory_limit_bytes,
-        "seed": spec.seed,
-    }
+    fields = shared_fields(kind, cell) | {"engine": cell.engine or None}
+    return fields | _model_fields(model)
