@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,10 +146,16 @@ class JobService:
         )
 
     def pause(self) -> None:
-        self._queue.pause()
+        self._turn(self._queue.pause, is_paused=True)
 
     def unpause(self) -> None:
-        self._queue.unpause()
+        self._turn(self._queue.unpause, is_paused=False)
+
+    def _turn(self, turn: Callable[[], None], *, is_paused: bool) -> None:
+        """Why each job waits changes with it."""
+        waiting = () if self._queue.is_paused == is_paused else self._records.jobs.waiting()
+        turn()
+        self._records.jobs.tell_changed(waiting)
 
     def log(self, job_id: JobId) -> Path:
         """Where its workers' words are; the file may not be there yet."""

@@ -18,8 +18,8 @@ from modeldyno.api.v1.shape import (
     Name,
     answer,
     gives,
+    gives_nothing,
     page_answer,
-    problems,
 )
 from modeldyno.core.datasets import NewDataset
 from modeldyno.core.documents.datasets import DatasetDocument
@@ -57,7 +57,9 @@ def router(records: Records, archive: Archive) -> APIRouter:
     routes = APIRouter(prefix="/datasets", tags=["datasets"])
 
     @routes.get("", **gives(page_schema(DatasetDocument)), openapi_extra=parameters(DatasetsAsked))
-    def list_datasets(asked: Annotated[DatasetsAsked, listed(DatasetsAsked)]) -> Response:
+    def list_datasets(
+        asked: Annotated[DatasetsAsked, listed(DatasetsAsked)],
+    ) -> Response:
         """Newest first unless asked otherwise."""
         return page_answer(datasets.page(asked.wanted()), DatasetDocument.from_fields)
 
@@ -84,7 +86,7 @@ def router(records: Records, archive: Archive) -> APIRouter:
         """One dataset."""
         return answer(DatasetDocument.from_fields(datasets.get(DatasetId(dataset_id))))
 
-    @routes.delete("/{dataset_id}", status_code=204, responses=problems(404, 409))
+    @routes.delete("/{dataset_id}", **gives_nothing(404, 409))
     def delete_dataset(dataset_id: Id, cascade: bool = False) -> None:
         """With `cascade`, whatever uses it goes along; else only an unused one can be deleted."""
         with archive.deleting():

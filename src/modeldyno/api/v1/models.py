@@ -14,7 +14,7 @@ from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1 import downloads, uploads
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import ListAsked, OfProject, listed, parameters
-from modeldyno.api.v1.shape import Asked, Id, Name, answer, gives, page_answer, problems
+from modeldyno.api.v1.shape import Asked, Id, Name, answer, gives, gives_nothing, page_answer
 from modeldyno.core.client_paths import LONGEST, names_in, refused
 from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.documents.models import (
@@ -146,7 +146,7 @@ def router(
         """Its name is all that changes."""
         return _details(models.rename(ModelId(model_id), asked.name))
 
-    @routes.delete("/models/{model_id}", status_code=204, responses=problems(404, 409))
+    @routes.delete("/models/{model_id}", **gives_nothing(404, 409))
     def delete_model(model_id: Id, cascade: bool = False) -> None:
         """With `cascade`, what was measured with it goes along; else it must be unused. Its files
         go when no other model has the same."""

@@ -16,8 +16,8 @@ from modeldyno.api.v1.shape import (
     Name,
     answer,
     gives,
+    gives_nothing,
     page_answer,
-    problems,
 )
 from modeldyno.core.documents.optimizations import OptimizationDocument
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
@@ -164,7 +164,7 @@ def router(
         optimizations.pin(number, kind, BenchmarkId(asked.benchmark_id))
         return details(optimization_id)
 
-    @routes.delete("/{optimization_id}/pins/{kind}", status_code=204, responses=problems(404))
+    @routes.delete("/{optimization_id}/pins/{kind}", **gives_nothing(404))
     def unpin_benchmark(optimization_id: Id, kind: PinKind) -> None:
         """The benchmark stays; nothing happens when there is no pin."""
         optimizations.unpin(OptimizationId(optimization_id), kind)

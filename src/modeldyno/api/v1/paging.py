@@ -4,7 +4,9 @@
         sort: Literal["created", "name"] = "created"
 
     @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ProjectsAsked))
-    def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]) -> Response: ...
+    def list_projects(
+        asked: Annotated[ProjectsAsked, listed(ProjectsAsked)],
+    ) -> Response: ...
 
 Each list says by which words it is sorted, and adds the conditions it knows (``OfProject``,
 ``OfRuns``): what it does not know, it refuses.

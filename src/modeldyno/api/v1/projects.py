@@ -11,7 +11,17 @@ from modeldyno.api.schemas import answers, page_schema, reference
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import ListAsked, listed, parameters
 from modeldyno.api.v1.runs import EXPORT_TEXTS, attached
-from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Name, answer, gives, page_answer, problems
+from modeldyno.api.v1.shape import (
+    MOST_ID,
+    Asked,
+    Id,
+    Name,
+    answer,
+    gives,
+    gives_nothing,
+    page_answer,
+    problems,
+)
 from modeldyno.core.documents.projects import ProjectDocument
 from modeldyno.core.documents.report import ReportDocument
 from modeldyno.core.ids import BenchmarkId, ProjectId
@@ -59,7 +69,9 @@ def router(
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
     @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ProjectsAsked))
-    def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]) -> Response:
+    def list_projects(
+        asked: Annotated[ProjectsAsked, listed(ProjectsAsked)],
+    ) -> Response:
         """Newest first unless asked otherwise."""
         # As dictionaries: of dataclasses the same JSON takes twice as long.
         return page_answer(projects.page(asked.wanted()), vars)
@@ -102,7 +114,7 @@ def router(
                 projects.rename(number, asked.name)
             return answer(projects.get(number))
 
-    @routes.delete("/{project_id}", status_code=204, responses=problems(404, 409))
+    @routes.delete("/{project_id}", **gives_nothing(404, 409))
     def delete_project(project_id: Id, cascade: bool = False) -> None:
         """With `cascade`, everything in it goes along; else only an empty one can be deleted."""
         with archive.deleting():

@@ -16,7 +16,7 @@ from modeldyno.api.v1.jobs import job_document
 from modeldyno.api.v1.paging import ListAsked, listed, parameters
 from modeldyno.api.v1.runs import RunsAsked, run_summary
 from modeldyno.api.v1.settings import Sent
-from modeldyno.api.v1.shape import Id, answer, gives, problems
+from modeldyno.api.v1.shape import Id, answer, gives, gives_nothing
 from modeldyno.api.v1.summaries import page_of
 from modeldyno.core.documents.jobs import JobDocument
 from modeldyno.core.documents.kept_runs import RunSummary
@@ -118,7 +118,7 @@ class RunnableRoutes:
     def _add_delete(self, kind: KindRoutes) -> None:
         left_out = {} if kind.has_cascade else {"cascade": None}
 
-        @self.routes.delete(self._path, status_code=204, responses=problems(404, 409))
+        @self.routes.delete(self._path, **gives_nothing(404, 409))
         @self._named(f"delete_{self.kind}", kind.about_delete, **left_out)
         def delete(number: Id, cascade: bool = False) -> None:
             with self.archive.deleting():

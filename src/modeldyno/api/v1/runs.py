@@ -12,7 +12,7 @@ from modeldyno.api.v1 import downloads
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
 from modeldyno.api.v1.paging import ListAsked, OfRuns, listed, parameters
 from modeldyno.api.v1.settings import SETTINGS
-from modeldyno.api.v1.shape import answer, gives, json_response, problems
+from modeldyno.api.v1.shape import answer, gives, gives_nothing, json_response, problems
 from modeldyno.api.v1.summaries import copier, joined, json_array, page_of
 from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.failure import FailureDocument
@@ -70,7 +70,7 @@ def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
         """How it went, what was asked, and how much of it is kept."""
         return json_response(_details(exports.shown(RunId(run_id))))
 
-    @routes.delete("/{run_id}", status_code=204, responses=problems(404, 409))
+    @routes.delete("/{run_id}", **gives_nothing(404, 409))
     def delete_run(run_id: Word) -> None:
         """This run alone; what it belongs to shows the one before."""
         with archive.deleting():

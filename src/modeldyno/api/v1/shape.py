@@ -85,6 +85,11 @@ def gives(shape: type[Any] | Json, *refusals: int, status: int = 200) -> dict[st
     return described | {"response_model": None}
 
 
+def gives_nothing(*refusals: int) -> dict[str, Any]:
+    """The same of a route that answers without a body. (FastAPI's own class gives it a type.)"""
+    return {"status_code": 204, "response_class": Response, "responses": problems(*refusals)}
+
+
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For ``responses=``: what may go wrong with an operation, and with every one.
 
