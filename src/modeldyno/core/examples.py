@@ -36,7 +36,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class ExampleShown:
+class ExampleStatus:
     """An example, and what can be done with it here and now."""
 
     example: Example

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from modeldyno.core.client_paths import names_in, shown
 from modeldyno.core.errors import BadValue, DownloadsOff, ExampleNotFound, ExampleUnavailable
-from modeldyno.core.examples import Example, ExampleShown
+from modeldyno.core.examples import Example, ExampleStatus
 from modeldyno.core.near_misses import near_misses
 from modeldyno.core.web_addresses import refused
 from modeldyno.engines import catalog
@@ -58,7 +58,7 @@ class ExampleService:
         self._downloads = downloads
         self._allow_downloads = allow_downloads
 
-    def list(self) -> tuple[ExampleShown, ...]:
+    def list(self) -> tuple[ExampleStatus, ...]:
         """In the catalogue's order."""
         readable = _formats_that_run()
         return tuple(self._shown(example, readable) for example in self._catalogue.values())
@@ -71,7 +71,7 @@ class ExampleService:
             if example.kind == "download" or self._obstacle(example) is None
         )
 
-    def get(self, slug: str) -> ExampleShown:
+    def get(self, slug: str) -> ExampleStatus:
         """Raises ExampleNotFound."""
         return self._shown(self._find(slug), _formats_that_run())
 
@@ -113,9 +113,9 @@ class ExampleService:
             fix=f"Did you mean {close[0]}?" if close else "`modeldyno examples` lists them",
         )
 
-    def _shown(self, example: Example, readable: Collection[str]) -> ExampleShown:
+    def _shown(self, example: Example, readable: Collection[str]) -> ExampleStatus:
         obstacle = self._obstacle(example)
-        return ExampleShown(
+        return ExampleStatus(
             example=example,
             available=obstacle is None,
             why_not=obstacle.why if obstacle else None,

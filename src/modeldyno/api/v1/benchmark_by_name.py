@@ -59,7 +59,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Ended = Literal["over", "left", "late"]
 
 
-class ByNameAsked(BaseModel):
+class MeasureByNameRequest(BaseModel):
     """What may stand in the query."""
 
     model_config = ConfigDict(extra="forbid")
@@ -146,7 +146,7 @@ def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
         "/{model_name:path}",
         response_class=Response,
         responses=_RESPONSES,
-        openapi_extra=parameters(ByNameAsked),
+        openapi_extra=parameters(MeasureByNameRequest),
     )
     async def benchmark_by_name(
         model_name: Annotated[
@@ -160,7 +160,7 @@ def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
                 examples=["tenn_eeg.onnx"],
             ),
         ],
-        asked: Annotated[ByNameAsked, queried(ByNameAsked)],
+        asked: Annotated[MeasureByNameRequest, queried(MeasureByNameRequest)],
         request: Request,
     ) -> Response:
         """Measures, and waits for the result. It is a job like any other: it waits its turn, and is
@@ -327,7 +327,7 @@ def _refused(refusal: Refusal, devices: dict[str, str], **more: Any) -> Response
 
 def _with_range(first: dict[str, Any]) -> Refusal:
     """What does not fit, and what would."""
-    schema = ByNameAsked.model_json_schema()["properties"].get(str(first["loc"][-1]), {})
+    schema = MeasureByNameRequest.model_json_schema()["properties"].get(str(first["loc"][-1]), {})
     least, most = schema.get("minimum"), schema.get("maximum")
     why = "" if least is None else f"a whole number from {least} to {most} is possible"
     return replace(misunderstood(first), why=why)

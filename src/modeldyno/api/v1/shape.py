@@ -20,7 +20,7 @@ MOST_ID = 2**31 - 1
 MOST_EXACT = 2**53 - 1  # what every reader of JSON keeps exactly
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """A request's body: what it does not know, it refuses. ``"1"`` and ``true`` are no numbers;
     ``1.0`` is as whole as ``1``, which JSON does not tell apart."""
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 from modeldyno.core.documents.described import Count, Described, Sha256, Size
 from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.examples import ExampleKind, ExampleShown, FetchState
+from modeldyno.core.examples import ExampleKind, ExampleStatus, FetchState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class ExampleDocument(Described):
     """What it is, and what it is useless for."""
 
     @classmethod
-    def of(cls, shown: ExampleShown) -> ExampleDocument:
+    def of(cls, shown: ExampleStatus) -> ExampleDocument:
         example = shown.example
         return cls.from_fields(
             example,
