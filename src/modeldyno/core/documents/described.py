@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_args, get_type_hints
 
+from modeldyno.core.codec import decode
+
 
 class Described:
     """Base of all documents and their parts. Every field is always written, and schemas refuse
@@ -31,6 +33,12 @@ class Described:
         kinds: tuple[Any, Any] = cls, type(source)
         names = _names_alike(*kinds)
         return cls(**{n: getattr(source, n) for n in names if n not in others}, **others)
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """From the JSON that it was written as."""
+        document: Self = decode(cls, json.loads(text))
+        return document
 
 
 class Schema:

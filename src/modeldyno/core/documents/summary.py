@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, get_args, get_type_hints
 
 from modeldyno.core.cell_axes import NAMES
-from modeldyno.core.codec import decode
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import Amount, Count, Described, Size
 from modeldyno.core.documents.figure import Figure
@@ -114,12 +112,6 @@ class SummaryDocument(Described):
     def without_figures(self) -> SummaryDocument:
         """The settings alone: what is known of the next run."""
         return SummaryDocument(**_axes(axis_fields(self)))
-
-    @classmethod
-    def read(cls, text: str) -> SummaryDocument:
-        """From the JSON that it was written as."""
-        document: SummaryDocument = decode(cls, json.loads(text))
-        return document
 
 
 # What both documents have, and what is not treated above: a new figure only has to be declared.
