@@ -24,7 +24,7 @@ from modeldyno.core.specs import (
     ModelSpec,
     SideSpec,
 )
-from modeldyno.services.jobs import JobShown
+from modeldyno.services.jobs import JobStatus
 from modeldyno.settings import Settings
 from modeldyno.store.runs import RunFolder
 from modeldyno.workbench import Server, open_server
@@ -89,7 +89,7 @@ class QueueRoom:
     def start(self, spec: BenchmarkSpec | ComparisonSpec, **more: Any) -> Job:
         return self.server.jobs.start(self.add(spec), spec, **more)
 
-    def shown(self, job_id: JobId) -> JobShown:
+    def shown(self, job_id: JobId) -> JobStatus:
         return self.server.jobs.get(job_id)
 
     def job(self, job_id: JobId) -> Job:

@@ -77,6 +77,20 @@ class Deleting:
         kinds = {event.payload["kind"] for event in runnables}
         assert kinds == {"benchmark", "comparison", "optimization", "profile"}
 
+    def test_events_of_what_goes_along_come_in_the_order_of_numbers(self, desk):
+        model = desk.model()
+        benchmarks = [desk.benchmark(model) for _ in range(5)]
+        for benchmark in (*benchmarks[3:], *benchmarks[:3]):  # a row that is written anew may move
+            desk.records.benchmarks.edit(benchmark.id, name="renamed")
+        last = desk.records.events.last_number()
+        desk.records.projects.delete(model.project_id, cascade=True)
+        events = desk.records.events.since(last).events
+        assert [(event.kind, event.payload["id"]) for event in events] == [
+            *(("runnable.deleted", benchmark.id) for benchmark in benchmarks),
+            ("model.deleted", model.id),
+            ("project.deleted", model.project_id),
+        ]
+
     def test_a_pinned_benchmark_is_used_by_the_optimization(self, desk):
         model = desk.model()
         optimization = desk.optimization(model)

@@ -31,7 +31,7 @@ from modeldyno.api.guard import App
 from modeldyno.api.inc import broadcast
 from modeldyno.api.lines import Lines
 from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room, pack
-from modeldyno.api.v1.shape import MOST_ID, Asked
+from modeldyno.api.v1.shape import MOST_ID, RequestBody
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.progress import JobProgressDocument
 from modeldyno.core.errors import ModeldynoError
@@ -128,12 +128,12 @@ class Patience:
 PATIENCE = Patience()
 
 
-class SubscribeAsked(Asked):
+class SubscribeRequest(RequestBody):
     project_id: Annotated[int | None, Field(ge=1, le=MOST_ID, strict=True)] = None
     after: Annotated[int | None, Field(ge=0, le=_MOST_NUMBER, strict=True)] = None
 
 
-class UnsubscribeAsked(Asked):
+class UnsubscribeRequest(RequestBody):
     project_id: Annotated[int | None, Field(ge=1, le=MOST_ID, strict=True)] = None
 
 
@@ -414,9 +414,9 @@ class EventSockets:
             return _no(UNKNOWN)
         match word:
             case "subscribe":
-                return await self._subscribe(listener, SubscribeAsked.model_validate(body))
+                return await self._subscribe(listener, SubscribeRequest.model_validate(body))
             case "unsubscribe":
-                asked = UnsubscribeAsked.model_validate(body)
+                asked = UnsubscribeRequest.model_validate(body)
                 for room in (asked.project_id,) if asked.project_id else listener.all_rooms:
                     listener.leave(room)
                 return {"ok": True, "last": self._last}
@@ -425,7 +425,7 @@ class EventSockets:
             case _:
                 return _no(UNKNOWN)
 
-    async def _subscribe(self, listener: Listener, asked: SubscribeAsked) -> dict[str, Any]:
+    async def _subscribe(self, listener: Listener, asked: SubscribeRequest) -> dict[str, Any]:
         """Live from now on, or after what it heard last; the answer comes before either."""
         room: Room = asked.project_id
         after = asked.after if asked.after is not None else listener.after

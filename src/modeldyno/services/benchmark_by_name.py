@@ -1,4 +1,4 @@
-"""Measure a model by its name, in one call: find it, put it in the queue, say what came out."""
+"""Measure a model by its name, in one call: find it, put it in the queue, give what came out."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 from modeldyno.core.axes import check_dims, open_axes
 from modeldyno.core.benchmarks import Benchmark
 from modeldyno.core.client_paths import shown
+from modeldyno.core.documents.by_name import NamedPlace, measured_by_name
+from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.errors import (
     BadValue,
     Cancelled,
@@ -24,14 +26,14 @@ from modeldyno.core.errors import (
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import InputSpec, Model
 from modeldyno.core.pages import Wanted
-from modeldyno.core.placeless import placeless
 from modeldyno.core.queue import Job
+from modeldyno.core.requests.axes import shared_sizes
 from modeldyno.core.requests.measuring import MOST_BATCH, BenchmarkRequest
-from modeldyno.core.results import CellResult, Failure
+from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE
 from modeldyno.core.stated import check_complete
 from modeldyno.engines import catalog, devices
-from modeldyno.engines.catalog import Entry
+from modeldyno.engines.catalog import Entry, title_of
 from modeldyno.services import requests
 from modeldyno.services.benchmarks import BenchmarkService, MakeSpec
 from modeldyno.services.jobs import JobService
@@ -46,32 +48,19 @@ _NUMBER = re.compile(rf"{TOP}/([1-9]\d{{0,8}})")  # as in /api/v1/models/12
 
 
 @dataclass(frozen=True)
-class Wish:
-    """``devices`` in lower case, none of them twice; an empty ``engine``: the first that fits."""
-
-    name: str
-    devices: tuple[str, ...] = ("cpu",)
-    iterations: int = 100
-    warmup: int = 10
-    batch_size: int = 1
-    cores: int = 1
-    engine: str = ""
-    dims: Mapping[str, int] = field(default_factory=dict)  # of what the model leaves open
-
-
-@dataclass(frozen=True)
-class Found:
+class NamedModel:
     model: Model
     path: str  # relative to the workspace, or ``models/<number>`` of one that is registered
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A wish that was looked at: what is measured, and which devices cannot be."""
+class MeasurementByName:
+    """A request that was checked: what is measured, and which devices cannot be."""
 
-    found: Found
+    named: NamedModel
     engine: str
-    unavailable: dict[str, Failure] = field(default_factory=dict)  # of those that were wished for
+    devices: tuple[str, ...]  # in lower case, as requested
+    unavailable: dict[str, Failure] = field(default_factory=dict)  # of those devices
     benchmark: Benchmark | None = None  # None, as is the job, when no device is left
     job: Job | None = None
 
@@ -98,21 +87,22 @@ class BenchmarkByName:
 
     # ------------------------------------------------------------ begin
 
-    def start(self, wish: Wish) -> Asked:
+    def start(self, name: str, request: BenchmarkRequest) -> MeasurementByName:
         """In the queue, unless no device can be used; raises what is wrong with the rest."""
-        _expect_known(wish.devices)
-        found = self._find(wish.name)
-        facts, _ = looked_into(found.model)
-        entry = _engine_for(wish.engine, facts.format)
-        unavailable = _unavailable(entry, wish.devices)
-        usable = [device for device in wish.devices if device not in unavailable]
+        _require_known(request.devices)
+        named = self._find(name)
+        facts, _ = looked_into(named.model)
+        entry = _engine_for(request.engines, facts.format)
+        unavailable = _unavailable(entry, request.devices)
+        usable = [device for device in request.devices if device not in unavailable]
+        measurement = MeasurementByName(named, entry.name, request.devices, unavailable)
         if not usable:
-            return Asked(found, entry.name, unavailable)
-        self._expect_runnable(found)
-        _expect_open(wish.dims, facts.inputs)
-        model, make_spec = found.model, _spec_of(wish, entry, usable)
+            return measurement
+        self._require_runnable(named)
+        _require_open(shared_sizes(request.dims), facts.inputs)
+        model, make_spec = named.model, _spec_of(request, entry, usable)
         made, job = self._benchmarks.create(model.project_id, model.id, "", make_spec, start=True)
-        return Asked(found, entry.name, unavailable, made, job)
+        return replace(measurement, benchmark=made, job=job)
 
     def devices_of(self, engine: str = "") -> dict[str, str]:
         """Each device, and why it cannot be used by that engine, or by any; empty: it can."""
@@ -133,26 +123,44 @@ class BenchmarkByName:
 
     # ------------------------------------------------------------ what came out
 
-    def outcomes(self, asked: Asked, wish: Wish) -> dict[str, CellResult | Failure]:
-        """By device, as they were wished for; what was not measured has a failure."""
-        if asked.job is None:
-            return {device: asked.unavailable[device] for device in wish.devices}
-        run = self._records.runs.get(asked.job.run_id)
-        result: Any = self._history.read(run.id).result if self._has_folder(asked.job) else None
-        cells: dict[str, CellResult] = {}
-        if result is not None:
-            model = asked.found.model
-            told = placeless(result, {model.path: model.name})
-            cells = {cell.spec.device: cell for cell in told.cells}
+    def outcomes(self, measurement: MeasurementByName) -> dict[str, dict[str, Any] | Failure]:
+        """By device, in the order requested: its answer, or why it was not measured."""
+        unavailable, job = measurement.unavailable, measurement.job
+        if job is None:
+            return {device: unavailable[device] for device in measurement.devices}
+        run = self._records.runs.get(job.run_id)
         why = Failure(**run.failure) if run.failure else _ended(run.state)
+        measured = self._measured(measurement, job, why)
         return {
-            device: asked.unavailable.get(device) or _outcome(cells.get(device), why)
-            for device in wish.devices
+            device: unavailable.get(device) or measured.get(device, why)
+            for device in measurement.devices
         }
 
-    def _has_folder(self, job: Job) -> bool:
-        """What failed before anything was measured may have left none."""
-        return (self._history.folder(job.run_id).path / "result.json").exists()
+    def _measured(
+        self, measurement: MeasurementByName, job: Job, why: Failure
+    ) -> dict[str, dict[str, Any] | Failure]:
+        """What failed before anything was measured may have left no result."""
+        assert measurement.benchmark is not None
+        if not (self._history.folder(job.run_id).path / "result.json").exists():
+            return {}
+        result: Any = self._history.read(job.run_id).result
+        named, outcomes = measurement.named, {}
+        # None in the database: that could not take them, and the run says why.
+        for text, cell in zip(self._records.runs.cells(job.run_id), result.cells, strict=False):
+            # An engine counts better than a file, which may not tell weights from buffers.
+            counted = cell.facts.parameters if cell.facts else None
+            place = NamedPlace(
+                framework=title_of(measurement.engine),
+                device=cell.spec.device,
+                parameters=_parameters(named.model) if counted is None else counted,
+                model_name=named.model.name,
+                model_path=named.path,
+                run_id=job.run_id,
+                benchmark_id=measurement.benchmark.id,
+                job_id=job.id,
+            )
+            outcomes[place.device] = _outcome(CellDocument.read(text), place, why)
+        return outcomes
 
     # ------------------------------------------------------------ inside
 
@@ -165,7 +173,7 @@ class BenchmarkByName:
         found = self._records.projects.page(wanted).items
         return next((project.id for project in found if project.name == PROJECT), None)
 
-    def _find(self, name: str) -> Found:
+    def _find(self, name: str) -> NamedModel:
         """Files are looked at anew; what was made of them before counts for nothing."""
         if numbered := _NUMBER.fullmatch(name):
             return self._numbered(ModelId(int(numbered[1])))
@@ -175,13 +183,13 @@ class BenchmarkByName:
         if any(_is_exact(path, name) for path in paths) or any(m.name == name for m in registered):
             paths = tuple(path for path in paths if _is_exact(path, name))
             registered = [model for model in registered if model.name == name]
-        self._expect_one(name, paths, registered)
+        self._require_one(name, paths, registered)
         if paths:
             model = self._files.current(self._project(), paths[0], self._named.roots)
-            return Found(model, f"{TOP}/{paths[0]}")
-        return Found(registered[0], f"{TOP}/{registered[0].id}")
+            return NamedModel(model, f"{TOP}/{paths[0]}")
+        return NamedModel(registered[0], f"{TOP}/{registered[0].id}")
 
-    def _numbered(self, number: ModelId) -> Found:
+    def _numbered(self, number: ModelId) -> NamedModel:
         model = self._records.models.get(number)
         if model.origin == "terminal":
             raise ModelNotFound(
@@ -189,9 +197,9 @@ class BenchmarkByName:
                 why="it was measured in the terminal, where it lay",
                 fix="Upload it to a project",
             )
-        return Found(model, f"{TOP}/{number}")
+        return NamedModel(model, f"{TOP}/{number}")
 
-    def _expect_one(self, name: str, paths: Sequence[str], registered: Sequence[Model]) -> None:
+    def _require_one(self, name: str, paths: Sequence[str], registered: Sequence[Model]) -> None:
         if not paths and not registered:
             close = self._named.like(name)
             places = ", ".join(f"{TOP}/{folder}" for folder in FOLDERS)
@@ -215,21 +223,21 @@ class BenchmarkByName:
                 candidates=tuple(candidates),
             )
 
-    def _expect_runnable(self, found: Found) -> None:
+    def _require_runnable(self, named: NamedModel) -> None:
         """Raises what the terminal would, with what helps here."""
-        facts, _ = looked_into(found.model)
+        facts, _ = looked_into(named.model)
         try:
             check_complete(facts)
         except InputUnresolved as error:
-            raise InputUnresolved(error.title, why=error.why, fix=_describe(found)) from error
+            raise InputUnresolved(error.title, why=error.why, fix=_describe(named)) from error
         try:
-            self._models.runnable(found.model.id)
+            self._models.runnable(named.model.id)
         except UnsafeFormat as error:
             raise UnsafeFormat(
                 error.title,
                 why=error.why,
-                fix=f"If you made it or trust who did: `modeldyno trust {found.path}` in the "
-                f"folder of the workspace, or PUT /api/v1/models/{found.model.id}/trust. From a "
+                fix=f"If you made it or trust who did: `modeldyno trust {named.path}` in the "
+                f"folder of the workspace, or PUT /api/v1/models/{named.model.id}/trust. From a "
                 "stranger, ask for ONNX",
             ) from error
 
@@ -238,9 +246,9 @@ def _is_exact(path: str, name: str) -> bool:
     return path.rpartition("/")[2] == name.rpartition("/")[2]
 
 
-def _expect_known(wished: Sequence[str]) -> None:
+def _require_known(requested: Sequence[str]) -> None:
     known = devices.all_devices()
-    for device in wished:
+    for device in requested:
         kind, colon, number = device.partition(":")
         if kind not in known or (colon and not number.isdigit()):
             raise BadValue(
@@ -250,7 +258,7 @@ def _expect_known(wished: Sequence[str]) -> None:
             )
 
 
-def _expect_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> None:
+def _require_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> None:
     """Raises what the terminal would, as the query has it."""
     try:
         check_dims(dims, open_axes(inputs), inputs)
@@ -266,8 +274,8 @@ def _expect_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> None
             )
 
 
-def _engine_for(said: str, model_format: str) -> Entry:
-    entry = catalog.require_usable(said) if said else catalog.for_format(model_format)
+def _engine_for(requested: Sequence[str], model_format: str) -> Entry:
+    entry = catalog.require_usable(requested[0]) if requested else catalog.for_format(model_format)
     if model_format not in entry.formats:
         raise BadValue(
             f"Engine {entry.name!r} does not read {model_format} models",
@@ -277,7 +285,7 @@ def _engine_for(said: str, model_format: str) -> Entry:
     return entry
 
 
-def _unavailable(entry: Entry, wished: Sequence[str]) -> dict[str, Failure]:
+def _unavailable(entry: Entry, requested: Sequence[str]) -> dict[str, Failure]:
     reasons = devices.devices_of(entry)
     return {
         device: Failure.of(
@@ -287,44 +295,39 @@ def _unavailable(entry: Entry, wished: Sequence[str]) -> dict[str, Failure]:
                 fix="Use one of the available devices; docs/devices.md says how to get others",
             )
         )
-        for device in wished
+        for device in requested
         if (why := reasons[device.partition(":")[0]])
     }
 
 
-def _spec_of(wish: Wish, entry: Entry, usable: Sequence[str]) -> MakeSpec:
-    request = BenchmarkRequest(
-        engines=(entry.name,),
-        batch_sizes=(wish.batch_size,),
-        cores=(wish.cores,),
-        devices=tuple(usable),
-        dims=dict(wish.dims),
-        iterations=wish.iterations,
-        warmup=wish.warmup,
-    )
+def _spec_of(request: BenchmarkRequest, entry: Entry, usable: Sequence[str]) -> MakeSpec:
+    request = replace(request, engines=(entry.name,), devices=tuple(usable))
     return lambda path: replace(requests.benchmark_spec(request, path), meters=True)
 
 
-def _describe(found: Found) -> str:
+def _describe(named: NamedModel) -> str:
     """How to say what a PyTorch file leaves out."""
-    if found.path == f"{TOP}/{found.model.id}":
+    if named.path == f"{TOP}/{named.model.id}":
         return (
             f"Put the file into {TOP}/{FOLDERS[1]} of the workspace, with what it leaves out in "
-            f"{found.model.name}.modeldyno.toml beside it"
+            f"{named.model.name}.modeldyno.toml beside it"
         )
     return (
-        f"Write {found.path}.modeldyno.toml: architecture = "
+        f"Write {named.path}.modeldyno.toml: architecture = "
         '"package.module:factory" (of a checkpoint), and [[inputs]] with name, dtype and shape'
     )
 
 
-def _outcome(cell: CellResult | None, why: Failure) -> CellResult | Failure:
-    """Nothing is told as measured that did not go well to its end."""
-    if cell is None:
-        return why
-    if cell.status == "done" and cell.measurement is not None:
-        return cell
-    return cell.error or why
+def _outcome(cell: CellDocument, place: NamedPlace, why: Failure) -> dict[str, Any] | Failure:
+    """Nothing counts as measured that did not go well to its end."""
+    if cell.status == "done" and cell.latency_ms is not None:
+        return measured_by_name(cell, place)
+    error = cell.error
+    return Failure(error.code, error.title, error.detail, error.fix) if error else why
+
+
+def _parameters(model: Model) -> int | None:
+    return model.facts.parameters if model.facts else None
 
 
 def _ended(state: str) -> Failure:

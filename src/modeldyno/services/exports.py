@@ -52,7 +52,7 @@ class ExportedFile:
 
 
 @dataclass(frozen=True)
-class RunShown:
+class RunDetails:
     """A run, and what its folder knows beyond its row."""
 
     run: Run
@@ -73,11 +73,11 @@ class ExportService:
         self._history = history
         self._folders = folders
 
-    def shown(self, run_id: RunId) -> RunShown:
+    def shown(self, run_id: RunId) -> RunDetails:
         run = self._records.runs.get(run_id)
         job = self._records.jobs.of_run(run_id)
         kept = self._kept(run_id)
-        return RunShown(
+        return RunDetails(
             run=run,
             spec=_spec(run),
             job_id=job.id if job else None,

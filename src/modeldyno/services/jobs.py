@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,7 +31,7 @@ LOOK_S = 0.05
 
 
 @dataclass(frozen=True)
-class JobShown:
+class JobStatus:
     """A job, and what only the server at work knows about it."""
 
     job: Job
@@ -41,13 +41,13 @@ class JobShown:
 
 
 @dataclass(frozen=True)
-class QueueShown:
+class QueueStatus:
     is_paused: bool
     cores: tuple[int, ...]  # that may be measured on
     leases: tuple[CoreLease, ...]
     elsewhere: dict[int, str]  # cores that another process measures on, and which
-    running: tuple[JobShown, ...]
-    waiting: tuple[JobShown, ...]  # in the order in which they will begin
+    running: tuple[JobStatus, ...]
+    waiting: tuple[JobStatus, ...]  # in the order in which they will begin
 
 
 class JobService:
@@ -79,14 +79,14 @@ class JobService:
             self._expect_room(ProjectId(run.project_id))
             return self._records.jobs.add(run.id, priority, request_id)
 
-    def get(self, job_id: JobId) -> JobShown:
+    def get(self, job_id: JobId) -> JobStatus:
         return self._shown([self._records.jobs.get(job_id)])[0]
 
-    def page(self, wanted: Wanted) -> Page[JobShown]:
+    def page(self, wanted: Wanted) -> Page[JobStatus]:
         found = self._records.jobs.page(wanted)
         return Page(tuple(self._shown(found.items)), found.next)
 
-    def cancel(self, job_id: JobId) -> JobShown:
+    def cancel(self, job_id: JobId) -> JobStatus:
         """What waits is cancelled now, what runs within two seconds. What is over stays so."""
         self._queue.cancel(job_id)
         return self.get(job_id)
@@ -115,7 +115,7 @@ class JobService:
                 )
             time.sleep(LOOK_S)
 
-    def resume(self, job_id: JobId) -> JobShown:
+    def resume(self, job_id: JobId) -> JobStatus:
         """Go on with what was stopped: what it measured counts."""
         with self._records.database.writing():
             job = self._records.jobs.get(job_id)
@@ -125,18 +125,18 @@ class JobService:
             self._records.jobs.move(job_id, "queued")
         return self.get(job_id)
 
-    def run_next(self, job_id: JobId) -> JobShown:
+    def run_next(self, job_id: JobId) -> JobStatus:
         self._records.jobs.run_next(job_id)
         return self.get(job_id)
 
-    def place(self, job_id: JobId, place: int) -> JobShown:
+    def place(self, job_id: JobId, place: int) -> JobStatus:
         """Among those that wait, from 1; raises WrongState when it does not."""
         self._records.jobs.place(job_id, place)
         return self.get(job_id)
 
-    def queue(self) -> QueueShown:
+    def queue(self) -> QueueStatus:
         here = socket.gethostname()
-        return QueueShown(
+        return QueueStatus(
             is_paused=self._queue.is_paused,
             cores=tuple(allowed_cpus()),
             leases=tuple(lease for lease in self.leases() if lease.host == here),
@@ -146,10 +146,16 @@ class JobService:
         )
 
     def pause(self) -> None:
-        self._queue.pause()
+        self._turn(self._queue.pause, is_paused=True)
 
     def unpause(self) -> None:
-        self._queue.unpause()
+        self._turn(self._queue.unpause, is_paused=False)
+
+    def _turn(self, turn: Callable[[], None], *, is_paused: bool) -> None:
+        """Why each job waits changes with it."""
+        waiting = () if self._queue.is_paused == is_paused else self._records.jobs.waiting()
+        turn()
+        self._records.jobs.tell_changed(waiting)
 
     def log(self, job_id: JobId) -> Path:
         """Where its workers' words are; the file may not be there yet."""
@@ -184,14 +190,14 @@ class JobService:
                     fix="Wait until some have ended, or cancel some",
                 )
 
-    def _shown(self, jobs: Sequence[Job]) -> list[JobShown]:
+    def _shown(self, jobs: Sequence[Job]) -> list[JobStatus]:
         """Two queries more, however many jobs there are; none when nothing waits."""
         if not any(job.state == "queued" for job in jobs):
-            return [JobShown(job, None, job.reason, self._progress.of(job.id)) for job in jobs]
+            return [JobStatus(job, None, job.reason, self._progress.of(job.id)) for job in jobs]
         places = {job.id: place for place, job in enumerate(self._records.jobs.waiting(), start=1)}
         ahead = "somebody to resume the queue" if self._queue.is_paused else self._ahead()
         return [
-            JobShown(
+            JobStatus(
                 job,
                 places.get(job.id),
                 job.reason or (_why(places[job.id], ahead) if job.id in places else ""),

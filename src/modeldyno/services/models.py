@@ -28,7 +28,7 @@ from modeldyno.store.trust import Trust, code_of, entry_of
 
 
 @dataclass(frozen=True)
-class ModelShown:
+class ModelStatus:
     """A model, and whether it may run."""
 
     model: Model
@@ -60,18 +60,18 @@ class ModelService:
         self._graphs = graphs
         self._vouching = threading.Lock()  # so that file and database hear the same last word
 
-    def get(self, model_id: ModelId) -> ModelShown:
+    def get(self, model_id: ModelId) -> ModelStatus:
         return self.shown([self._records.models.get(model_id)])[0]
 
-    def page(self, wanted: Wanted) -> Page[ModelShown]:
+    def page(self, wanted: Wanted) -> Page[ModelStatus]:
         found = self._records.models.page(wanted)
         return Page(tuple(self.shown(found.items)), found.next)
 
-    def shown(self, models: Sequence[Model]) -> list[ModelShown]:
+    def shown(self, models: Sequence[Model]) -> list[ModelStatus]:
         entries = self._trust.all()
-        return [ModelShown(model, _given(entries, model)) for model in models]
+        return [ModelStatus(model, _given(entries, model)) for model in models]
 
-    def rename(self, model_id: ModelId, name: str) -> ModelShown:
+    def rename(self, model_id: ModelId, name: str) -> ModelStatus:
         return self.shown([self._records.models.rename(model_id, name)])[0]
 
     def delete(self, model_id: ModelId, *, cascade: bool = False) -> None:
@@ -80,7 +80,7 @@ class ModelService:
 
     # ------------------------------------------------------------ trust
 
-    def trust(self, model_id: ModelId, reason: str = "") -> ModelShown:
+    def trust(self, model_id: ModelId, reason: str = "") -> ModelStatus:
         """Vouch for its content, in every project and in the terminal."""
         model = self._records.models.get(model_id)
         facts, sha256 = looked_into(model)
@@ -97,7 +97,7 @@ class ModelService:
                 raise
         return self.get(model_id)
 
-    def distrust(self, model_id: ModelId) -> ModelShown:
+    def distrust(self, model_id: ModelId) -> ModelStatus:
         """Jobs that wait will not start; nothing happens when nobody vouched for it."""
         model = self._records.models.get(model_id)
         if model.sha256 is not None:

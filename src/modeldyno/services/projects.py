@@ -54,7 +54,7 @@ class ProjectMade:
 
 
 @dataclass(frozen=True)
-class ProjectShown:
+class ProjectDetails:
     project: Project
     notes: str | None  # None: nobody wrote any
     model: Model | None  # that it began with
@@ -99,12 +99,12 @@ class ProjectService:
             dataset = self._dummy(project.id, wanted.shapes) if wanted.shapes else None
         return ProjectMade(project, model, dataset)
 
-    def get(self, project_id: ProjectId) -> ProjectShown:
+    def get(self, project_id: ProjectId) -> ProjectDetails:
         """Raises NotFound."""
         project = self._records.projects.get(project_id)
         note = self._records.notes.get(Subject("project", project_id))
         model = self._records.models.input_of(project_id)
-        return ProjectShown(project, note.text if note.version else None, model)
+        return ProjectDetails(project, note.text if note.version else None, model)
 
     def set_baseline(
         self, project_id: ProjectId, benchmark_id: BenchmarkId | None, *, accept_noisy: bool = False

@@ -23,7 +23,7 @@ from modeldyno.core.specs import CellSpec
 from modeldyno.core.standings import Best, Happened, NextStep, ProjectStanding
 from modeldyno.engines import catalog
 from modeldyno.measure.unpaired import unpaired_ratio
-from modeldyno.services.models import ModelService, ModelShown
+from modeldyno.services.models import ModelService, ModelStatus
 from modeldyno.store.records.all import Records
 
 MOST_HAPPENED = 10
@@ -199,7 +199,7 @@ def _is(cell: MeasuredCell, side: tuple[ModelId, CellSpec]) -> bool:
 
 def _steps(
     project: Project,
-    models: Sequence[ModelShown],
+    models: Sequence[ModelStatus],
     measured: MeasuredCells,
     comparisons: Sequence[Comparison],
     best: tuple[Best, Best],
@@ -237,7 +237,7 @@ def _steps(
         )
 
 
-def _of_models(models: Sequence[ModelShown]) -> Iterator[NextStep]:
+def _of_models(models: Sequence[ModelStatus]) -> Iterator[NextStep]:
     for shown in models:
         if shown.state == "untrusted":
             yield NextStep(

@@ -6,7 +6,7 @@ that is added is never forgotten here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -112,16 +112,22 @@ def _remove_some(connection: Connection, kind: str, numbers: list[int], now: dat
         table = THINGS[kind]
         project = table.c.id if kind == "project" else table.c.project_id
         gone = delete(table).where(table.c.id.in_(numbers)).returning(project, table.c.id)
-        told = [(project, {"id": number}) for project, number in connection.execute(gone)]
-        tell_many(connection, f"{kind}.deleted", told, now)
+        tell_many(connection, f"{kind}.deleted", _in_order(connection.execute(gone), {}), now)
     else:
         is_it = and_(is_kind(kind), RUNNABLES.c.number.in_(numbers))
         _let_go(connection, kind, numbers, select(RUNNABLES.c.id).where(is_it), now)
         columns = (RUNNABLES.c.project_id, RUNNABLES.c.number)
         gone = delete(RUNNABLES).where(is_it).returning(*columns)
-        rows = connection.execute(gone)
-        told = [(project, {"kind": kind, "id": number}) for project, number in rows]
+        told = _in_order(connection.execute(gone), {"kind": kind})
         tell_many(connection, "runnable.deleted", told, now)
+
+
+def _in_order(rows: Iterable[Any], payload: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """By number: RETURNING gives rows in an order that each database chooses for itself."""
+    return [
+        (project, payload | {"id": number})
+        for project, number in sorted(rows, key=lambda row: row[1])
+    ]
 
 
 def _let_go(

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from modeldyno.api.v1.benchmark_by_name import ByNameAsked
+from modeldyno.api.v1.benchmark_by_name import MeasureByNameRequest
 from modeldyno.core.documents.by_name import MeasuredByNameDocument
 from modeldyno.core.documents.described import field_names
 from modeldyno.engines import devices
@@ -78,7 +78,7 @@ def test_its_error_has_the_keys_of_ours():
 def test_it_tells_of_every_parameter_and_field():
     named = set(re.findall(r"`(\w+)`", PAGE)) | json.loads(blocks("json")[0]).keys()
     fields = set(field_names(MeasuredByNameDocument)) | {"results", "candidates"}
-    assert (set(ByNameAsked.model_fields) | fields) - named == set()
+    assert (set(MeasureByNameRequest.model_fields) | fields) - named == set()
 
 
 def test_every_device_stands_in_the_page_about_devices():

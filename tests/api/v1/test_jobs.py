@@ -137,3 +137,24 @@ def test_nothing_begins_while_the_queue_is_paused(served, project):
     finally:
         assert not served.post("queue/resume").json["is_paused"]
     assert served.ended(job)["state"] == "done"
+
+
+def test_pausing_and_resuming_tell_of_every_job_that_waits(served, project, long_job):
+    served.until(long_job, lambda job: job["state"] == "running")
+    waiting = [served.benchmark(project)["latest_run"]["job_id"] for _ in range(2)]
+
+    def told(operation):
+        last = served.get("events").json["last"]
+        assert served.post(f"queue/{operation}").status == 200
+        events = served.get(f"events?after={last}&project_id={project}").json["events"]
+        return [(event["kind"], event["data"]["id"]) for event in events]
+
+    changes = [("job.changed", job) for job in waiting]
+    try:
+        assert told("pause") == changes
+        assert told("pause") == []  # it was paused: nothing changed
+    finally:
+        assert told("resume") == changes
+    assert told("resume") == []
+    for job in waiting:
+        served.post(f"jobs/{job}/cancel")

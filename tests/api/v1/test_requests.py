@@ -83,6 +83,28 @@ def test_head_is_a_get_without_its_body(served):
         assert head.headers["Content-Length"] == str(len(whole.body))
 
 
+def test_an_answer_without_a_body_has_no_type(served):
+    project = served.project()
+    model, unused = served.model(project), served.model(project)
+    dataset = served.post("datasets", {"project_id": project, "name": "d", "kind": "k"}).json["id"]
+    benchmark = served.benchmark(project, model)
+    served.ended(benchmark["latest_run"]["job_id"])
+    wanted = {"project_id": project, "model_id": model, "name": "o", "precision": "fp32"}
+    optimization = served.post("optimizations", wanted | {"type": "graph"}).json["id"]
+    for path in (
+        "session",
+        f"optimizations/{optimization}/pins/accuracy",
+        f"runs/{benchmark['latest_run']['id']}",
+        f"benchmarks/{benchmark['id']}",
+        f"datasets/{dataset}",
+        f"models/{unused}",
+        f"projects/{project}?cascade=true",
+    ):
+        answer = served.delete(path)
+        assert (answer.status, answer.body) == (204, b"")
+        assert "Content-Type" not in answer.headers
+
+
 def test_options_tells_what_an_address_answers(served, project):
     for path, allowed in (
         ("projects", "GET, HEAD, OPTIONS, POST"),

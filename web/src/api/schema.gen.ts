@@ -4335,15 +4335,6 @@ export interface components {
             /** @description What running it would do; empty for data. */
             warning: string;
         };
-        /** NoteAsked */
-        NoteAsked: {
-            /**
-             * Text
-             * @description Markdown, if you like; it is kept as it is.
-             * @example Measured on the box under the desk, fans at full speed.
-             */
-            text: string;
-        };
         /**
          * NoteDocument
          * @description What `modeldyno note --json` gives, and `/note` of whatever people write about.
@@ -4389,6 +4380,15 @@ export interface components {
             kind: "note.changed";
             number: number;
             project_id: number | null;
+        };
+        /** NoteRequest */
+        NoteRequest: {
+            /**
+             * Text
+             * @description Markdown, if you like; it is kept as it is.
+             * @example Measured on the box under the desk, fans at full speed.
+             */
+            text: string;
         };
         /**
          * OptimizationDocument
@@ -5896,10 +5896,10 @@ export interface components {
             project_id: number | null;
         };
         /**
-         * TuningAsked
+         * TuningRequest
          * @description What is not sent is as usual, or stays.
          */
-        TuningAsked: {
+        TuningRequest: {
             /** Batch Size */
             batch_size?: number;
             /**
@@ -6104,9 +6104,9 @@ export type ModelDocument = components['schemas']['ModelDocument'];
 export type ModelSideRequest = components['schemas']['ModelSideRequest'];
 export type ModelSummary = components['schemas']['ModelSummary'];
 export type ModelTrustDocument = components['schemas']['ModelTrustDocument'];
-export type NoteAsked = components['schemas']['NoteAsked'];
 export type NoteDocument = components['schemas']['NoteDocument'];
 export type NoteMessage = components['schemas']['NoteMessage'];
+export type NoteRequest = components['schemas']['NoteRequest'];
 export type OptimizationDocument = components['schemas']['OptimizationDocument'];
 export type OverviewDocument = components['schemas']['OverviewDocument'];
 export type PairingDocument = components['schemas']['PairingDocument'];
@@ -6144,7 +6144,7 @@ export type TensorDocument = components['schemas']['TensorDocument'];
 export type ThingMessage = components['schemas']['ThingMessage'];
 export type TimeDocument = components['schemas']['TimeDocument'];
 export type TrialMessage = components['schemas']['TrialMessage'];
-export type TuningAsked = components['schemas']['TuningAsked'];
+export type TuningRequest = components['schemas']['TuningRequest'];
 export type VersusBaselineDocument = components['schemas']['VersusBaselineDocument'];
 export type ViewDocument = components['schemas']['ViewDocument'];
 export type WeatherDocument = components['schemas']['WeatherDocument'];
@@ -7570,7 +7570,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NoteAsked"];
+                "application/json": components["schemas"]["NoteRequest"];
             };
         };
         responses: {
@@ -8824,7 +8824,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NoteAsked"];
+                "application/json": components["schemas"]["NoteRequest"];
             };
         };
         responses: {
@@ -9977,7 +9977,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NoteAsked"];
+                "application/json": components["schemas"]["NoteRequest"];
             };
         };
         responses: {
@@ -12609,7 +12609,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NoteAsked"];
+                "application/json": components["schemas"]["NoteRequest"];
             };
         };
         responses: {
@@ -13221,7 +13221,7 @@ export interface operations {
                      * @example 1
                      */
                     project_id: number;
-                    settings?: components["schemas"]["TuningAsked"] | null;
+                    settings?: components["schemas"]["TuningRequest"] | null;
                     /**
                      * Type
                      * @default quantization
@@ -13538,7 +13538,7 @@ export interface operations {
                     name?: string | null;
                     /** Precision */
                     precision?: ("fp32" | "bf16" | "int8" | "int8 static quantization" | "int8 dynamic quantization" | "fp16") | null;
-                    settings?: components["schemas"]["TuningAsked"] | null;
+                    settings?: components["schemas"]["TuningRequest"] | null;
                     /** Type */
                     type?: ("quantization" | "graph" | "mixed-precision") | null;
                 };
@@ -13756,7 +13756,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NoteAsked"];
+                "application/json": components["schemas"]["NoteRequest"];
             };
         };
         responses: {
@@ -15354,7 +15354,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NoteAsked"];
+                "application/json": components["schemas"]["NoteRequest"];
             };
         };
         responses: {
@@ -16942,7 +16942,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["NoteAsked"];
+                "application/json": components["schemas"]["NoteRequest"];
             };
         };
         responses: {

@@ -16,7 +16,7 @@ from modeldyno.core.ids import ProjectId
 from modeldyno.core.inc_ids import PRECISIONS, known
 from modeldyno.core.projects import Project
 from modeldyno.core.shape_texts import shapes_in
-from modeldyno.services.projects import ProjectShown, ProjectWanted
+from modeldyno.services.projects import ProjectDetails, ProjectWanted
 
 if TYPE_CHECKING:
     from modeldyno.services.projects import ProjectService
@@ -90,7 +90,7 @@ def _row(project: Project) -> dict[str, Any]:
     }
 
 
-def _details(shown: ProjectShown) -> dict[str, Any]:
+def _details(shown: ProjectDetails) -> dict[str, Any]:
     project = shown.project
     return {
         "id": project.id,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from anyio import CapacityLimiter, to_thread
@@ -36,16 +37,13 @@ from modeldyno.core.documents.by_name import (
     MeasuredOnDevicesDocument,
     RefusedByNameDocument,
 )
-from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.errors import BadValue, ModeldynoError, NameAmbiguous, TimedOut, TooBusy
-from modeldyno.core.public_by_name import NamedPlace, named_cell_json
 from modeldyno.core.queue import Job
+from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.requests.texts import parse_int, parse_pairs
-from modeldyno.core.results import CellResult
 from modeldyno.core.results import Failure as RunFailure
-from modeldyno.engines.catalog import title_of
 from modeldyno.jobs.recording import error_of
-from modeldyno.services.benchmark_by_name import Asked, BenchmarkByName, Wish
+from modeldyno.services.benchmark_by_name import BenchmarkByName, MeasurementByName
 
 if TYPE_CHECKING:
     from modeldyno.services.benchmark_by_name import BenchmarkByName
@@ -59,7 +57,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 Ended = Literal["over", "left", "late"]
 
 
-class ByNameAsked(BaseModel):
+class MeasureByNameRequest(BaseModel):
     """What may stand in the query."""
 
     model_config = ConfigDict(extra="forbid")
@@ -100,21 +98,20 @@ class ByNameAsked(BaseModel):
     def is_list(self) -> bool:
         return "," in self.device
 
-    def wish(self, name: str) -> Wish:
-        devices = [one.strip().lower() for one in self.device.split(",") if one.strip()]
+    def request(self) -> BenchmarkRequest:
+        devices = [device.strip().lower() for device in self.device.split(",") if device.strip()]
         if not 1 <= len(devices) <= MOST_DEVICES:
             raise BadValue(
                 "That is no list of devices", fix=f"Name up to {MOST_DEVICES}, as in cpu,cuda"
             )
-        return Wish(
-            name=name,
+        return BenchmarkRequest(
+            engines=(self.engine,) if self.engine else (),
+            batch_sizes=(self.batch_size,),
+            cores=(self.cores,),
             devices=tuple(dict.fromkeys(devices)),
+            dims=dict(self._dims()),
             iterations=self.iterations,
             warmup=self.warmup,
-            batch_size=self.batch_size,
-            cores=self.cores,
-            engine=self.engine,
-            dims=self._dims(),
         )
 
     def _dims(self) -> dict[str, int]:
@@ -146,7 +143,7 @@ def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
         "/{model_name:path}",
         response_class=Response,
         responses=_RESPONSES,
-        openapi_extra=parameters(ByNameAsked),
+        openapi_extra=parameters(MeasureByNameRequest),
     )
     async def benchmark_by_name(
         model_name: Annotated[
@@ -160,19 +157,19 @@ def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
                 examples=["tenn_eeg.onnx"],
             ),
         ],
-        asked: Annotated[ByNameAsked, queried(ByNameAsked)],
+        asked: Annotated[MeasureByNameRequest, queried(MeasureByNameRequest)],
         request: Request,
     ) -> Response:
         """Measures, and waits for the result. It is a job like any other: it waits its turn, and is
         kept, in the model's project or, of a file, in `By name`. Needs the token in the header. Who
         goes away stops it."""
-        wish = asked.wish(model_name)
-        begun = await to_thread.run_sync(service.start, wish, limiter=beginning)
-        if begun.job is not None:
-            ended = await _awaited(service, ends, begun.job, request, asked.timeout_s)
+        start = partial(service.start, model_name, asked.request())
+        measurement = await to_thread.run_sync(start, limiter=beginning)
+        if measurement.job is not None:
+            ended = await _awaited(service, ends, measurement.job, request, asked.timeout_s)
             if ended == "left":
                 return Response(status_code=204)  # nobody reads it
-        return await run_in_threadpool(_told, service, begun, wish, asked.is_list)
+        return await run_in_threadpool(_answer, service, measurement, asked)
 
     return routes
 
@@ -252,72 +249,55 @@ def _late(has_begun: bool, timeout_s: float) -> ModeldynoError:
     )
 
 
-# ---------------------------------------------------------------- telling
+# ---------------------------------------------------------------- answers
 
 
-def _told(service: BenchmarkByName, begun: Asked, wish: Wish, is_list: bool) -> Response:
+def _answer(
+    service: BenchmarkByName, measurement: MeasurementByName, asked: MeasureByNameRequest
+) -> Response:
     """Reads files, and looks through what is installed: not for the loop's own thread."""
-    outcomes = service.outcomes(begun, wish)
-    if is_list:
-        return _several(service, begun, wish, outcomes)
-    (found,) = outcomes.values()
-    if isinstance(found, CellResult):
-        return answer(_measured(begun, found))
-    refusal = named_refusal(error_of(found))
-    return _refused(refusal, service.devices_of(begun.engine))
+    outcomes = service.outcomes(measurement)
+    if asked.is_list:
+        return _several(service, measurement, asked, outcomes)
+    (outcome,) = outcomes.values()
+    if isinstance(outcome, RunFailure):
+        return _refused(named_refusal(error_of(outcome)), service.devices_of(measurement.engine))
+    return answer(outcome)
 
 
 def _several(
     service: BenchmarkByName,
-    begun: Asked,
-    wish: Wish,
-    outcomes: dict[str, CellResult | RunFailure],
+    measurement: MeasurementByName,
+    asked: MeasureByNameRequest,
+    outcomes: dict[str, dict[str, Any] | RunFailure],
 ) -> Response:
     """200 when one of them could be measured; else as the first one failed."""
-    results = [
-        _measured(begun, found) if isinstance(found, CellResult) else _not_measured(device, found)
-        for device, found in outcomes.items()
-    ]
     common = {
-        "model_name": begun.found.model.name,
-        "model_path": begun.found.path,
-        "iterations": wish.iterations,
-        "results": results,
+        "model_name": measurement.named.model.name,
+        "model_path": measurement.named.path,
+        "iterations": asked.iterations,
+        "results": [
+            _not_measured(device, outcome) if isinstance(outcome, RunFailure) else outcome
+            for device, outcome in outcomes.items()
+        ],
     }
-    devices = service.devices_of(begun.engine)
-    failures = [found for found in outcomes.values() if isinstance(found, RunFailure)]
-    if len(failures) == len(results):
+    devices = service.devices_of(measurement.engine)
+    failures = [outcome for outcome in outcomes.values() if isinstance(outcome, RunFailure)]
+    if len(failures) == len(outcomes):
         return _refused(named_refusal(error_of(failures[0])), devices, **common)
-    available = named_document(None, devices)
-    return answer({"status": "success", **common, **available})
-
-
-def _measured(begun: Asked, cell: CellResult) -> dict[str, Any]:
-    assert begun.job is not None
-    assert begun.benchmark is not None
-    model = begun.found.model
-    parameters = cell.facts.parameters if cell.facts else None
-    if parameters is None and model.facts is not None:  # the file knows, if not the engine
-        parameters = model.facts.parameters
-    place = NamedPlace(
-        framework=title_of(begun.engine),
-        device=cell.spec.device,
-        parameters=parameters,
-        model_name=model.name,
-        model_path=begun.found.path,
-        run_id=begun.job.run_id,
-        benchmark_id=begun.benchmark.id,
-        job_id=begun.job.id,
-    )
-    return named_cell_json(CellDocument.of(0, cell), place)
+    return answer({"status": "success", **common, **named_document(None, devices)})
 
 
 def _not_measured(device: str, failure: RunFailure) -> dict[str, Any]:
     refusal = named_refusal(error_of(failure))
-    told = {"message": refusal.title, "code": refusal.code}
     return {
-        "status": "error", "device": device, **told, "detail": refusal.why, "fix": refusal.fix
-    }  # fmt: skip
+        "status": "error",
+        "device": device,
+        "message": refusal.title,
+        "code": refusal.code,
+        "detail": refusal.why,
+        "fix": refusal.fix,
+    }
 
 
 def _refused(refusal: Refusal, devices: dict[str, str], **more: Any) -> Response:
@@ -327,7 +307,7 @@ def _refused(refusal: Refusal, devices: dict[str, str], **more: Any) -> Response
 
 def _with_range(first: dict[str, Any]) -> Refusal:
     """What does not fit, and what would."""
-    schema = ByNameAsked.model_json_schema()["properties"].get(str(first["loc"][-1]), {})
+    schema = MeasureByNameRequest.model_json_schema()["properties"].get(str(first["loc"][-1]), {})
     least, most = schema.get("minimum"), schema.get("maximum")
     why = "" if least is None else f"a whole number from {least} to {most} is possible"
     return replace(misunderstood(first), why=why)

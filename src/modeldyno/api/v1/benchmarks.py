@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from modeldyno.api.v1.paging import CELL_FILTERS, ListAsked, OfCells, OfRuns, one_of
+from modeldyno.api.v1.paging import CELL_FILTERS, ListRequest, OfCells, OfRuns, one_of
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.settings import changed, settings_of
 from modeldyno.api.v1.shape import Id, answer, gives, json_response
@@ -62,7 +62,7 @@ else:
     Sort = one_of(*("created", "name", "state", "last_run", "latency", "throughput"), *NUMBER_PATHS)
 
 
-class BenchmarksAsked(ListAsked, OfRuns, OfCells):
+class ListBenchmarksRequest(ListRequest, OfRuns, OfCells):
     sort: Sort = "created"
     with_cells: Annotated[bool, Field(description="Tell every cell of every line.")] = False
 
@@ -103,7 +103,7 @@ def router(
             make_spec=partial(requests.benchmark_spec, after) if after else None,
         )
 
-    def rows(asked: BenchmarksAsked) -> Response:
+    def rows(asked: ListBenchmarksRequest) -> Response:
         page = benchmarks.page(asked.wanted(), with_cells=asked.with_cells)
         lines = (_line(row, benchmarks.versus, asked.with_cells) for row in page.items)
         return page_of(lines, page.next)
@@ -112,7 +112,7 @@ def router(
         KindRoutes(
             new=NewBenchmarkRequest,
             edit=EditBenchmarkRequest,
-            query=BenchmarksAsked,
+            query=ListBenchmarksRequest,
             row=BenchmarkSummary,
             shown=BenchmarkDetailsDocument,
             create=create,

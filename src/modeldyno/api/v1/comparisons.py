@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Response
 
-from modeldyno.api.v1.paging import ListAsked, OfRuns
+from modeldyno.api.v1.paging import ListRequest, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.settings import changed, pairing_of
 from modeldyno.api.v1.shape import json_response
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from modeldyno.store.records.all import Records
 
 
-class ComparisonsAsked(ListAsked, OfRuns):
+class ListComparisonsRequest(ListRequest, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
 
 
@@ -70,7 +70,7 @@ def router(
             make_spec=partial(_spec, edited) if edited else None,
         )
 
-    def rows(asked: ComparisonsAsked) -> Response:
+    def rows(asked: ListComparisonsRequest) -> Response:
         page = comparisons.page(asked.wanted())
         lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
         return page_of(lines, page.next)
@@ -79,7 +79,7 @@ def router(
         KindRoutes(
             new=NewComparisonRequest,
             edit=EditComparisonRequest,
-            query=ComparisonsAsked,
+            query=ListComparisonsRequest,
             row=ComparisonSummary,
             shown=ComparisonDetailsDocument,
             create=create,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Response
 
-from modeldyno.api.v1.shape import Asked, Id, answer, gives
+from modeldyno.api.v1.shape import Id, RequestBody, answer, gives
 from modeldyno.core.conversions import Goal
 from modeldyno.core.documents.conversion import ConversionJobDocument, ConversionsDocument
 from modeldyno.core.documents.failure import FailureDocument
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from modeldyno.services.conversions import ConversionService
 
 
-class ConversionAsked(Asked):
+class NewConversionRequest(RequestBody):
     to: Goal
 
 
@@ -36,7 +36,7 @@ def router(conversions: ConversionService) -> APIRouter:
         "/models/{model_id}/conversions",
         **gives(ConversionJobDocument, 404, 409, 413, status=202),
     )
-    def convert_model(model_id: Id, asked: ConversionAsked) -> Response:
+    def convert_model(model_id: Id, asked: NewConversionRequest) -> Response:
         """In the background, by a worker with all the walls around it, on a core of its own. Source
         and result are run on the same inputs, and what computes something else is not kept. The
         events `conversion.progress` and `model.created` tell of it. Asked again while it is under

@@ -9,17 +9,17 @@ from pydantic import Field
 
 from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListAsked, OfProject, listed, parameters
+from modeldyno.api.v1.paging import ListRequest, OfProject, listed, parameters
 from modeldyno.api.v1.shape import (
     MOST_ID,
-    Asked,
     Id,
     JsonValue,
     Name,
+    RequestBody,
     answer,
     gives,
+    gives_nothing,
     page_answer,
-    problems,
 )
 from modeldyno.core.datasets import NewDataset
 from modeldyno.core.documents.datasets import DatasetDocument
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 Settings = Annotated[dict[Annotated[str, Field(max_length=100)], JsonValue], Field(max_length=100)]
 
 
-class DatasetsAsked(ListAsked, OfProject):
+class ListDatasetsRequest(ListRequest, OfProject):
     sort: Literal["created", "name"] = "created"
 
 
-class DatasetAsked(Asked):
+class NewDatasetRequest(RequestBody):
     project_id: int = Field(ge=1, le=MOST_ID, examples=[1])
     name: Name = Field(examples=["Noise of the right shape"])
     kind: str = Field(
@@ -56,14 +56,18 @@ def router(records: Records, archive: Archive) -> APIRouter:
     datasets = records.datasets
     routes = APIRouter(prefix="/datasets", tags=["datasets"])
 
-    @routes.get("", **gives(page_schema(DatasetDocument)), openapi_extra=parameters(DatasetsAsked))
-    def list_datasets(asked: Annotated[DatasetsAsked, listed(DatasetsAsked)]) -> Response:
+    @routes.get(
+        "", **gives(page_schema(DatasetDocument)), openapi_extra=parameters(ListDatasetsRequest)
+    )
+    def list_datasets(
+        asked: Annotated[ListDatasetsRequest, listed(ListDatasetsRequest)],
+    ) -> Response:
         """Newest first unless asked otherwise."""
         return page_answer(datasets.page(asked.wanted()), DatasetDocument.from_fields)
 
     @routes.post("", **gives(DatasetDocument, 404, 413, status=201))
     @once(records)
-    def create_dataset(asked: DatasetAsked) -> Response:
+    def create_dataset(asked: NewDatasetRequest) -> Response:
         """Where samples come from, and what is done to them."""
         made = datasets.add(
             NewDataset(
@@ -84,7 +88,7 @@ def router(records: Records, archive: Archive) -> APIRouter:
         """One dataset."""
         return answer(DatasetDocument.from_fields(datasets.get(DatasetId(dataset_id))))
 
-    @routes.delete("/{dataset_id}", status_code=204, responses=problems(404, 409))
+    @routes.delete("/{dataset_id}", **gives_nothing(404, 409))
     def delete_dataset(dataset_id: Id, cascade: bool = False) -> None:
         """With `cascade`, whatever uses it goes along; else only an unused one can be deleted."""
         with archive.deleting():

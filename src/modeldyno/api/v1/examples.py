@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from modeldyno.api.errors import Refused, refusal_of
-from modeldyno.api.v1.shape import Asked, Id, answer, gives
+from modeldyno.api.v1.shape import Id, RequestBody, answer, gives
 from modeldyno.core.documents.examples import (
     ExampleDocument,
     ExampleFetchesDocument,
@@ -31,7 +31,7 @@ Slug = Annotated[str, Field(min_length=1, max_length=100, examples=["onnx-squeez
 SlugInPath = Annotated[str, fastapi.Path(min_length=1, max_length=100, description="Its `slug`.")]
 
 
-class ExampleAsked(Asked):
+class ImportExampleRequest(RequestBody):
     example: Slug = Field(
         description="The `slug` of one that `GET /examples` lists.",
         json_schema_extra={"enum": [*catalogue()]},
@@ -59,7 +59,7 @@ def router(examples: ExampleService, fetches: Fetches) -> APIRouter:
         "/projects/{project_id}/models/example",
         **gives(FetchDocument, 404, 413, status=202),
     )
-    def add_example(project_id: Id, asked: ExampleAsked) -> Response:
+    def add_example(project_id: Id, asked: ImportExampleRequest) -> Response:
         """Bring an example into a project, in the background: `GET /examples/{example}` tells how
         far it is, and the event `model.created` that it is there. Asked again while it is under
         way, nothing more happens."""

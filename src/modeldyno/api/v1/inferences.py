@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
-from modeldyno.api.v1.shape import Asked, Id, answer, gives
+from modeldyno.api.v1.shape import Id, RequestBody, answer, gives
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.documents.inferences import AttemptDocument, InferenceDocument
 from modeldyno.core.errors import ModeldynoError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from modeldyno.services.inferences import InferenceService
 
 
-class TryAsked(Asked):
+class TryRequest(RequestBody):
     engine: Word | None = Field(None, description="Null: the first that reads the model.")
     batch_size: Annotated[int, Field(ge=1, le=1_000_000)] = 1
 
@@ -31,7 +31,7 @@ def router(inferences: InferenceService) -> APIRouter:
     routes = APIRouter(tags=["models"])
 
     @routes.post("/models/{model_id}/try", **gives(AttemptDocument, 404, 409, 413))
-    async def try_model(model_id: Id, asked: TryAsked, request: Request) -> Response:
+    async def try_model(model_id: Id, asked: TryRequest, request: Request) -> Response:
         """Load it and run it once, in a worker of its own with all the walls around it, within a
         minute. What goes wrong in there is told in `failure`. Who goes away stops it."""
         begin = inferences.begin

@@ -10,14 +10,14 @@ from pydantic import Field
 
 from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
-from modeldyno.api.v1.paging import ListAsked, OfRuns, listed, parameters
-from modeldyno.api.v1.shape import Asked, Id, answer, gives, page_answer, problems
+from modeldyno.api.v1.paging import ListRequest, OfRuns, listed, parameters
+from modeldyno.api.v1.shape import Id, RequestBody, answer, gives, page_answer, problems
 from modeldyno.core.documents.jobs import JobDocument
 from modeldyno.core.documents.progress import ProgressDocument
 from modeldyno.core.ids import JobId
 from modeldyno.core.names import name_of_file
 from modeldyno.core.redaction import without_folders
-from modeldyno.services.jobs import JobShown
+from modeldyno.services.jobs import JobStatus
 from modeldyno.services.logs import stretch
 from modeldyno.services.progress import Standing
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from modeldyno.services.jobs import JobService
 
 
-class PlaceAsked(Asked):
+class PlaceJobRequest(RequestBody):
     place: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         description="From 1; beyond the end is the end.", examples=[2]
     )
 
 
-class JobsAsked(ListAsked, OfRuns):
+class ListJobsRequest(ListRequest, OfRuns):
     sort: Literal["created", "state"] = "created"
 
 
 def router(jobs: JobService) -> APIRouter:
     routes = APIRouter(prefix="/jobs", tags=["jobs"])
 
-    @routes.get("", **gives(page_schema(JobDocument)), openapi_extra=parameters(JobsAsked))
-    def list_jobs(asked: Annotated[JobsAsked, listed(JobsAsked)]) -> Response:
+    @routes.get("", **gives(page_schema(JobDocument)), openapi_extra=parameters(ListJobsRequest))
+    def list_jobs(asked: Annotated[ListJobsRequest, listed(ListJobsRequest)]) -> Response:
         """Those put in the queue last come first; `text` is sought in the run's id."""
         return page_answer(jobs.page(asked.wanted()), job_document)
 
@@ -65,7 +65,7 @@ def router(jobs: JobService) -> APIRouter:
         return answer(job_document(jobs.run_next(JobId(job_id))))
 
     @routes.put("/{job_id}/place", **gives(JobDocument, 404, 409, 413))
-    def place_job(job_id: Id, asked: PlaceAsked) -> Response:
+    def place_job(job_id: Id, asked: PlaceJobRequest) -> Response:
         """Move it up or down among those that wait."""
         return answer(job_document(jobs.place(JobId(job_id), asked.place)))
 
@@ -79,7 +79,7 @@ def router(jobs: JobService) -> APIRouter:
     return routes
 
 
-def job_document(shown: JobShown) -> JobDocument:
+def job_document(shown: JobStatus) -> JobDocument:
     progress = None if shown.standing is None else progress_document(shown.standing)
     return JobDocument.from_fields(
         shown.job, place=shown.place, reason=without_folders(shown.reason), progress=progress

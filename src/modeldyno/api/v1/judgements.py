@@ -26,7 +26,7 @@ Pick = Annotated[
 ]
 
 
-class JudgementAsked(BaseModel):
+class JudgementRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     a: Pick
@@ -36,8 +36,8 @@ class JudgementAsked(BaseModel):
 def router(judgements: JudgementService) -> APIRouter:
     routes = APIRouter(prefix="/judgements", tags=["benchmarks"])
 
-    @routes.get("", **gives(JudgementDocument, 404), openapi_extra=parameters(JudgementAsked))
-    def judge_benchmarks(asked: Annotated[JudgementAsked, queried(JudgementAsked)]) -> Response:
+    @routes.get("", **gives(JudgementDocument, 404), openapi_extra=parameters(JudgementRequest))
+    def judge_benchmarks(asked: Annotated[JudgementRequest, queried(JudgementRequest)]) -> Response:
         """Which of two benchmarks is quicker, cell by cell, with the interval of the ratio and all
         settings side by side. Nothing is measured and nothing is kept."""
         judgement = judgements.judge(_picked(asked.a), _picked(asked.b))

@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1 import downloads, uploads
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListAsked, OfProject, listed, parameters
-from modeldyno.api.v1.shape import Asked, Id, Name, answer, gives, page_answer, problems
+from modeldyno.api.v1.paging import ListRequest, OfProject, listed, parameters
+from modeldyno.api.v1.shape import Id, Name, RequestBody, answer, gives, gives_nothing, page_answer
 from modeldyno.core.client_paths import LONGEST, names_in, refused
 from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.documents.models import (
@@ -27,7 +27,7 @@ from modeldyno.core.models import Model
 from modeldyno.core.placeless import without_places
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.trust import TIERS, needs_trust, warning
-from modeldyno.services.models import ModelShown
+from modeldyno.services.models import ModelStatus
 
 if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from modeldyno.store.records.all import Records
 
 
-class ModelsOfProjectAsked(ListAsked):
+class ListProjectModelsRequest(ListRequest):
     sort: Literal["created", "name", "size"] = "created"
 
 
-class ModelsAsked(ModelsOfProjectAsked, OfProject): ...
+class ListModelsRequest(ListProjectModelsRequest, OfProject): ...
 
 
-class ImportAsked(Asked):
+class ImportModelRequest(RequestBody):
     path: str = Field(
         min_length=1,
         max_length=LONGEST,
@@ -53,11 +53,11 @@ class ImportAsked(Asked):
     name: Name | None = Field(None, description="The file's own, unless given.")
 
 
-class ModelAsked(Asked):
+class EditModelRequest(RequestBody):
     name: Name = Field(examples=["ResNet-50, pruned"])
 
 
-class TrustAsked(Asked):
+class TrustRequest(RequestBody):
     reason: str = Field("", max_length=1000, examples=["I exported it myself"])
 
 
@@ -80,18 +80,18 @@ def router(
 ) -> APIRouter:
     routes = APIRouter(tags=["models"])
 
-    @routes.get("/models", **gives(_PAGE), openapi_extra=parameters(ModelsAsked))
-    def list_models(asked: Annotated[ModelsAsked, listed(ModelsAsked)]) -> Response:
+    @routes.get("/models", **gives(_PAGE), openapi_extra=parameters(ListModelsRequest))
+    def list_models(asked: Annotated[ListModelsRequest, listed(ListModelsRequest)]) -> Response:
         """Newest first unless asked otherwise."""
         return page_answer(models.page(asked.wanted()), _summary)
 
     @routes.get(
         "/projects/{project_id}/models",
         **gives(_PAGE, 404),
-        openapi_extra=parameters(ModelsOfProjectAsked),
+        openapi_extra=parameters(ListProjectModelsRequest),
     )
     def list_models_of_project(
-        project_id: Id, asked: Annotated[ModelsOfProjectAsked, listed(ModelsOfProjectAsked)]
+        project_id: Id, asked: Annotated[ListProjectModelsRequest, listed(ListProjectModelsRequest)]
     ) -> Response:
         """As `GET /models?project_id=`, but a project that is not there is an error."""
         found = records.projects.get(ProjectId(project_id))
@@ -130,7 +130,7 @@ def router(
         **gives(ModelDetailsDocument, 404, 413, 507, status=201),
     )
     @once(records, prepares=True)
-    def import_model(project_id: Id, asked: ImportAsked) -> Callable[[], Response]:
+    def import_model(project_id: Id, asked: ImportModelRequest) -> Callable[[], Response]:
         """Copy a file of the server's own disk, with the weights beside it. `GET /files` lists
         what there is."""
         prepared = files.prepared_from(ProjectId(project_id), asked.path, asked.name or "")
@@ -142,11 +142,11 @@ def router(
         return _details(models.get(ModelId(model_id)))
 
     @routes.patch("/models/{model_id}", **gives(ModelDetailsDocument, 404, 413))
-    def rename_model(model_id: Id, asked: ModelAsked) -> Response:
+    def rename_model(model_id: Id, asked: EditModelRequest) -> Response:
         """Its name is all that changes."""
         return _details(models.rename(ModelId(model_id), asked.name))
 
-    @routes.delete("/models/{model_id}", status_code=204, responses=problems(404, 409))
+    @routes.delete("/models/{model_id}", **gives_nothing(404, 409))
     def delete_model(model_id: Id, cascade: bool = False) -> None:
         """With `cascade`, what was measured with it goes along; else it must be unused. Its files
         go when no other model has the same."""
@@ -179,7 +179,7 @@ def router(
         return _details_of(files.inspect(ModelId(model_id)))
 
     @routes.put("/models/{model_id}/trust", **gives(ModelDetailsDocument, 404, 409, 413))
-    def trust_model(model_id: Id, asked: TrustAsked) -> Response:
+    def trust_model(model_id: Id, asked: TrustRequest) -> Response:
         """Vouch for the content of this file, wherever it is; a changed byte ends it."""
         return _details(models.trust(ModelId(model_id), asked.reason))
 
@@ -202,17 +202,17 @@ def _expect_plain(name: str) -> None:
         raise refused(name, "it holds a slash; a model is called by one name")
 
 
-def _summary(shown: ModelShown) -> ModelSummary:
+def _summary(shown: ModelStatus) -> ModelSummary:
     return ModelSummary.from_fields(shown.model, **_values(shown))
 
 
-def _details(shown: ModelShown, status: int = 200, **headers: str) -> Response:
+def _details(shown: ModelStatus, status: int = 200, **headers: str) -> Response:
     facts = shown.model.facts
     values = _values(shown) | {"facts": facts and ModelDocument.of(without_places(facts))}
     return answer(ModelDetailsDocument.from_fields(shown.model, **values), status, **headers)
 
 
-def _values(shown: ModelShown) -> dict[str, Any]:
+def _values(shown: ModelStatus) -> dict[str, Any]:
     """What the model itself does not know."""
     model, facts, trusted = shown.model, shown.model.facts, shown.trusted
     trust = ModelTrustDocument(

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Response
 from pydantic import Field
 
 from modeldyno.api.errors import VERSION_NEEDED, Refused
-from modeldyno.api.v1.shape import MOST_ID, Asked, answer, gives
+from modeldyno.api.v1.shape import MOST_ID, RequestBody, answer, gives
 from modeldyno.core.documents.note import NoteDocument
 from modeldyno.core.notes import Note, Subject, SubjectKind, subject_kinds
 
@@ -29,7 +29,7 @@ IfMatch = Annotated[
 ]
 
 
-class NoteAsked(Asked):
+class NoteRequest(RequestBody):
     text: Annotated[str, Field(max_length=LONGEST)] = Field(
         description="Markdown, if you like; it is kept as it is.",
         examples=["Measured on the box under the desk, fans at full speed."],
@@ -62,7 +62,7 @@ def _add(routes: APIRouter, notes: Notes, kind: SubjectKind) -> None:
         name=f"write_{kind}_note",
         **gives(NoteDocument, 404, 412, 413, 428),
     )
-    def write(asked: NoteAsked, if_match: IfMatch = None, id: int = number) -> Response:
+    def write(asked: NoteRequest, if_match: IfMatch = None, id: int = number) -> Response:
         """Replaces the note, unless somebody else changed it since you read it."""
         if if_match is None:
             raise Refused(VERSION_NEEDED)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import ConfigDict, Field
 
-from modeldyno.api.v1.paging import ListAsked, OfRuns
+from modeldyno.api.v1.paging import ListRequest, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.shape import (
     MOST_ID,
-    Asked,
     Id,
     Name,
+    RequestBody,
     answer,
     gives,
+    gives_nothing,
     page_answer,
-    problems,
 )
 from modeldyno.core.documents.optimizations import OptimizationDocument
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
@@ -44,11 +44,11 @@ Precision = Literal[
 ]
 
 
-class OptimizationsAsked(ListAsked, OfRuns):
+class ListOptimizationsRequest(ListRequest, OfRuns):
     sort: Literal["created", "name", "state", "last_run"] = "created"
 
 
-class TuningAsked(Asked):
+class TuningRequest(RequestBody):
     """What is not sent is as usual, or stays."""
 
     model_config = ConfigDict(json_schema_extra=without_defaults)
@@ -68,7 +68,7 @@ class TuningAsked(Asked):
     seed: int = Field(9527, ge=0, le=MOST_SEED)
 
 
-class OptimizationAsked(Asked):
+class NewOptimizationRequest(RequestBody):
     project_id: Reference = Field(examples=[1])
     model_id: Reference | None = Field(None, description="Null: the project's first.", examples=[1])
     name: Name = Field(examples=["Smaller"])
@@ -77,10 +77,10 @@ class OptimizationAsked(Asked):
     dataset_id: Reference | None = Field(
         None, description="To calibrate with, and to measure accuracy."
     )
-    settings: TuningAsked | None = None
+    settings: TuningRequest | None = None
 
 
-class OptimizationEdited(Asked):
+class EditOptimizationRequest(RequestBody):
     """What is not sent stays."""
 
     model_config = ConfigDict(json_schema_extra=without_defaults)
@@ -89,10 +89,10 @@ class OptimizationEdited(Asked):
     type: OptimizationType | None = None
     precision: Precision | None = None
     dataset_id: Reference | None = None
-    settings: TuningAsked | None = None
+    settings: TuningRequest | None = None
 
 
-class PinAsked(Asked):
+class PinRequest(RequestBody):
     benchmark_id: Reference = Field(
         description="Of a model that the optimization made.", examples=[1]
     )
@@ -110,7 +110,7 @@ def router(
         document = OptimizationDocument.of(optimizations.details(OptimizationId(number)))
         return answer(document, status, **headers)
 
-    def create(asked: OptimizationAsked) -> Optimization:
+    def create(asked: NewOptimizationRequest) -> Optimization:
         return optimizations.create(
             ProjectId(asked.project_id),
             asked.name,
@@ -121,7 +121,9 @@ def router(
             settings=_settings(asked.settings),
         )
 
-    def change(number: OptimizationId, asked: OptimizationEdited, sent: frozenset[str]) -> None:
+    def change(
+        number: OptimizationId, asked: EditOptimizationRequest, sent: frozenset[str]
+    ) -> None:
         optimizations.edit(
             number,
             name=asked.name,
@@ -133,9 +135,9 @@ def router(
 
     RunnableRoutes("optimization", routes, optimizations, records, jobs, archive).add(
         KindRoutes(
-            new=OptimizationAsked,
-            edit=OptimizationEdited,
-            query=OptimizationsAsked,
+            new=NewOptimizationRequest,
+            edit=EditOptimizationRequest,
+            query=ListOptimizationsRequest,
             row=OptimizationDocument,
             shown=OptimizationDocument,
             create=create,
@@ -158,13 +160,13 @@ def router(
     )
 
     @routes.put("/{optimization_id}/pins/{kind}", **gives(OptimizationDocument, 404, 413))
-    def pin_benchmark(optimization_id: Id, kind: PinKind, asked: PinAsked) -> Response:
+    def pin_benchmark(optimization_id: Id, kind: PinKind, asked: PinRequest) -> Response:
         """Instead of the one before; it measures a model that the optimization made."""
         number = OptimizationId(optimization_id)
         optimizations.pin(number, kind, BenchmarkId(asked.benchmark_id))
         return details(optimization_id)
 
-    @routes.delete("/{optimization_id}/pins/{kind}", status_code=204, responses=problems(404))
+    @routes.delete("/{optimization_id}/pins/{kind}", **gives_nothing(404))
     def unpin_benchmark(optimization_id: Id, kind: PinKind) -> None:
         """The benchmark stays; nothing happens when there is no pin."""
         optimizations.unpin(OptimizationId(optimization_id), kind)
@@ -176,6 +178,6 @@ def _dataset(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
 
 
-def _settings(asked: TuningAsked | None) -> dict[str, Any] | None:
+def _settings(asked: TuningRequest | None) -> dict[str, Any] | None:
     """Those that were sent; None when none was."""
     return (asked.model_dump(exclude_unset=True) if asked else None) or None

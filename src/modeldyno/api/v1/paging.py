@@ -1,10 +1,12 @@
 """Lists, page by page: what a client may ask for, and what comes back.
 
-    class ProjectsAsked(ListAsked):
+    class ListProjectsRequest(ListRequest):
         sort: Literal["created", "name"] = "created"
 
-    @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ProjectsAsked))
-    def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]) -> Response: ...
+    @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ListProjectsRequest))
+    def list_projects(
+        asked: Annotated[ListProjectsRequest, listed(ListProjectsRequest)],
+    ) -> Response: ...
 
 Each list says by which words it is sorted, and adds the conditions it knows (``OfProject``,
 ``OfRuns``): what it does not know, it refuses.
@@ -55,7 +57,7 @@ def _moment(said: object) -> object:
 _Moment = Annotated[datetime | None, BeforeValidator(_moment)]
 
 
-class ListAsked(BaseModel):
+class ListRequest(BaseModel):
     """Conditions are joined by "and"."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -145,7 +147,7 @@ else:
     )
 
 
-def listed(shape: type[ListAsked]) -> Any:
+def listed(shape: type[ListRequest]) -> Any:
     return queried(shape)
 
 

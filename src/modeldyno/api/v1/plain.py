@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi import APIRouter, Response
 
-from modeldyno.api.v1.paging import ListAsked, OfRuns
+from modeldyno.api.v1.paging import ListRequest, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.settings import changed
 from modeldyno.api.v1.shape import json_response
@@ -47,7 +47,7 @@ class PlainKind:
 KINDS: dict[str, PlainKind] = {}
 
 
-class PlainQuery(ListAsked, OfRuns):
+class PlainQuery(ListRequest, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 from fastapi import APIRouter, Query, Response
 
 from modeldyno.api.schemas import answers, page_schema, reference
-from modeldyno.api.v1.paging import ListAsked, OfRuns
+from modeldyno.api.v1.paging import ListRequest, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.runs import attached
 from modeldyno.api.v1.settings import changed, profiling_of
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 By = Literal["node", "op"]
 
 
-class ProfilesAsked(ListAsked, OfRuns):
+class ListProfilesRequest(ListRequest, OfRuns):
     sort: Literal["created", "name", "state", "last_run", "latency", "throughput"] = "created"
 
 
@@ -99,7 +99,7 @@ def router(
             make_spec=partial(requests.profile_spec, after) if after else None,
         )
 
-    def rows(asked: ProfilesAsked) -> Response:
+    def rows(asked: ListProfilesRequest) -> Response:
         page = profiles.page(asked.wanted())
         lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
         return page_of(lines, page.next)
@@ -108,7 +108,7 @@ def router(
         KindRoutes(
             new=NewProfileRequest,
             edit=EditProfileRequest,
-            query=ProfilesAsked,
+            query=ListProfilesRequest,
             row=ProfileSummary,
             shown=ProfileDetailsDocument,
             create=create,

@@ -9,9 +9,19 @@ from pydantic import Field
 
 from modeldyno.api.schemas import answers, page_schema, reference
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListAsked, listed, parameters
+from modeldyno.api.v1.paging import ListRequest, listed, parameters
 from modeldyno.api.v1.runs import EXPORT_TEXTS, attached
-from modeldyno.api.v1.shape import MOST_ID, Asked, Id, Name, answer, gives, page_answer, problems
+from modeldyno.api.v1.shape import (
+    MOST_ID,
+    Id,
+    Name,
+    RequestBody,
+    answer,
+    gives,
+    gives_nothing,
+    page_answer,
+    problems,
+)
 from modeldyno.core.documents.projects import ProjectDocument
 from modeldyno.core.documents.report import ReportDocument
 from modeldyno.core.ids import BenchmarkId, ProjectId
@@ -25,18 +35,18 @@ if TYPE_CHECKING:
     from modeldyno.store.records.all import Records
 
 
-class ProjectsAsked(ListAsked):
+class ListProjectsRequest(ListRequest):
     sort: Literal["created", "name"] = "created"
 
 
-class ProjectAsked(Asked):
+class NewProjectRequest(RequestBody):
     name: Name = Field(examples=["ResNet on the edge box"])
     is_draft: bool = Field(
         False, description="Not listed before it is named; forgotten after a day."
     )
 
 
-class ProjectEdited(Asked):
+class EditProjectRequest(RequestBody):
     """What is not sent stays."""
 
     name: Name | None = Field(None, description="Makes a draft a project like any other.")
@@ -58,15 +68,17 @@ def router(
     projects = records.projects
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
-    @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ProjectsAsked))
-    def list_projects(asked: Annotated[ProjectsAsked, listed(ProjectsAsked)]) -> Response:
+    @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ListProjectsRequest))
+    def list_projects(
+        asked: Annotated[ListProjectsRequest, listed(ListProjectsRequest)],
+    ) -> Response:
         """Newest first unless asked otherwise."""
         # As dictionaries: of dataclasses the same JSON takes twice as long.
         return page_answer(projects.page(asked.wanted()), vars)
 
     @routes.post("", **gives(Project, 409, 413, status=201))
     @once(records)
-    def create_project(asked: ProjectAsked) -> Response:
+    def create_project(asked: NewProjectRequest) -> Response:
         """A new one, empty; several may have the same name. A draft is for who sends a model first,
         and names the project when it is known to work."""
         made = projects.add(asked.name, is_draft=asked.is_draft)
@@ -89,7 +101,7 @@ def router(
         return Response(file.text, headers=attached(file.name), media_type=file.media_type)
 
     @routes.patch("/{project_id}", **gives(Project, 404, 409, 413))
-    def edit_project(project_id: Id, asked: ProjectEdited) -> Response:
+    def edit_project(project_id: Id, asked: EditProjectRequest) -> Response:
         """Its name, and the benchmark that others are held against. One whose numbers are not sure
         is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise."""
         number = ProjectId(project_id)
@@ -102,7 +114,7 @@ def router(
                 projects.rename(number, asked.name)
             return answer(projects.get(number))
 
-    @routes.delete("/{project_id}", status_code=204, responses=problems(404, 409))
+    @routes.delete("/{project_id}", **gives_nothing(404, 409))
     def delete_project(project_id: Id, cascade: bool = False) -> None:
         """With `cascade`, everything in it goes along; else only an empty one can be deleted."""
         with archive.deleting():

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 from modeldyno.api.v1.jobs import job_document
 from modeldyno.api.v1.shape import answer, gives
 from modeldyno.core.documents.jobs import CoreDocument, QueueDocument
-from modeldyno.services.jobs import QueueShown
+from modeldyno.services.jobs import QueueStatus
 
 if TYPE_CHECKING:
     from modeldyno.services.jobs import JobService
@@ -39,7 +39,7 @@ def router(jobs: JobService) -> APIRouter:
     return routes
 
 
-def _document(shown: QueueShown) -> QueueDocument:
+def _document(shown: QueueStatus) -> QueueDocument:
     held = {lease.core: lease for lease in shown.leases}
     cores = (
         CoreDocument(core=core, job_id=held[core].job_id, since=held[core].taken_at)

@@ -13,10 +13,10 @@ from fastapi import APIRouter, Response
 from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import job_document
-from modeldyno.api.v1.paging import ListAsked, listed, parameters
-from modeldyno.api.v1.runs import RunsAsked, run_summary
+from modeldyno.api.v1.paging import ListRequest, listed, parameters
+from modeldyno.api.v1.runs import ListRunsRequest, run_summary
 from modeldyno.api.v1.settings import Sent
-from modeldyno.api.v1.shape import Id, answer, gives, problems
+from modeldyno.api.v1.shape import Id, answer, gives, gives_nothing
 from modeldyno.api.v1.summaries import page_of
 from modeldyno.core.documents.jobs import JobDocument
 from modeldyno.core.documents.kept_runs import RunSummary
@@ -47,7 +47,7 @@ class KindRoutes:
 
     new: type[Any]  # the body that makes one
     edit: type[Any]  # the body that changes one
-    query: type[ListAsked]  # of their list
+    query: type[ListRequest]  # of their list
     row: type[Any]  # the document of a line of the list
     shown: type[Any]  # the document of all that is known of one
     create: Callable[[Any], Any]  # from the body; what was made
@@ -118,7 +118,7 @@ class RunnableRoutes:
     def _add_delete(self, kind: KindRoutes) -> None:
         left_out = {} if kind.has_cascade else {"cascade": None}
 
-        @self.routes.delete(self._path, status_code=204, responses=problems(404, 409))
+        @self.routes.delete(self._path, **gives_nothing(404, 409))
         @self._named(f"delete_{self.kind}", kind.about_delete, **left_out)
         def delete(number: Id, cascade: bool = False) -> None:
             with self.archive.deleting():
@@ -128,10 +128,12 @@ class RunnableRoutes:
         @self.routes.get(
             f"{self._path}/runs",
             **gives(page_schema(RunSummary), 404),
-            openapi_extra=parameters(RunsAsked),
+            openapi_extra=parameters(ListRunsRequest),
         )
         @self._named(f"list_{self.kind}_runs")
-        def list_runs(number: Id, asked: Annotated[RunsAsked, listed(RunsAsked)]) -> Response:
+        def list_runs(
+            number: Id, asked: Annotated[ListRunsRequest, listed(ListRunsRequest)]
+        ) -> Response:
             """Every run that it had, newest first unless asked otherwise."""
             of = RunOf(self.kind, self.service.get(number).id)
             page = self.records.runs.page(asked.wanted(), of)

@@ -10,9 +10,9 @@ from fastapi.responses import StreamingResponse
 from modeldyno.api.schemas import answers, page_schema, reference
 from modeldyno.api.v1 import downloads
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
-from modeldyno.api.v1.paging import ListAsked, OfRuns, listed, parameters
+from modeldyno.api.v1.paging import ListRequest, OfRuns, listed, parameters
 from modeldyno.api.v1.settings import SETTINGS
-from modeldyno.api.v1.shape import answer, gives, json_response, problems
+from modeldyno.api.v1.shape import answer, gives, gives_nothing, json_response, problems
 from modeldyno.api.v1.summaries import copier, joined, json_array, page_of
 from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.failure import FailureDocument
@@ -20,7 +20,7 @@ from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
 from modeldyno.core.documents.report import ResultDocument
 from modeldyno.core.ids import RunId
 from modeldyno.core.runs import Run
-from modeldyno.services.exports import Format, RunShown
+from modeldyno.services.exports import Format, RunDetails
 from modeldyno.services.logs import stretch
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ ArtifactName = Annotated[
 ]
 
 
-class RunsAsked(ListAsked, OfRuns):
+class ListRunsRequest(ListRequest, OfRuns):
     sort: Literal["created", "latency", "state"] = "created"
 
 
@@ -58,8 +58,8 @@ _SAMPLES = answers("One line for each sample.", None, "text/csv")
 def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
     routes = APIRouter(prefix="/runs", tags=["runs"])
 
-    @routes.get("", **gives(page_schema(RunSummary)), openapi_extra=parameters(RunsAsked))
-    def list_runs(asked: Annotated[RunsAsked, listed(RunsAsked)]) -> Response:
+    @routes.get("", **gives(page_schema(RunSummary)), openapi_extra=parameters(ListRunsRequest))
+    def list_runs(asked: Annotated[ListRunsRequest, listed(ListRunsRequest)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `latency` or `state`. `text`
         is sought in the id."""
         page = runs.page(asked.wanted())
@@ -70,7 +70,7 @@ def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
         """How it went, what was asked, and how much of it is kept."""
         return json_response(_details(exports.shown(RunId(run_id))))
 
-    @routes.delete("/{run_id}", status_code=204, responses=problems(404, 409))
+    @routes.delete("/{run_id}", **gives_nothing(404, 409))
     def delete_run(run_id: Word) -> None:
         """This run alone; what it belongs to shows the one before."""
         with archive.deleting():
@@ -142,7 +142,7 @@ def _values(run: Run) -> dict[str, Any]:
     return _alike(run) | {"kind": run.of.kind, "of_id": run.of.id, "failure": failure}
 
 
-def _details(shown: RunShown) -> bytes:
+def _details(shown: RunDetails) -> bytes:
     """A RunDetailsDocument."""
     settings: dict[str, Any] = {"settings": None, "pairing": None, "profiling": None}
     if shown.spec is not None and shown.spec.kind in SETTINGS:

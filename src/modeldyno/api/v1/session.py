@@ -12,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 from modeldyno.api.access import CALLER, Access
 from modeldyno.api.errors import Refusal, Refused
 from modeldyno.api.listening import Listening, set_cookie
-from modeldyno.api.v1.shape import answer, gives, problems
+from modeldyno.api.v1.shape import answer, gives, gives_nothing
 from modeldyno.core.documents.system import SessionDocument, SignInCodeDocument
 from modeldyno.services.sign_ins import CODE_LIFETIME_S
 
@@ -29,7 +29,7 @@ def router(listening: Listening, access: Access) -> APIRouter:
         until = datetime.fromtimestamp(caller.sign_in.until_s, UTC)
         return answer(SessionDocument(by=caller.by, csrf=caller.sign_in.csrf, until=until))
 
-    @routes.delete("", status_code=204, responses=problems())
+    @routes.delete("", **gives_nothing())
     def sign_out(request: Request, response: Response) -> None:
         """Ends the cookie that this request came with. A token is no session: it stays good."""
         access.sign_out(request.scope[CALLER])

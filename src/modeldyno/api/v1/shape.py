@@ -20,7 +20,7 @@ MOST_ID = 2**31 - 1
 MOST_EXACT = 2**53 - 1  # what every reader of JSON keeps exactly
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """A request's body: what it does not know, it refuses. ``"1"`` and ``true`` are no numbers;
     ``1.0`` is as whole as ``1``, which JSON does not tell apart."""
 
@@ -83,6 +83,11 @@ def gives(shape: type[Any] | Json, *refusals: int, status: int = 200) -> dict[st
     responses = answers(about, schema, status=status) | problems(*refusals)
     described = {"status_code": status, "response_class": Response, "responses": responses}
     return described | {"response_model": None}
+
+
+def gives_nothing(*refusals: int) -> dict[str, Any]:
+    """The same of a route that answers without a body. (FastAPI's own class gives it a type.)"""
+    return {"status_code": 204, "response_class": Response, "responses": problems(*refusals)}
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

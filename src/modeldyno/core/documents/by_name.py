@@ -1,14 +1,41 @@
 """Answers of ``GET /api/v1/benchmark/{model_name}``, which have a shape of their own: clients of
-such endpoints read ``status`` and ``message``."""
+such endpoints read ``status`` and ``message``. What was measured is the public JSON of its cell,
+and the names that clients of older endpoints of that kind look for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from modeldyno.core.documents.described import Amount, Count, Described, RunName, Size
+from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.described import (
+    Amount,
+    Count,
+    Described,
+    RunName,
+    Size,
+    json_value,
+)
+from modeldyno.core.documents.latency import LatencyDocument
+from modeldyno.core.ids import BenchmarkId, JobId, RunId
 from modeldyno.core.results import Noise
 
+FEWEST_FOR_MEDIAN = 6  # for an interval around it: see measure/tails.py
+_DIM = re.compile(r"--dim (\S+=\S+(?: \S+=…)*)")
+_DECIMALS = 6  # of milliseconds: the clock counts nanoseconds
+# Under another name, or elsewhere in the answer.
+_LEFT_OUT = (
+    "number",
+    "name",
+    "model",
+    "status",
+    "error",
+    "notes",
+    "parity",
+    "parity_to",
+    "mismatches",
+)
 _WITH_MORE: dict[str, Any] = {**Described.__pydantic_config__, "extra": "allow"}
 
 
@@ -138,3 +165,72 @@ class RefusedByNameDocument(Described):
     """By name."""
     unavailable_devices: dict[str, str]
     """And why."""
+
+
+# ---------------------------------------------------------------- of a cell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedPlace:
+    """What the answer says besides the cell: whose it is, and how it was requested."""
+
+    framework: str  # the engine, as its makers write it
+    device: str  # as requested
+    parameters: int | None
+    model_name: str
+    model_path: str
+    run_id: RunId
+    benchmark_id: BenchmarkId
+    job_id: JobId
+
+
+def measured_by_name(cell: CellDocument, place: NamedPlace) -> dict[str, Any]:
+    """Of one that was measured. Every figure is of a call with a whole batch, but throughput,
+    which counts samples."""
+    latency, throughput = cell.latency_ms, cell.throughput_per_s
+    assert latency is not None
+    assert throughput is not None
+    shapes = [list(shape) for shape in cell.input_shapes.values()]
+    document = json_value(cell)
+    document |= document.pop("effective") or {}
+    public = {name: value for name, value in document.items() if name not in _LEFT_OUT}
+    return {
+        "status": "success",
+        "avg_inference_time_ms": _rounded(latency.mean),
+        "throughput_samples_per_sec": _rounded(throughput.value),
+        "input_shape": shapes[0] if shapes else None,
+        "iterations": cell.samples,
+        "warmup": cell.warmup_calls,
+        **percentiles(latency, cell.samples),
+        "min_ms": _rounded(latency.min),
+        "max_ms": _rounded(latency.max),
+        "std_ms": _rounded(latency.stdev),
+        **public,
+        **asdict(place),
+        "energy_note": cell.energy_note or "",
+        "effective_device": public["device"],
+        "note": _in_the_query("; ".join(cell.notes) or None),
+    }
+
+
+def percentiles(latency: LatencyDocument, samples: int) -> dict[str, Any]:
+    """Null where so few samples cannot tell, with how many it takes."""
+    needed = {"p95": latency.p95.needs, "p99": latency.p99.needs}
+    needed["p50"] = FEWEST_FOR_MEDIAN if samples < FEWEST_FOR_MEDIAN else None
+    lacking = sorted((number, name) for name, number in needed.items() if number is not None)
+    note = ", ".join(f"{name} needs {number} iterations" for number, name in lacking)
+    return {
+        "p50_ms": None if needed["p50"] else _rounded(latency.typical.value),
+        "p95_ms": _rounded(latency.p95.value),
+        "p99_ms": _rounded(latency.p99.value),
+        "percentiles_note": f"{note}; there were {samples}" if note else None,
+    }
+
+
+def _in_the_query(note: str | None) -> str | None:
+    """How to choose a size here: ``--dim`` is the terminal's."""
+    return note and _DIM.sub(lambda match: "dim=" + match[1].replace(" ", ","), note)
+
+
+def _rounded(figure: float | None) -> float | None:
+    return None if figure is None else round(figure, _DECIMALS)

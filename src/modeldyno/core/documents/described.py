@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_args, get_type_hints
 
+from modeldyno.core.codec import decode
+
 
 class Described:
     """Base of all documents and their parts. Every field is always written, and schemas refuse
@@ -29,6 +31,12 @@ class Described:
     def from_fields(cls, source: Any, /, **others: Any) -> Self:
         """With what ``source``, a dataclass, has under the same names, and ``others``."""
         return cls(**shared_fields(cls, source) | others)
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """From the JSON that it was written as."""
+        document: Self = decode(cls, json.loads(text))
+        return document
 
 
 class Schema:

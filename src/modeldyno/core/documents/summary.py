@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, get_args, get_type_hints
 
 from modeldyno.core.cell_axes import NAMES, items_of
-from modeldyno.core.codec import decode
 from modeldyno.core.documents.axes import SharedAxes
 from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.described import Amount, Count, field_names
+from modeldyno.core.documents.described import Amount, Count
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
 from modeldyno.core.requests.axes import as_ran, axis_fields, unique
@@ -98,12 +96,6 @@ class SummaryDocument(SharedAxes):
     def without_figures(self) -> SummaryDocument:
         """The settings alone: what is known of the next run."""
         return SummaryDocument(**_axes(axis_fields(self)))
-
-    @classmethod
-    def read(cls, text: str) -> SummaryDocument:
-        """From the JSON that it was written as."""
-        document: SummaryDocument = decode(cls, json.loads(text))
-        return document
 
 
 def _number_paths() -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -16,7 +17,7 @@ from modeldyno.core.runs import ACTIVE, RunOf, RunState
 from modeldyno.store.database import Database
 from modeldyno.store.moves import end_of_queue, find_run, move_run
 from modeldyno.store.pages import Sorting, dated, page_of
-from modeldyno.store.records.events import tell
+from modeldyno.store.records.events import tell, tell_many
 from modeldyno.store.records.finding import Clock, utc_now, value_of
 from modeldyno.store.tables import JOBS, RUNNABLES, RUNS
 
@@ -194,6 +195,12 @@ class Jobs:
                 connection.execute(update(JOBS).where(JOBS.c.id == other.id).values(values))
             _tell(connection, number, job.project_id, self._clock())
             return _find(connection, number)
+
+    def tell_changed(self, jobs: Iterable[Job]) -> None:
+        """Of what changed outside the database, such as why they wait."""
+        with self._database.writing() as connection:
+            told = [(job.project_id, {"id": job.id}) for job in jobs]
+            tell_many(connection, "job.changed", told, self._clock())
 
     def page(self, wanted: Wanted | None = None) -> Page[Job]:
         wanted = wanted or Wanted()

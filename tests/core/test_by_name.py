@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from modeldyno.core.documents.by_name import percentiles
 from modeldyno.core.documents.latency import LatencyDocument
-from modeldyno.core.public_by_name import percentiles
 from modeldyno.core.results import Estimate, Latency, Tail
 
 
