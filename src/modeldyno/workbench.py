@@ -296,6 +296,7 @@ def open_server(
     from modeldyno.services.workloads import WorkloadService
     from modeldyno.store import peaks as stored_peaks
     from modeldyno.store.bundles import Bundles
+    from modeldyno.store.content import StoredContent
     from modeldyno.store.named_models import NamedModels
     from modeldyno.store.objects import Objects
     from modeldyno.store.rebuilding import Rebuilding
@@ -308,12 +309,13 @@ def open_server(
         held.callback(records.close)
         sole = held.enter_context(SoleServer(records.database).held())
         history, folders = open_history(settings), Runs(settings.workspace / "runs")
-        readers = LocalJobs(at_once=READERS)
+        objects = Objects(settings.workspace / "objects")
+        bundles = Bundles(settings.workspace / "models", objects)
+        content = StoredContent(objects, bundles)
+        readers = LocalJobs(at_once=READERS, content=content)
         looking = open_workbench(settings, readers)
         trust = Trust(settings.workspace / "trust.json")
         models = ModelService(records, trust, looking.graphs)
-        objects = Objects(settings.workspace / "objects")
-        bundles = Bundles(settings.workspace / "models", objects)
         named = NamedModels(settings.workspace)
         roots = Roots((*settings.models_roots, *named.make_folders()))
         examples = open_examples(settings)
@@ -327,7 +329,7 @@ def open_server(
             records,
             folders,
             settling,
-            LocalJobs(leases, folders=folders, machine=settings.machine),
+            LocalJobs(leases, folders=folders, machine=settings.machine, content=content),
             leases,
             aside,
             progress.hear,
@@ -352,8 +354,10 @@ def open_server(
             models=models,
             files=files,
             file_inspections=Looks(records, files, models),
-            inferences=InferenceService(models, LocalJobs()),
-            conversions=ConversionService(records, models, files, LocalJobs(Leases(cores))),
+            inferences=InferenceService(models, LocalJobs(content=content)),
+            conversions=ConversionService(
+                records, models, files, LocalJobs(Leases(cores), content=content)
+            ),
             browsing=Folders(roots),
             examples=examples,
             fetches=Fetches(records, examples, files),

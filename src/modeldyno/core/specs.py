@@ -10,7 +10,7 @@ from modeldyno.core.cell_axes import NESTED_NUMBERS, items_of
 from modeldyno.core.conversions import Goal
 from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.documents.described import Described, Positive, Size
-from modeldyno.core.models import Architecture, InputSpec
+from modeldyno.core.models import Architecture, ExternalFile, InputSpec
 from modeldyno.core.names import name_of_file
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.sessions import CallContract, OptionValue
@@ -95,6 +95,10 @@ class ModelSpec:
     architecture: Architecture | None = None
     sha256: str | None = None  # the content that was vouched for; None: whatever is there
     signature: str = ""  # of several ways to call it; empty: the usual one
+    # All that a job reads, by content: the model's own file, then what lies beside it. Empty:
+    # whatever is at the path, which then has to be one of the machine that runs the job.
+    files: tuple[ExternalFile, ...] = ()
+    data_file: ExternalFile | None = None  # what ``data`` names
 
     def feeding(self, cell: CellSpec) -> CellSpec:
         """The cell with all sizes that it is fed with."""

@@ -116,9 +116,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
     with Trying(setup) as trying:
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
-        from modeldyno.store.models import copy_privately
-
-        copy = copy_privately(facts, context.folder.model)
+        copy = context.copy_privately(spec.model, facts)
         units = planned(spec, len(cells))
         context.say(Started(name_of_file(facts.path), units, facts.sha256))
         for cell in cells:

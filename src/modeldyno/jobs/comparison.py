@@ -34,7 +34,7 @@ from modeldyno.jobs.pairing import FEWEST_PROCESSES, Reports, Seat, seated
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.trying import Trying
-from modeldyno.store.models import check_unchanged, copy_privately
+from modeldyno.store.models import check_unchanged
 from modeldyno.worker.messages import Side
 
 if TYPE_CHECKING:
@@ -170,17 +170,19 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
     )
     with Trying(setup) as trying:
         # Both are read before either runs: then the user's own files are closed to the worker.
-        models: dict[tuple[str, str], tuple[ModelFacts, Path]] = {}
+        models: dict[tuple[str | None, ...], tuple[ModelFacts, Path]] = {}
         for name, side in sides.items():
             if _which(side) not in models:
                 facts = inspect(trying.ours, side.model, context, spec.timeout_s)
-                copy = copy_privately(facts, context.folder.model / name)
+                copy = context.copy_privately(side.model, facts, name)
                 models[_which(side)] = facts, copy
         facts_of = [models[_which(side)][0] for side in sides.values()]
         refuse_needless(spec.a.model, *facts_of)
         labels = " against ".join(Path(side.label).name for side in sides.values())
         context.say(Started(labels, spec.pairs or 0, "+".join(f.sha256 for f in facts_of)))
-        a, b = parties(spec.a.model, facts_of[0], spec.b.model, facts_of[1])
+        a, b = parties(
+            context.local(spec.a.model), facts_of[0], context.local(spec.b.model), facts_of[1]
+        )
         ready: dict[str, _ReadySide] = {}
         first: InputPlan | None = None
         for name, party in [("b", b), ("a", a)] if tells_more(b, a) else [("a", a), ("b", b)]:
@@ -203,9 +205,9 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
     return ready["a"], ready["b"]
 
 
-def _which(side: SideSpec) -> tuple[str, str]:
+def _which(side: SideSpec) -> tuple[str | None, ...]:
     """A file is read once, unless it is called in two ways."""
-    return side.model.path, side.model.signature
+    return side.model.path, side.model.sha256, side.model.signature
 
 
 # ---------------------------------------------------------------- measuring

@@ -39,7 +39,7 @@ from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.leavings import take
 from modeldyno.jobs.preparation import engine_of, shapes_of, target_of
 from modeldyno.jobs.protocol import Context
-from modeldyno.store.models import copy_privately, transfer
+from modeldyno.store.models import transfer
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import Convert, Converted, Examine, Examined
 
@@ -137,7 +137,7 @@ class _Work:
             route = conversions.find(source.format, spec.to)
             title = f"{_called(source)} to {GOALS[spec.to]}"
             context.say(Started(title, len(STEPS), source.sha256))
-            copy = copy_privately(source, context.folder.model / "source")
+            copy = context.copy_privately(spec.model, source, "source")
             target = self._target(source, copy)
             self._say(1)
             ran = list(self._run_source(worker, source, target))

@@ -36,7 +36,7 @@ def read(spec: GraphSpec, context: Context, deadline_s: float, infer_shapes: boo
         spec.model, memory_limit_bytes=spec.memory_limit_bytes, inspecting=True
     )
     with launched(setup) as worker:
-        command = ReadGraph(spec.model.path, infer_shapes, spec.model.signature)
+        command = ReadGraph(context.local(spec.model).path, infer_shapes, spec.model.signature)
         read = worker.request(command, GraphRead, deadline_s, context.stop)
     graph = _checked(read)
     if spec.model.sha256 not in (None, graph.sha256):

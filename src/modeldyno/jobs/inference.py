@@ -13,7 +13,6 @@ from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.trying import Trying
-from modeldyno.store.models import copy_privately
 from modeldyno.worker.messages import MeasureSession, SessionMeasured
 
 ONCE = SessionPlan(iterations=1, warmup_calls=0)
@@ -31,7 +30,7 @@ def run_inference(spec: InferenceSpec, context: Context) -> InferenceResult:
     )
     with Trying(setup) as trying:
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
-        copy = copy_privately(facts, context.folder.model)
+        copy = context.copy_privately(spec.model, facts)
         tried = prepare(
             trying, spec.model, facts, copy, spec.cell, "once", spec.seed, context, deadline
         )

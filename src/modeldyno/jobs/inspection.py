@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.errors import ModelChanged
@@ -31,12 +32,15 @@ def inspect(
 ) -> ModelFacts:
     """What the file says, completed by what was said about it."""
     deadline = time.monotonic() + timeout_s
-    command = Inspect(model.path, without_weights, model.signature)
+    command = Inspect(context.local(model).path, without_weights, model.signature)
     facts = worker.request(command, Inspected, deadline, context.stop).facts
-    if model.sha256 not in (None, facts.sha256):
+    listed = {file.location: file.sha256 for file in model.files}
+    if model.sha256 not in (None, facts.sha256) or any(
+        listed.get(file.location, file.sha256) != file.sha256 for file in facts.external
+    ):
         raise ModelChanged(
             f"{Path(model.path).name} is no longer what it was",
             why="its content changed after it had been looked at",
             fix="Make sure that nothing rewrites it, and try again",
         )
-    return completed(facts, model)
+    return completed(replace(facts, path=model.path), model)

@@ -20,7 +20,7 @@ from modeldyno.core.jobs import Failed, Finished, JobMessage, Result, Started, U
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.leases import Leases
-from modeldyno.jobs.protocol import Context, Record
+from modeldyno.jobs.protocol import Content, Context, Record
 from modeldyno.measure.host import machine_identity
 from modeldyno.store.runs import RunFolder, Runs
 from modeldyno.worker.launch import Stop
@@ -56,7 +56,7 @@ class LocalJobs:
     """``at_once`` run beside each other; the others wait, first come first served.
 
     What is kept works in its folder of ``folders``, all else in a temporary one. ``machine`` is a
-    name that somebody gave this one.
+    name that somebody gave this one; ``content`` has the files that specs list by checksum.
     """
 
     def __init__(
@@ -65,9 +65,11 @@ class LocalJobs:
         at_once: int = 1,
         folders: Runs | None = None,
         machine: str | None = None,
+        content: Content | None = None,
     ) -> None:
         self._folders = folders
         self._machine = machine
+        self._content = content
         self._leases = leases or Leases()
         self._queue: queue.SimpleQueue[_Job] = queue.SimpleQueue()
         self._jobs: dict[RunId, _Job] = {}
@@ -129,7 +131,11 @@ class LocalJobs:
             if job.stop.requested:
                 raise Cancelled("Stopped before it started")
             with self._folder_of(job) as folder:
-                context = Context(folder, say, job.stop, self._leases, job.earlier, self._machine)
+                context = Context(
+                    folder, say, job.stop, self._leases, job.earlier, self._machine, self._content
+                )
+                for model in job.spec.models():
+                    context.local(model)  # fetched before any time limit begins
                 result = _execute(job.spec, context)
         except ModeldynoError as error:
             logger.info("run %s: %s", job.run_id, error)

@@ -80,7 +80,7 @@ def prepare(
             cell.batch_size,
             dims=model.dims | sizes_of(cell),
             values=model.values,
-            data=model.data,
+            data=context.local(model).data,
             seed=seed,
         )
     reference = str(context.folder.scratch / f"reference-{name}.npz")

@@ -30,7 +30,7 @@ from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.trying import Trying
-from modeldyno.store.models import check_unchanged, copy_privately
+from modeldyno.store.models import check_unchanged
 from modeldyno.worker.launch import Worker, WorkerSetup, launched
 from modeldyno.worker.messages import ProfileSession, SessionProfiled
 
@@ -122,7 +122,7 @@ def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Pre
     with Trying(setup) as trying:
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
-        copy = copy_privately(facts, context.folder.model)
+        copy = context.copy_privately(spec.model, facts)
         context.say(Started(name_of_file(facts.path), spec.repeats, facts.sha256))
         context.say(Progress(0, spec.repeats, f"trying {spec.cell.name}"))
         prepared = prepare(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage, Unit
+from modeldyno.core.models import ModelFacts
 from modeldyno.core.sandbox import Sandboxing
 from modeldyno.core.specs import CellSpec, ModelSpec, RunSpec
 from modeldyno.engines import catalog
 from modeldyno.jobs.leases import Leases
+from modeldyno.store.models import copy_privately
 from modeldyno.store.runs import RunFolder
 from modeldyno.worker.launch import Stop, WorkerSetup
 
@@ -23,7 +25,8 @@ Record = Callable[[RunId, JobMessage], None]
 
 class Jobs(Protocol):
     """Values go in and come out, wherever a job runs. Large content is named by its checksum and
-    travels on its own: files that a run leaves are in its folder before it tells of them."""
+    travels on its own: models come through ``Content``, and files that a run leaves are in its
+    folder before it tells of them."""
 
     def submit(
         self, run_id: RunId, spec: RunSpec, record: Record, earlier: tuple[Unit, ...] = ()
@@ -37,6 +40,17 @@ class Jobs(Protocol):
         """Return when the run is over."""
 
 
+class Content(Protocol):
+    """Where the files are that a spec lists by checksum."""
+
+    def local(self, model: ModelSpec, stop: Stop) -> ModelSpec:
+        """The same model, with paths of this machine: its files are all there, only to be read.
+
+        Called again for each process, so files that are here already must cost nothing. Raises
+        ModelNotFound, ModelChanged (other bytes came than were listed) and StorageFailed.
+        """
+
+
 @dataclass(frozen=True)
 class Context:
     """What a running job works with."""
@@ -47,6 +61,7 @@ class Context:
     leases: Leases
     earlier: tuple[Unit, ...] = ()  # what an interrupted part of this run has measured
     machine: str | None = None  # a name that somebody gave this one
+    content: Content | None = None  # None: files are where a spec says
 
     def host(self) -> HostFacts:
         """Facts of this machine, for the result."""
@@ -57,6 +72,17 @@ class Context:
     def leave(self, name: str, descriptor: int) -> None:
         """Keep a copy of what is open here as a file of the run, and say so."""
         self.say(self.folder.keep_file(name, descriptor))
+
+    def local(self, model: ModelSpec) -> ModelSpec:
+        """The model with paths that are valid here; results keep those of the spec."""
+        if self.content is None or not model.files:
+            return model
+        return self.content.local(model, self.stop)
+
+    def copy_privately(self, model: ModelSpec, facts: ModelFacts, inside: str = "") -> Path:
+        """What was inspected, where no engine can harm the original (``store/models.py``)."""
+        here = replace(facts, path=self.local(model).path)
+        return copy_privately(here, self.folder.model / inside)
 
     def worker_setup(
         self,
@@ -73,6 +99,7 @@ class Context:
         One that inspects sees the originals too, with the weights beside them, until it loads an
         engine.
         """
+        models = tuple(map(self.local, models))
         data = [Path(model.data) for model in models if model.data is not None]
         code = [m.architecture.folder for m in models if m.architecture is not None]
         originals = [Path(model.path).parent for model in models if inspecting]

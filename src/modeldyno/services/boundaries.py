@@ -23,6 +23,7 @@ from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.stated import check_signature, completed, says_inputs, without_signatures
 from modeldyno.core.trust import architecture_of
 from modeldyno.engines import catalog
+from modeldyno.store.content import with_files
 
 _ENGINE, _OPTION = "tensorflow", "outputs"
 _ANY_NODE = "tf-graph"  # the format of files that can begin and end at any node
@@ -156,7 +157,8 @@ def of_content(said: ModelSpec, model: Model) -> ModelSpec:
             check_signature(said.signature, _names(facts.signatures), model.name)
     fed = model.boundary.fed if model.boundary else ()
     built = said.architecture or (architecture_of(facts) if facts is not None else None)
-    return replace(said, sha256=model.sha256, inputs=said.inputs or fed, architecture=built)
+    said = replace(said, sha256=model.sha256, inputs=said.inputs or fed, architecture=built)
+    return said if facts is None else with_files(said, facts)
 
 
 def inputs_of(model: Model) -> tuple[InputSpec, ...]:

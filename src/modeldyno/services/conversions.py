@@ -25,14 +25,13 @@ from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.core.models import Model
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.results import Failure
-from modeldyno.core.specs import ConversionSpec, ModelSpec
-from modeldyno.core.trust import architecture_of
+from modeldyno.core.specs import ConversionSpec
 from modeldyno.engines import conversions as catalog
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, remember
 from modeldyno.services.background import log_failure
 from modeldyno.services.boundaries import expect_whole
-from modeldyno.services.model_files import ModelFiles, looked_into
+from modeldyno.services.model_files import ModelFiles, looked_into, pinned
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
@@ -220,7 +219,7 @@ class ConversionService:
         results = place / "made"
         results.mkdir()
         spec = ConversionSpec(
-            _pinned(source),
+            pinned(source),
             made.to,
             str(results / f"model{SUFFIXES[made.to]}"),
             timeout_s=LIMIT_S,
@@ -271,9 +270,3 @@ class ConversionService:
         over = [number for number, one in self._known.items() if one.state != "converting"]
         for number in over[: max(0, len(self._known) - MOST_REMEMBERED)]:
             del self._known[number]
-
-
-def _pinned(model: Model) -> ModelSpec:
-    """What was vouched for is what is run."""
-    facts, sha256 = looked_into(model)
-    return ModelSpec(model.path, sha256=sha256, architecture=architecture_of(facts))

@@ -37,6 +37,7 @@ from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Boundary, ExternalFile, Model, ModelFacts, NewModel, Origin
 from modeldyno.core.precisions import precision_of
 from modeldyno.core.specs import InspectionSpec, ModelSpec
+from modeldyno.core.trust import architecture_of
 from modeldyno.formats.containers.extraction import Limits, extract
 from modeldyno.formats.sidecar import LONGEST as LONGEST_SIDECAR
 from modeldyno.formats.sidecar import SUFFIX
@@ -46,6 +47,7 @@ from modeldyno.services.remembered import Remembered
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runs import RunService
 from modeldyno.store.bundles import Bundles, file_name
+from modeldyno.store.content import with_files
 from modeldyno.store.objects import Incoming, Objects, StoredObject
 from modeldyno.store.records.all import Records
 from modeldyno.store.roots import SAVED_MODEL, FileVersion, Listing, OpenFile, Roots
@@ -559,6 +561,13 @@ def looked_into(model: Model) -> tuple[ModelFacts, str]:
             fix="Inspect it; that tells what is wrong",
         )
     return model.facts, model.sha256
+
+
+def pinned(model: Model) -> ModelSpec:
+    """What was vouched for is what is run."""
+    facts, sha256 = looked_into(model)
+    spec = ModelSpec(model.path, sha256=sha256, architecture=architecture_of(facts))
+    return with_files(spec, facts)
 
 
 def _called(file: OpenFile, name: str) -> str:

@@ -21,7 +21,7 @@ from modeldyno.core.specs import (
 )
 from modeldyno.core.trust import Trusted, architecture_of, needs_trust
 from modeldyno.services.graphs import GraphService
-from modeldyno.services.model_files import UNREADABLE, looked_into
+from modeldyno.services.model_files import UNREADABLE, looked_into, pinned
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
 from modeldyno.store.trust import Trust, code_of, entry_of
@@ -129,8 +129,7 @@ class ModelService:
     def graph(self, model_id: ModelId) -> Graph:
         """Raises what reading the model raises, or GraphUnavailable."""
         model = self._records.models.get(model_id)
-        _, sha256 = looked_into(model)
-        return self.graph_of(ModelSpec(model.path, sha256=sha256), model.name)
+        return self.graph_of(pinned(model), model.name)
 
     def graph_of(self, model: ModelSpec, name: str) -> Graph:
         """Of a file that need not be a model of a project; raises as ``graph`` does."""

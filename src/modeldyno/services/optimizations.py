@@ -18,9 +18,9 @@ from modeldyno.core.optimizations import (
     Trial,
 )
 from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.specs import ModelSpec, OptimizationSpec
-from modeldyno.core.trust import architecture_of
+from modeldyno.core.specs import OptimizationSpec
 from modeldyno.core.tuning import OptimizationType, expect_fit, expect_possible, type_for
+from modeldyno.services.model_files import pinned
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runnables import RunnableService
 
@@ -123,11 +123,7 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
         boundary = model.boundary or Boundary()
         facts = model.facts
         return OptimizationSpec(
-            model=ModelSpec(
-                model.path,
-                sha256=model.sha256,
-                architecture=architecture_of(facts) if facts else None,
-            ),
+            model=pinned(model),
             type=optimization.type,
             precision=optimization.precision,
             settings=optimization.tuning,

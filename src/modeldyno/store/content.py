@@ -1,0 +1,112 @@
+"""Files that specs list by checksum, for jobs: in the workspace's bundles, or fetched into them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from modeldyno.core.client_paths import names_in
+from modeldyno.core.errors import Cancelled, ModelChanged, ModelNotFound
+from modeldyno.core.models import ExternalFile, ModelFacts
+from modeldyno.core.specs import ModelSpec
+from modeldyno.formats.sidecar import SUFFIX
+from modeldyno.store.bundles import Bundles
+from modeldyno.store.models import CHUNK, hash_file
+from modeldyno.store.objects import Objects
+from modeldyno.worker.launch import Stop
+
+Fetch = Callable[[str], BinaryIO]  # by checksum; raises OSError
+
+
+def with_files(model: ModelSpec, facts: ModelFacts) -> ModelSpec:
+    """The spec with the list of all that a job reads, so that it can run where no path is valid."""
+    size = facts.size_bytes - sum(file.size_bytes for file in facts.external)
+    own = ExternalFile(Path(model.path).name, size, model.sha256 or facts.sha256)
+    said = described(Path(model.path + SUFFIX))
+    return replace(
+        model,
+        sha256=own.sha256,
+        files=(own, *facts.external, *filter(None, [said])),
+        data_file=described(Path(model.data)) if model.data is not None else None,
+    )
+
+
+def described(path: Path) -> ExternalFile | None:
+    """None where there is no such file."""
+    if not path.is_file():
+        return None
+    return ExternalFile(path.name, path.stat().st_size, hash_file(path))
+
+
+class StoredContent:
+    """Models are found by their checksums alone. With ``fetch``, missing files come from there and
+    are kept for the next job; without, a file that the workspace never took in (of a run of the
+    terminal) is looked for where the spec says."""
+
+    def __init__(self, objects: Objects, bundles: Bundles, fetch: Fetch | None = None) -> None:
+        self._objects = objects
+        self._bundles = bundles
+        self._fetch = fetch
+
+    def local(self, model: ModelSpec, stop: Stop) -> ModelSpec:
+        own, *beside = model.files
+        path = self._bundles.place(own.location, own.sha256, tuple(beside))
+        if self._fetch and not path.exists():
+            self._bring(own, tuple(beside), self._fetch, stop)
+        if path.exists():
+            model = replace(model, path=str(path))
+        if model.data_file is None:
+            return model
+        data = self._objects.path(model.data_file.sha256)
+        if self._fetch and not data.exists():
+            self._receive(model.data_file, self._fetch, stop)
+        return replace(model, data=str(data)) if data.exists() else model
+
+    def _bring(
+        self, own: ExternalFile, beside: tuple[ExternalFile, ...], fetch: Fetch, stop: Stop
+    ) -> None:
+        owner = secrets.token_hex(16)
+        gathering = self._bundles.waiting(owner)
+        try:
+            for file in beside:
+                self._receive(file, fetch, stop, gathering.joinpath(*names_in(file.location)))
+            self._receive(own, fetch, stop)
+            if beside:
+                self._bundles.whole(owner, own.location, own.sha256, beside)
+            else:
+                self._bundles.alone(own.location, own.sha256)
+        finally:
+            self._bundles.forget(owner)
+
+    def _receive(
+        self, file: ExternalFile, fetch: Fetch, stop: Stop, target: Path | None = None
+    ) -> None:
+        """To ``target``, or among the objects: only bytes with the checksum that was listed."""
+        with self._objects.receiving(file.size_bytes) as incoming:
+            try:
+                with fetch(file.sha256) as stream:
+                    while chunk := stream.read(CHUNK):
+                        if stop.requested:
+                            raise Cancelled("Stopped while the model was being fetched")
+                        incoming.write(chunk)
+            except OSError as error:
+                raise ModelNotFound(
+                    f"{file.location} could not be fetched",
+                    why=f"{error.strerror or error} (checksum {file.sha256[:12]}…)",
+                    fix="Add the model to its project again; what was measured is kept",
+                ) from error
+            stored = incoming.settle()
+            if stored.sha256 != file.sha256:
+                raise ModelChanged(
+                    f"{file.location} is no longer what it was",
+                    why=f"its checksum is {stored.sha256[:12]}…, and the job was made for "
+                    f"{file.sha256[:12]}…",
+                    fix="Add the model to its project again, and measure that one",
+                )
+            if target is None:
+                incoming.keep(stored)
+            else:
+                incoming.keep_at(target)
