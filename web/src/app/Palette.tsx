@@ -5,12 +5,9 @@ import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 
 import { benchmarksQuery, projectsQuery } from "@/api/queries";
+import { PROJECT_PAGES } from "@/app/projectPages";
 import { hitsFor, type Hit } from "@/app/hits";
 
-const INSIDE = [
-  ["", "Overview"], ["models", "Models"], ["benchmarks", "Benchmarks"], ["compare", "Compare"],
-  ["profiles", "Profiles"], ["notes", "Notes"], ["settings", "Project settings"],
-] as const;
 const OUTSIDE = [["/", "All projects"], ["/queue", "Queue"], ["/system", "System"], ["/settings", "Settings"]] as const;
 
 /** Type a few letters, press Enter: the first hit opens. Arrows choose another one. */
@@ -95,7 +92,7 @@ function useHits(typed: string): Hit[] {
   const go = (to: string) => () => void navigate({ to });
   const rows = projects.data?.pages.flatMap((page) => page.items) ?? [];
   const names = new Map(rows.map((project) => [project.id, project.name]));
-  const mine = pid ? INSIDE.map(([path, label]) => ({ id: `in-${path}`, group: "This project", label, act: go(`/p/${pid}/${path}`) })) : [];
+  const mine = pid ? PROJECT_PAGES.map(({ path, label, fullName }) => ({ id: `in-${path}`, group: "This project", label: fullName ?? label, act: go(`/p/${pid}/${path}`) })) : [];
   const actions: Hit[] = [
     { id: "new", group: "Actions", label: "New project", act: go("/new") },
     { id: "light", group: "Actions", label: "Light theme", act: () => setColorScheme("light") },
