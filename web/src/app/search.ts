@@ -1,3 +1,5 @@
+import { METRIC_NAMES } from "@/api/figures";
+
 /** What stands in addresses. Whatever does not fit is left out, so an old link still opens. */
 
 type Raw = Record<string, unknown>;
@@ -33,9 +35,6 @@ function one<T extends string>(value: unknown, among: readonly T[]): T | undefin
 /** Each may be missing. */
 const partly = <T extends object>(found: T): Partial<T> => found;
 
-export const METRICS = ["ms_item", "ms_batch", "items_s", "floor_item"] as const;
-export type Metric = (typeof METRICS)[number];
-
 export const home = (raw: Raw) =>
   partly({ text: text(raw.text) });
 export const fresh = (raw: Raw) =>
@@ -67,7 +66,7 @@ export const benchmark = (raw: Raw) =>
   cores: whole(raw.cores),
   batch: whole(raw.batch),
   engine: text(raw.engine),
-  metric: one(raw.metric, METRICS),
+  metric: one(raw.metric, METRIC_NAMES),
 });
 export const compare = (raw: Raw) =>
   partly({
@@ -75,7 +74,7 @@ export const compare = (raw: Raw) =>
   b: text(raw.b),
   more: text(raw.more), // further series, as "13,14"
   comparison: whole(raw.comparison), // a pair that was measured in alternation, instead of a and b
-  metric: one(raw.metric, METRICS),
+  metric: one(raw.metric, METRIC_NAMES),
   diff: flag(raw.diff),
   limit: positive(raw.limit), // milliseconds
   tab: text(raw.tab),

@@ -145,6 +145,8 @@ class CellDocument(Described):
             format="rate",
             unit="items/s",
             in_lists="always",
+            is_among_first=True,
+            on_card=False,  # beside latency, in the card's own way
         ),
     ] = None
     """Items per second of one caller that never pauses: items ÷ wall time of all samples."""
@@ -170,7 +172,13 @@ class CellDocument(Described):
     process."""
     peak_memory_bytes: Annotated[
         int | None,
-        FigureColumn(head="peak mem", label="Peak memory", format="bytes", on_card=False),
+        FigureColumn(
+            head="peak mem",
+            label="Peak memory",
+            format="bytes",
+            is_among_first=True,
+            on_card=False,
+        ),
     ] = None
     """memory_bytes.peak − memory_bytes.engine: what the model costs on top of the engine."""
     peak_device_memory_bytes: Count | None = None
@@ -187,7 +195,12 @@ class CellDocument(Described):
     sessions: Annotated[
         Count,
         FigureColumn(
-            head="sessions", label="n (sessions)", format="count", in_tables=False, on_card=False
+            head="sessions",
+            label="n (sessions)",
+            format="count",
+            in_tables=False,
+            is_among_first=True,
+            on_card=False,
         ),
     ] = 0
     """Times the model was loaded and measured: the unit of statistics."""

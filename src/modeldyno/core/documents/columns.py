@@ -31,6 +31,7 @@ class FigureColumn:
     in_tables: bool = True  # of text, where any cell has it
     # Lists of the page show it, or offer it; they have it from SummaryDocument.
     in_lists: Literal["always", "wanted", "never"] = "wanted"
+    is_among_first: bool = False  # in lists, right after latency; others come last
     on_card: bool = True  # of a cell, and where two cells are compared
 
     def text(self, value: float | Figure | None, scale: float) -> str:

@@ -16,7 +16,7 @@ import type { Change, Chosen } from "@/features/compare/search";
 import { left, plain, plural, ratio } from "@/format/numbers";
 import { engineName, sentence } from "@/format/words";
 import { Copy } from "@/ui/Copy";
-import { NoiseBadge, StateBadge } from "@/ui/badges";
+import { NoiseBadge, StateBadge, UnusableBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
 
 const LOOKS = { a: (isDark: boolean) => look(0, isDark), b: (isDark: boolean) => look(1, isDark) };
@@ -137,7 +137,7 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
                 n = {plural(result.data.pairs, "pair")} of sessions in alternation, in {plural(result.data.processes, "process", "processes")}.
               </Text>
             )}
-            <NoiseBadge noise={found.some(isUnusable) ? "unusable" : (result.data?.noise ?? summary.noise)} why={found.some(isUnusable) ? "The interval is too wide to say anything." : undefined} />
+            {found.some(isUnusable) ? <UnusableBadge why="The interval is too wide to say anything." /> : <NoiseBadge of={result.data ?? summary} />}
           </Group>
         }
       >

@@ -61,7 +61,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
                 {spots.length > 1 && of !== "" ? `${of}: ` : ""}
                 {reason}
               </Text>
-              {winners[0] && winners[0].cell.noise !== "quiet" && <NoiseBadge noise={winners[0].cell.noise} />}
+              {winners[0] && winners[0].cell.noise !== "quiet" && <NoiseBadge of={winners[0].cell} />}
             </Fragment>
           ))}
         </Stack>

@@ -131,7 +131,7 @@ describe("the sweet spot", () => {
 });
 
 test("further figures of both cells stand beside each other", () => {
-  const column: FigureColumn = { name: "peak_memory_bytes", label: "Peak memory", format: "bytes", unit: "", in_lists: "wanted", on_card: true };
+  const column: FigureColumn = { name: "peak_memory_bytes", label: "Peak memory", format: "bytes", unit: "", in_lists: "wanted", is_among_first: true, on_card: true };
   const [a, b] = [measured(1, cell(0, 1, { peak_memory_bytes: 2_500_000 })), measured(2, cell(0, 1))].map((one) => sideOf(String(one.id), [one]));
   if (!a || !b) throw new Error("no sides");
   const pair = { a: { number: 0 }, b: { number: 0 } } as CellJudgementDocument;
