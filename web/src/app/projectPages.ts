@@ -9,7 +9,9 @@ type ProjectPage = {
   counts?: string;
 };
 
-const ofKinds: readonly ProjectPage[] = Object.entries(KINDS).flatMap(([kind, { tab }]) => (tab ? [{ path: tab.path, label: tab.label, counts: tab.isCounted ? kind : undefined }] : []));
+const ofKinds: readonly ProjectPage[] = Object.entries(KINDS).flatMap(([kind, { tab }]) =>
+  tab ? [{ path: tab.path, label: tab.label, counts: tab.isCounted ? kind : undefined }] : [],
+);
 
 /** The pages of a project, in the order of its tabs. */
 export const PROJECT_PAGES: readonly ProjectPage[] = [

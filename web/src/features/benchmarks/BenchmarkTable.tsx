@@ -39,7 +39,11 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       value: (row) => (selected.has(row.id) ? 1 : 0),
       show: (row) => (
         <span onClick={(event) => event.stopPropagation()}>
-          <Checkbox checked={selected.has(row.id)} onChange={(event) => select(row.id, event.currentTarget.checked)} aria-label={`Select benchmark ${row.id}`} />
+          <Checkbox
+            checked={selected.has(row.id)}
+            onChange={(event) => select(row.id, event.currentTarget.checked)}
+            aria-label={`Select benchmark ${row.id}`}
+          />
         </span>
       ),
       width: 44,
@@ -49,7 +53,14 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       header: "Name",
       value: (row) => row.name,
       show: (row) => (
-        <Anchor component={Link} to={`/p/${row.project_id}/benchmarks/${row.id}`} size="sm" id={`benchmark-${row.id}`} data-benchmark={row.id} onClick={(event: React.MouseEvent) => event.stopPropagation()}>
+        <Anchor
+          component={Link}
+          to={`/p/${row.project_id}/benchmarks/${row.id}`}
+          size="sm"
+          id={`benchmark-${row.id}`}
+          data-benchmark={row.id}
+          onClick={(event: React.MouseEvent) => event.stopPropagation()}
+        >
           <Text span size="sm" inherit truncate display="block" title={row.name}>
             #{row.id} {row.name}
           </Text>
@@ -85,9 +96,22 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       value: (row: Row) => sizesText(row),
       isHidden: rows.every((row) => sizesText(row) === ""),
     })),
-    { id: "ms_item", header: "ms per item", value: (row) => msPerItem(row.summary)?.value ?? null, show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />, isNumber: true },
+    {
+      id: "ms_item",
+      header: "ms per item",
+      value: (row) => msPerItem(row.summary)?.value ?? null,
+      show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />,
+      isNumber: true,
+    },
     ...figureColumns(true),
-    { id: "accuracy", header: "Accuracy", value: (row) => row.summary.accuracy, show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)), isNumber: true, isHidden: true },
+    {
+      id: "accuracy",
+      header: "Accuracy",
+      value: (row) => row.summary.accuracy,
+      show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)),
+      isNumber: true,
+      isHidden: true,
+    },
     {
       id: "versus",
       header: "vs baseline",
@@ -95,8 +119,18 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       show: (row) => (row.vs_baseline ? <Versus id={row.id} versus={row.vs_baseline} /> : "–"),
       isHidden: true,
     },
-    { id: "quality", header: "Quality", value: (row) => row.worst_noise?.noise ?? null, show: (row) => (row.worst_noise ? <WorstNoiseBadge of={row} isShort /> : "–") },
-    { id: "state", header: "Status", value: (row) => row.state, show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge> },
+    {
+      id: "quality",
+      header: "Quality",
+      value: (row) => row.worst_noise?.noise ?? null,
+      show: (row) => (row.worst_noise ? <WorstNoiseBadge of={row} isShort /> : "–"),
+    },
+    {
+      id: "state",
+      header: "Status",
+      value: (row) => row.state,
+      show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge>,
+    },
     { id: "when", header: "When", value: (row) => row.last_run_at ?? row.created_at, show: (row) => <Ago at={row.last_run_at ?? row.created_at} /> },
     ...figureColumns(false),
   ];
@@ -115,7 +149,9 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
 
 /** "seq 64, 128": each dimension with its sizes. */
 function sizesText(row: Row): string {
-  return Object.entries(sizeValues(row.axes)).map(([name, sizes]) => `${name} ${sizes.join(", ")}`).join(" · ");
+  return Object.entries(sizeValues(row.axes))
+    .map(([name, sizes]) => `${name} ${sizes.join(", ")}`)
+    .join(" · ");
 }
 
 function Engines({ of }: { of: Row }) {

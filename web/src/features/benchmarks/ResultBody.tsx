@@ -90,10 +90,22 @@ export function Numbers({ cell }: { cell: CellDocument }) {
       </Text>
       <Figure label="ms per item" value={msPerItem(cell)?.value} interval={intervalOf(msPerItem(cell))} unit="ms" basis={basis("median")} />
       {cell.noise === "contended" && (
-        <Figure label={METRICS.floor_item.label} value={floorMsPerItem(cell)?.value} interval={intervalOf(floorMsPerItem(cell))} unit="ms" basis="what the work costs when nobody disturbs it: read this one, other work ran beside" />
+        <Figure
+          label={METRICS.floor_item.label}
+          value={floorMsPerItem(cell)?.value}
+          interval={intervalOf(floorMsPerItem(cell))}
+          unit="ms"
+          basis="what the work costs when nobody disturbs it: read this one, other work ran beside"
+        />
       )}
       <Figure label="ms per batch" value={msPerBatch(cell)?.value} interval={intervalOf(msPerBatch(cell))} unit="ms" basis={basis("median")} />
-      <Figure label="items per second" value={itemsPerSecond(cell)?.value} interval={intervalOf(itemsPerSecond(cell))} unit="items/s" basis={basis("sustained, from the mean")} />
+      <Figure
+        label="items per second"
+        value={itemsPerSecond(cell)?.value}
+        interval={intervalOf(itemsPerSecond(cell))}
+        unit="items/s"
+        basis={basis("sustained, from the mean")}
+      />
       {cardFigures(cell).map(({ label, format, unit, known }) => (
         <Figure key={label} label={label} value={known.value} interval={intervalOf(known)} unit={unit} format={format} basis="measured" />
       ))}
@@ -118,11 +130,29 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[
   return (
     <>
       {ends && isClear && (
-        <Figure label={`Best perf. at ${along.name} ${ends.best.x}`} value={ends.best.value} interval={interval(ends.best.low, ends.best.high)} unit={unit} basis={basis(ends.best.sessions)} />
+        <Figure
+          label={`Best perf. at ${along.name} ${ends.best.x}`}
+          value={ends.best.value}
+          interval={interval(ends.best.low, ends.best.high)}
+          unit={unit}
+          basis={basis(ends.best.sessions)}
+        />
       )}
-      <Figure label={`${label} at ${cellName(cell)}`} value={figure?.value} interval={intervalOf(figure)} unit={unit} basis={figure ? `measured · ${basisOf(cell)}` : "not measured"} />
+      <Figure
+        label={`${label} at ${cellName(cell)}`}
+        value={figure?.value}
+        interval={intervalOf(figure)}
+        unit={unit}
+        basis={figure ? `measured · ${basisOf(cell)}` : "not measured"}
+      />
       {ends && isClear && (
-        <Figure label={`Worst perf. at ${along.name} ${ends.worst.x}`} value={ends.worst.value} interval={interval(ends.worst.low, ends.worst.high)} unit={unit} basis={basis(ends.worst.sessions)} />
+        <Figure
+          label={`Worst perf. at ${along.name} ${ends.worst.x}`}
+          value={ends.worst.value}
+          interval={interval(ends.worst.low, ends.worst.high)}
+          unit={unit}
+          basis={basis(ends.worst.sessions)}
+        />
       )}
       {ends && !isClear && (
         <Text size="sm" className="dim">

@@ -14,11 +14,11 @@ export function ResultControls({ choice, looked, change }: { choice: Choice; loo
   const metrics = METRIC_NAMES.map((metric) => ({ value: metric, label: METRICS[metric].label }));
   return (
     <Group gap="xs" align="flex-end">
-      {looked.tab !== "baseline" && (
-        <Choose label="Metric" value={looked.metric} options={metrics} change={(value) => change({ metric: metricOf(value) })} />
-      )}
+      {looked.tab !== "baseline" && <Choose label="Metric" value={looked.metric} options={metrics} change={(value) => change({ metric: metricOf(value) })} />}
       {variants.length > 1 && <Choose label="Engine" value={variantOf(chosen)} options={variants} change={(engine) => change({ engine })} />}
-      {looked.tab !== "cores" && <Choose label="Cores" value={String(chosen.cores)} options={options(cores)} change={(value) => change({ cores: Number(value) })} />}
+      {looked.tab !== "cores" && (
+        <Choose label="Cores" value={String(chosen.cores)} options={options(cores)} change={(value) => change({ cores: Number(value) })} />
+      )}
       {looked.tab !== "batches" && (
         <Choose label="Batch size" value={String(chosen.batch_size)} options={options(batches)} change={(value) => change({ batch: Number(value) })} />
       )}

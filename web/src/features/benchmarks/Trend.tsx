@@ -34,7 +34,9 @@ export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell
         points: told.flatMap((one) => {
           const same = one.cells.find((other) => variantOf(other) === variantOf(cell) && other.cores === cell.cores && other.batch_size === cell.batch_size);
           const figure = same ? METRICS[looked.metric].of(same) : null;
-          return same && figure ? [{ x: one.id, value: figure.value, low: figure.low, high: figure.high, sessions: same.sessions, isNoisy: same.noise !== "quiet" }] : [];
+          return same && figure
+            ? [{ x: one.id, value: figure.value, low: figure.low, high: figure.high, sessions: same.sessions, isNoisy: same.noise !== "quiet" }]
+            : [];
         }),
       },
     ],

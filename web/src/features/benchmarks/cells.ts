@@ -92,7 +92,12 @@ export function dimensionsOf(cells: readonly CellDocument[]): string[] {
 }
 
 /** Along the sizes of a dimension, cores and batch size held as in `fixed`: the points of each variant, with one of its cells. */
-export function sizeSeries(cells: readonly CellDocument[], dimension: string, fixed: CellDocument, metric: Metric): { cell: CellDocument; name: string; points: Point[] }[] {
+export function sizeSeries(
+  cells: readonly CellDocument[],
+  dimension: string,
+  fixed: CellDocument,
+  metric: Metric,
+): { cell: CellDocument; name: string; points: Point[] }[] {
   const own = cells.filter((cell) => cell.cores === fixed.cores && cell.batch_size === fixed.batch_size);
   return unique(own.map((cell) => variantOf(cell, dimension))).flatMap((variant) => {
     const line = own.filter((cell) => variantOf(cell, dimension) === variant);

@@ -51,7 +51,11 @@ export function Plots({ sides, cells, chosen, change }: Props) {
           All of {names.shared}
         </Text>
       )}
-      {isMany ? <Multiples series={series} metric={metric} sides={shown} /> : <Pair series={series} metric={metric} sides={shown} shared={names.shared} cells={cells} looks={looks} all={sides} />}
+      {isMany ? (
+        <Multiples series={series} metric={metric} sides={shown} />
+      ) : (
+        <Pair series={series} metric={metric} sides={shown} shared={names.shared} cells={cells} looks={looks} all={sides} />
+      )}
       {isMany && <Ratios cells={cells} looks={looks} sides={sides} />}
     </>
   );
@@ -70,7 +74,15 @@ function MetricChoice({ metric, change }: { metric: Metric; change: Change }) {
 
 type Shown = { series: DotSeries[]; metric: Metric; sides: readonly Side[] };
 
-function Pair({ series, metric, sides, shared, cells, looks, all }: Shown & { shared: string; cells: readonly CellJudgementDocument[]; looks: Looks; all: readonly Side[] }) {
+function Pair({
+  series,
+  metric,
+  sides,
+  shared,
+  cells,
+  looks,
+  all,
+}: Shown & { shared: string; cells: readonly CellJudgementDocument[]; looks: Looks; all: readonly Side[] }) {
   return (
     <SimpleGrid cols={{ base: 1, md: cells.some((cell) => cell.ratio) ? 2 : 1 }}>
       <DotChart title={METRICS[metric].label} of={shared} rows={placesOf(sides)} series={series} metric={metric} />
