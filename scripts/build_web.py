@@ -1,11 +1,14 @@
 """build_web.py: the page of the workbench, out of `web/` into the Python package.
 
-Does nothing when it is there already, made of the same sources.
+Does nothing when it is there already, made of the same sources. With `--kinds`, the page also shows
+the kinds of runs that an installation adds (web/src/kinds/extra.ts).
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -14,18 +17,28 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 WEB = ROOT / "web"
 BUILT = ROOT / "src" / "modeldyno" / "static"
-STAMP = BUILT / ".sources"
 SOURCES = ("src", "public", "index.html", "package.json", "package-lock.json", "vite.config.ts")
 
 
 def main() -> None:
-    made_of = _fingerprint()
-    if STAMP.is_file() and STAMP.read_text() == made_of:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--kinds", type=Path, help="a module with EXTRA_KINDS")
+    parser.add_argument("--into", type=Path, default=BUILT, help="the folder of the built page")
+    options = parser.parse_args()
+    build(options.into.absolute(), options.kinds and options.kinds.absolute())
+
+
+def build(folder: Path, kinds: Path | None = None) -> None:
+    """``folder`` holds nothing else: what was there before is removed."""
+    stamp = folder / ".sources"
+    fingerprint = _fingerprint(kinds)
+    if stamp.is_file() and stamp.read_text() == fingerprint:
         return
     _install()
     print("Building the page ...", flush=True)
-    _npm("run", "--silent", "build")
-    STAMP.write_text(made_of)
+    environment = {"MODELDYNO_PAGE_KINDS": str(kinds)} if kinds else {}
+    _npm("run", "--silent", "build", "--", "--outDir", str(folder), **environment)
+    stamp.write_text(fingerprint)
 
 
 def _install() -> None:
@@ -46,17 +59,21 @@ def _install() -> None:
     installed.write_text(key)
 
 
-def _npm(*words: str) -> None:
+def _npm(*words: str, **environment: str) -> None:
     """Says something only where it fails."""
     found = subprocess.run(
-        [shutil.which("npm") or "npm", *words], cwd=WEB, text=True, capture_output=True
+        [shutil.which("npm") or "npm", *words],
+        cwd=WEB,
+        env=os.environ | environment,
+        text=True,
+        capture_output=True,
     )
     if found.returncode:
         sys.exit(f"npm {' '.join(words)} failed:\n{found.stdout}\n{found.stderr}")
 
 
-def _fingerprint() -> str:
-    found = hashlib.sha256()
+def _fingerprint(kinds: Path | None) -> str:
+    found = hashlib.sha256(kinds.read_bytes() if kinds else b"")
     for name in SOURCES:
         top = WEB / name
         for path in [top] if top.is_file() else sorted(top.rglob("*")):

@@ -9,11 +9,15 @@ import { defineConfig, type Plugin } from "vite";
 // Inside the Python package, so that a wheel carries the page.
 const built = fileURLToPath(new URL("../src/modeldyno/static", import.meta.url));
 
+// What an installation adds to the table of kinds (src/kinds/extra.ts).
+const kinds = process.env.MODELDYNO_PAGE_KINDS ?? fileURLToPath(new URL("./src/kinds/extra.ts", import.meta.url));
+
 /** A packed copy beside each file that is worth it: the server sends those as they are. */
 const packed: Plugin = {
   name: "packed",
   apply: "build",
   closeBundle() {
+    const built = this.environment.config.build.outDir;
     for (const name of readdirSync(built, { recursive: true, encoding: "utf8" })) {
       const path = join(built, name);
       if (/\.(js|css|html|svg)$/.test(name) && statSync(path).size >= 1000) {
@@ -25,7 +29,10 @@ const packed: Plugin = {
 
 export default defineConfig({
   plugins: [react(), packed],
-  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  resolve: {
+    alias: { "@/kinds/extra": kinds, "@": fileURLToPath(new URL("./src", import.meta.url)) },
+    dedupe: ["react", "@mantine/core", "@tanstack/react-query", "@tanstack/react-router"], // a file of kinds lies elsewhere, and uses ours
+  },
   build: {
     outDir: built,
     emptyOutDir: true,

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from modeldyno.store.web_client import INDEX, Asset, asset_of
 
+# An installation with more kinds has a build of its own (scripts/build_web.py --kinds).
 FOLDER = Path(__file__).parents[1] / "static"
 PACKED = ".gz"
 
@@ -23,8 +24,8 @@ class PageFile:
 
 
 class WorkbenchPage:
-    def __init__(self, folder: Path = FOLDER) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
+        self._folder = FOLDER
 
     @property
     def is_built(self) -> bool:

@@ -38,7 +38,17 @@ export type CountAxis = {
   most: number;
 };
 /** An axis whose values are sizes by name, of a model's open dimensions: { seq: 128 }. */
-type SizeAxis = { name: string; field: string; short: string; label: string; column: CountAxis["column"]; variety: string; title: string; hint: string; most: number };
+type SizeAxis = {
+  name: string;
+  field: string;
+  short: string;
+  label: string;
+  column: CountAxis["column"];
+  variety: string;
+  title: string;
+  hint: string;
+  most: number;
+};
 export type Sizes = Record<string, number>;
 export type AxisName = Axis["name"];
 export type CountName = Count["name"];
@@ -94,7 +104,11 @@ export function sizeValues(axes: object): Record<string, number[]> {
 /** In the order of sizes, dimension by dimension. */
 export function bySizes(a: object, b: object): number {
   const [here, there] = [sizesOf(a), sizesOf(b)];
-  return Object.keys(here).map((name) => (here[name] ?? 0) - (there[name] ?? 0)).find((apart) => apart !== 0) ?? 0;
+  return (
+    Object.keys(here)
+      .map((name) => (here[name] ?? 0) - (there[name] ?? 0))
+      .find((apart) => apart !== 0) ?? 0
+  );
 }
 
 /** "2 cores", "batch 8". */

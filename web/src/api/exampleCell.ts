@@ -2,12 +2,30 @@ import { PLANNED } from "@/api/plannedCell.gen";
 import type { CellDocument, Figure } from "@/api/schema.gen";
 
 /** For tests: with an interval of so large a share to both sides, over eight sessions. */
-export const around = (value: number, share: number): Figure => ({ value, low: value * (1 - share), high: value * (1 + share), level: 0.95, of: "sessions", n: 8, needs: null });
+export const around = (value: number, share: number): Figure => ({
+  value,
+  low: value * (1 - share),
+  high: value * (1 + share),
+  level: 0.95,
+  of: "sessions",
+  n: 8,
+  needs: null,
+});
 
 /** For tests: a cell that was measured so quick. */
 export function measuredCell(ms: number, share: number, more: Partial<CellDocument> = {}): CellDocument {
   const figure = around(ms, share);
   const latency = { typical: figure, floor: figure, mean: ms, stdev: null, min: ms, max: ms, p90: figure, p95: figure, p99: figure, outlier_share: 0 };
   const items = more.batch_size ?? 1;
-  return { ...PLANNED, status: "done", items, latency_ms: latency, throughput_per_s: around((1000 * items) / ms, share), sessions: 8, samples: 80, noise: "quiet", ...more };
+  return {
+    ...PLANNED,
+    status: "done",
+    items,
+    latency_ms: latency,
+    throughput_per_s: around((1000 * items) / ms, share),
+    sessions: 8,
+    samples: 80,
+    noise: "quiet",
+    ...more,
+  };
 }

@@ -14,6 +14,8 @@ export type FigureColumn<Name extends string = Row["name"]> = {
   unit: string;
   /** Lists show it, offer it, or do not have it. */
   in_lists: "always" | "wanted" | "never";
+  /** Lists show it right after latency, others last. */
+  is_among_first: boolean;
   /** Of a cell, and where two cells are compared. */
   on_card: boolean;
 };
@@ -26,8 +28,7 @@ const COLUMNS: readonly FigureColumn[] = FIGURES;
 const isListed = (column: FigureColumn): column is Listed => column.in_lists !== "never";
 
 export const LIST_FIGURES: readonly Listed[] = COLUMNS.filter(isListed);
-/** Beside latency and throughput, which cards show in their own way. */
-export const CARD_FIGURES: readonly FigureColumn[] = COLUMNS.filter(({ name, on_card }) => on_card && name !== "throughput_per_s");
+const CARD_FIGURES: readonly FigureColumn[] = COLUMNS.filter(({ on_card }) => on_card);
 
 /** A figure with or without an interval; null where it was not measured. */
 export function knownOf(value: number | Figure | null | undefined): Known | null {

@@ -1,13 +1,13 @@
 // Written by scripts/write_page_tables.py from src/modeldyno/core/documents/cell.py. Do not edit: run `make types`.
 
 export const FIGURES = [
-  {"name": "throughput_per_s", "head": "items/s", "label": "items per second", "format": "rate", "unit": "items/s", "in_tables": true, "in_lists": "always", "on_card": true},
-  {"name": "cpu_ms", "head": "cpu", "label": "CPU time per call", "format": "time", "unit": "", "in_tables": true, "in_lists": "never", "on_card": false},
-  {"name": "load_ms", "head": "load", "label": "Load time", "format": "time", "unit": "", "in_tables": false, "in_lists": "never", "on_card": false},
-  {"name": "first_inference_ms", "head": "first call", "label": "First inference", "format": "time", "unit": "", "in_tables": false, "in_lists": "never", "on_card": false},
-  {"name": "peak_memory_bytes", "head": "peak mem", "label": "Peak memory", "format": "bytes", "unit": "", "in_tables": true, "in_lists": "wanted", "on_card": false},
-  {"name": "samples", "head": "samples", "label": "Samples", "format": "count", "unit": "", "in_tables": false, "in_lists": "never", "on_card": false},
-  {"name": "sessions", "head": "sessions", "label": "n (sessions)", "format": "count", "unit": "", "in_tables": false, "in_lists": "wanted", "on_card": false},
-  {"name": "contention", "head": "contention", "label": "Contention", "format": "amount", "unit": "", "in_tables": false, "in_lists": "never", "on_card": false},
-  {"name": "page_faults", "head": "faults", "label": "Page faults per call", "format": "amount", "unit": "", "in_tables": true, "in_lists": "wanted", "on_card": true},
+  {"name": "throughput_per_s", "head": "items/s", "label": "items per second", "format": "rate", "unit": "items/s", "in_tables": true, "in_lists": "always", "is_among_first": true, "on_card": false},
+  {"name": "cpu_ms", "head": "cpu", "label": "CPU time per call", "format": "time", "unit": "", "in_tables": true, "in_lists": "never", "is_among_first": false, "on_card": false},
+  {"name": "load_ms", "head": "load", "label": "Load time", "format": "time", "unit": "", "in_tables": false, "in_lists": "never", "is_among_first": false, "on_card": false},
+  {"name": "first_inference_ms", "head": "first call", "label": "First inference", "format": "time", "unit": "", "in_tables": false, "in_lists": "never", "is_among_first": false, "on_card": false},
+  {"name": "peak_memory_bytes", "head": "peak mem", "label": "Peak memory", "format": "bytes", "unit": "", "in_tables": true, "in_lists": "wanted", "is_among_first": true, "on_card": false},
+  {"name": "samples", "head": "samples", "label": "Samples", "format": "count", "unit": "", "in_tables": false, "in_lists": "never", "is_among_first": false, "on_card": false},
+  {"name": "sessions", "head": "sessions", "label": "n (sessions)", "format": "count", "unit": "", "in_tables": false, "in_lists": "wanted", "is_among_first": true, "on_card": false},
+  {"name": "contention", "head": "contention", "label": "Contention", "format": "amount", "unit": "", "in_tables": false, "in_lists": "never", "is_among_first": false, "on_card": false},
+  {"name": "page_faults", "head": "faults", "label": "Page faults per call", "format": "amount", "unit": "", "in_tables": true, "in_lists": "wanted", "is_among_first": false, "on_card": true},
 ] as const;

@@ -6,8 +6,7 @@ import type { NoteDocument } from "@/api/schema.gen";
 
 export type NoteSubject = Pick<NoteDocument, "kind" | "id">;
 
-export const noteQuery = ({ kind, id }: NoteSubject) =>
-  queryOptions({ queryKey: [...queryKeys.notes, kind, id], queryFn: () => readNote({ kind, id }) });
+export const noteQuery = ({ kind, id }: NoteSubject) => queryOptions({ queryKey: [...queryKeys.notes, kind, id], queryFn: () => readNote({ kind, id }) });
 
 // Notes of all kinds are read and written in the same way: that of a project stands for all of them.
 type NotePath = "/api/v1/projects/{project_id}/note";

@@ -133,7 +133,8 @@ export const resultQuery = (run_id: string) =>
 export const distributionQuery = (run_id: string, cell: number, most_points: number) =>
   queryOptions({
     queryKey: [...queryKeys.runs, run_id, "distribution", cell, most_points],
-    queryFn: () => told(api.GET("/api/v1/runs/{run_id}/cells/{cell}/samples", { params: { path: { run_id, cell }, query: { most_points } } })).catch(noneIfMissing),
+    queryFn: () =>
+      told(api.GET("/api/v1/runs/{run_id}/cells/{cell}/samples", { params: { path: { run_id, cell }, query: { most_points } } })).catch(noneIfMissing),
   });
 
 function noneIfMissing(error: unknown): null {

@@ -54,7 +54,11 @@ function RunningJob({ job }: { job: JobDocument }) {
         <Text size="sm" truncate>
           {job.name || `Job ${job.id}`}
         </Text>
-        <Button size="compact-xs" variant="default" onClick={() => void told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }))}>
+        <Button
+          size="compact-xs"
+          variant="default"
+          onClick={() => void told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }))}
+        >
           Cancel
         </Button>
       </Group>

@@ -5,7 +5,14 @@ import { Empty } from "@/ui/Empty";
 
 export function NotFound() {
   return (
-    <Empty title="There is nothing at this address" actions={<Button component={Link} to="/">All projects</Button>}>
+    <Empty
+      title="There is nothing at this address"
+      actions={
+        <Button component={Link} to="/">
+          All projects
+        </Button>
+      }
+    >
       What was here may have been removed.
     </Empty>
   );

@@ -5,13 +5,15 @@ import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 
 import { benchmarksQuery, projectsQuery } from "@/api/queries";
+import { PROJECT_PAGES } from "@/app/projectPages";
 import { hitsFor, type Hit } from "@/app/hits";
 
-const INSIDE = [
-  ["", "Overview"], ["models", "Models"], ["benchmarks", "Benchmarks"], ["compare", "Compare"],
-  ["profiles", "Profiles"], ["notes", "Notes"], ["settings", "Project settings"],
+const OUTSIDE = [
+  ["/", "All projects"],
+  ["/queue", "Queue"],
+  ["/system", "System"],
+  ["/settings", "Settings"],
 ] as const;
-const OUTSIDE = [["/", "All projects"], ["/queue", "Queue"], ["/system", "System"], ["/settings", "Settings"]] as const;
 
 /** Type a few letters, press Enter: the first hit opens. Arrows choose another one. */
 export function Palette({ close }: { close: () => void }) {
@@ -57,15 +59,7 @@ export function Palette({ close }: { close: () => void }) {
       />
       <Box ref={list} id="palette-hits" role="listbox" aria-label="Hits" mt="xs" mah="50dvh" style={{ overflowY: "auto" }}>
         {hits.map((hit, place) => (
-          <UnstyledButton
-            key={hit.id}
-            id={`hit-${hit.id}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={place === at}
-            className="hit"
-            onClick={() => take(hit)}
-          >
+          <UnstyledButton key={hit.id} id={`hit-${hit.id}`} role="option" tabIndex={-1} aria-selected={place === at} className="hit" onClick={() => take(hit)}>
             <Text size="sm" span truncate>
               {hit.label}
             </Text>
@@ -95,7 +89,9 @@ function useHits(typed: string): Hit[] {
   const go = (to: string) => () => void navigate({ to });
   const rows = projects.data?.pages.flatMap((page) => page.items) ?? [];
   const names = new Map(rows.map((project) => [project.id, project.name]));
-  const mine = pid ? INSIDE.map(([path, label]) => ({ id: `in-${path}`, group: "This project", label, act: go(`/p/${pid}/${path}`) })) : [];
+  const mine = pid
+    ? PROJECT_PAGES.map(({ path, label, fullName }) => ({ id: `in-${path}`, group: "This project", label: fullName ?? label, act: go(`/p/${pid}/${path}`) }))
+    : [];
   const actions: Hit[] = [
     { id: "new", group: "Actions", label: "New project", act: go("/new") },
     { id: "light", group: "Actions", label: "Light theme", act: () => setColorScheme("light") },

@@ -4,22 +4,11 @@ import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-
 import { Suspense, lazy } from "react";
 
 import { projectQuery } from "@/api/queries";
+import { PROJECT_PAGES } from "@/app/projectPages";
 import { ScrollingTabs } from "@/ui/ScrollingTabs";
 import { Trouble } from "@/ui/Trouble";
 
-const TABS = [
-  ["overview", "Overview"],
-  ["models", "Models"],
-  ["benchmarks", "Benchmarks"],
-  ["compare", "Compare"],
-  ["profiles", "Profiles"],
-  ["notes", "Notes"],
-  ["settings", "Settings"],
-] as const;
-
-/** What a tab holds, as the server counts it. */
-const COUNTED: Record<string, string> = { models: "model", benchmarks: "benchmark", profiles: "profile" };
-
+const FIRST = "overview"; // a tab needs a name, its address has none
 const DEMO = "Demo"; // as the server calls the project that it brings along
 const Tour = lazy(() => import("@/features/project/Tour").then((found) => ({ default: found.Tour })));
 
@@ -27,17 +16,17 @@ const Tour = lazy(() => import("@/features/project/Tour").then((found) => ({ def
 export function ProjectFrame() {
   const { pid } = useParams({ from: "/p/$pid" });
   const navigate = useNavigate();
-  const place = useRouterState({ select: (state) => state.location.pathname.split("/")[3] || "overview" });
+  const place = useRouterState({ select: (state) => state.location.pathname.split("/")[3] || FIRST });
   const project = useQuery(projectQuery(pid));
   if (project.isError) return <Trouble error={project.error} again={() => void project.refetch()} />;
   return (
     <>
-      <Tabs value={place} onChange={(tab) => void navigate({ to: `/p/${pid}/${tab === "overview" ? "" : (tab ?? "")}` })} mb="md" activateTabWithKeyboard={false}>
+      <Tabs value={place} onChange={(tab) => void navigate({ to: `/p/${pid}/${tab === FIRST ? "" : (tab ?? "")}` })} mb="md" activateTabWithKeyboard={false}>
         <ScrollingTabs label="Pages of this project" open={place}>
-          {TABS.map(([path, name]) => (
-            <Tabs.Tab key={path} value={path}>
-              {name}
-              <Count n={project.data?.counts[COUNTED[path] ?? ""]} />
+          {PROJECT_PAGES.map(({ path, label, counts }) => (
+            <Tabs.Tab key={path} value={path || FIRST}>
+              {label}
+              <Count n={counts && project.data?.counts[counts]} />
             </Tabs.Tab>
           ))}
         </ScrollingTabs>
@@ -52,7 +41,7 @@ export function ProjectFrame() {
   );
 }
 
-function Count({ n }: { n: number | undefined }) {
+function Count({ n }: { n: number | "" | undefined }) {
   if (!n) return null;
   return (
     <Text span size="sm" className="dim" ml={6}>

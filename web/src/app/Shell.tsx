@@ -68,13 +68,15 @@ export function Shell() {
                 key={project.id}
                 component={Link}
                 to={`/p/${project.id}`}
-                label={<Text size="sm" truncate>{project.name}</Text>}
+                label={
+                  <Text size="sm" truncate>
+                    {project.name}
+                  </Text>
+                }
                 active={place === `/p/${project.id}` || place.startsWith(`/p/${project.id}/`)}
               />
             ))}
-            {projects.hasNextPage && (
-              <NavLink label="Show more" onClick={() => void projects.fetchNextPage()} component="button" />
-            )}
+            {projects.hasNextPage && <NavLink label="Show more" onClick={() => void projects.fetchNextPage()} component="button" />}
           </Stack>
         </AppShell.Section>
         <NavLink component={Link} to="/queue" label="Queue" leftSection={<IconStack2 size={16} />} active={place === "/queue"} />

@@ -7,7 +7,12 @@ export function hitsFor(typed: string, all: readonly Hit[], most = 40): Hit[] {
   const scored = all.flatMap((hit) => {
     const text = `${hit.label} ${hit.group} ${hit.more ?? ""}`.toLowerCase();
     if (!words.every((word) => text.includes(word))) return [];
-    const begun = words.filter((word) => hit.label.toLowerCase().split(/[\s·/_.-]+/).some((part) => part.startsWith(word)));
+    const begun = words.filter((word) =>
+      hit.label
+        .toLowerCase()
+        .split(/[\s·/_.-]+/)
+        .some((part) => part.startsWith(word)),
+    );
     return [{ hit, score: begun.length + Number(hit.label.toLowerCase().startsWith(words[0] ?? "")) }];
   });
   return scored

@@ -2,6 +2,7 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "
 
 import { queries } from "@/api/cache";
 import { graphQuery, graphViewQuery, modelQuery, projectQuery } from "@/api/queries";
+import { KindPage } from "@/app/KindPage";
 import { NotFound } from "@/app/NotFound";
 import { ProjectFrame } from "@/app/ProjectFrame";
 import { Shell } from "@/app/Shell";
@@ -94,6 +95,12 @@ const projectSettings = createRoute({
   component: lazyRouteComponent(() => import("@/features/project/ProjectSettingsPage"), "ProjectSettingsPage"),
 });
 
+const kind = createRoute({
+  ...inside("/$kind/$id"),
+  params: { parse: ({ kind, id }) => ({ kind, id: Number(id) }), stringify: ({ kind, id }) => ({ kind, id: String(id) }) },
+  component: KindPage,
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     home,
@@ -101,7 +108,7 @@ export const router = createRouter({
     queue,
     system,
     settings,
-    project.addChildren([overview, models, model, graph, benchmarks, benchmark, compare, profiles, profile, notes, projectSettings]),
+    project.addChildren([overview, models, model, graph, benchmarks, benchmark, compare, profiles, profile, notes, projectSettings, kind]),
   ]),
   parseSearch: search.parseSearch,
   stringifySearch: search.stringifySearch,

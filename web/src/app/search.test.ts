@@ -10,5 +10,12 @@ test("addresses are plain words, and mean the same when they are read again", ()
 });
 
 test("what does not fit is left out", () => {
-  expect(benchmarks(parseSearch("?layout=wall&from=x&add=1"))).toEqual({ layout: undefined, sel: undefined, text: undefined, sort: undefined, add: true, from: undefined });
+  expect(benchmarks(parseSearch("?layout=wall&from=x&add=1"))).toEqual({
+    layout: undefined,
+    sel: undefined,
+    text: undefined,
+    sort: undefined,
+    add: true,
+    from: undefined,
+  });
 });

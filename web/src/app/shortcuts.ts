@@ -52,7 +52,11 @@ export function useShortcuts({ search, help }: Actions): void {
       if (Date.now() - wentAt < 1500) {
         wentAt = 0;
         const to: Record<string, () => unknown> = {
-          p: () => go("/"), o: () => inProject(""), b: () => inProject("benchmarks"), f: () => inProject("profiles"), q: () => go("/queue"),
+          p: () => go("/"),
+          o: () => inProject(""),
+          b: () => inProject("benchmarks"),
+          f: () => inProject("profiles"),
+          q: () => go("/queue"),
         };
         if (to[event.key]) {
           event.preventDefault();

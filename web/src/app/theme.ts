@@ -1,9 +1,7 @@
 import { Button, Card, Modal, Table, Tooltip, createTheme, type MantineColorsTuple } from "@mantine/core";
 
 // The colour of the mark: a dark teal whose middle shades keep 4.5:1 on white and on the dark page.
-const dyno: MantineColorsTuple = [
-  "#e3fafc", "#c5f0f5", "#99e0ea", "#66cbdb", "#3bb5c8", "#15a0b5", "#0b8aa0", "#0b7285", "#095c6b", "#064652",
-];
+const dyno: MantineColorsTuple = ["#e3fafc", "#c5f0f5", "#99e0ea", "#66cbdb", "#3bb5c8", "#15a0b5", "#0b8aa0", "#0b7285", "#095c6b", "#064652"];
 
 export const theme = createTheme({
   primaryColor: "dyno",

@@ -75,8 +75,12 @@ export function Chart({ title, of, legend = [], summary, reading, draw, table, h
               </ActionIcon>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Item disabled={isTable} onClick={() => saver.current?.("png", name)}>PNG</Menu.Item>
-              <Menu.Item disabled={isTable} onClick={() => saver.current?.("svg", name)}>SVG</Menu.Item>
+              <Menu.Item disabled={isTable} onClick={() => saver.current?.("png", name)}>
+                PNG
+              </Menu.Item>
+              <Menu.Item disabled={isTable} onClick={() => saver.current?.("svg", name)}>
+                SVG
+              </Menu.Item>
               <Menu.Item onClick={() => saveText(`${name}.csv`, asCsv(table), "text/csv")}>CSV</Menu.Item>
             </Menu.Dropdown>
           </Menu>

@@ -1,5 +1,14 @@
 import { BarChart, CustomChart, LineChart, ScatterChart, TreemapChart } from "echarts/charts";
-import { AriaComponent, DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TitleComponent, TooltipComponent } from "echarts/components";
+import {
+  AriaComponent,
+  DataZoomComponent,
+  GridComponent,
+  LegendComponent,
+  MarkAreaComponent,
+  MarkLineComponent,
+  TitleComponent,
+  TooltipComponent,
+} from "echarts/components";
 import { init, use, type EChartsType, type EChartsCoreOption } from "echarts/core";
 import { LabelLayout } from "echarts/features";
 import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
@@ -8,16 +17,36 @@ import { useEffect, useRef, type RefObject } from "react";
 import { saveAddress, saveText } from "@/charts/saving";
 
 use([
-  BarChart, CustomChart, LineChart, ScatterChart, TreemapChart,
-  AriaComponent, DataZoomComponent, GridComponent, LegendComponent, MarkAreaComponent, MarkLineComponent, TitleComponent, TooltipComponent,
-  LabelLayout, CanvasRenderer, SVGRenderer,
+  BarChart,
+  CustomChart,
+  LineChart,
+  ScatterChart,
+  TreemapChart,
+  AriaComponent,
+  DataZoomComponent,
+  GridComponent,
+  LegendComponent,
+  MarkAreaComponent,
+  MarkLineComponent,
+  TitleComponent,
+  TooltipComponent,
+  LabelLayout,
+  CanvasRenderer,
+  SVGRenderer,
 ]);
 
 export type Drawing = (theme: { isDark: boolean; ink: string; dim: string; line: string; paper: string }) => EChartsCoreOption;
 export type Saver = (format: "png" | "svg", name: string) => void;
 
-type Props = { draw: Drawing; isDark: boolean; height: number; title: string; hidden: ReadonlySet<string>; saver: RefObject<Saver | null>; pick?: (name: string) => void };
-
+type Props = {
+  draw: Drawing;
+  isDark: boolean;
+  height: number;
+  title: string;
+  hidden: ReadonlySet<string>;
+  saver: RefObject<Saver | null>;
+  pick?: (name: string) => void;
+};
 
 export function Drawn({ draw, isDark, height, title, hidden, saver, pick }: Props) {
   const place = useRef<HTMLDivElement>(null);

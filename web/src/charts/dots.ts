@@ -48,7 +48,10 @@ export function drawDots(dots: Dots): Drawing {
             name: `${dot.row}: ${dotText(dot, dots.unit)}${dot.isNoisy ? " (noisy)" : ""}`,
           })),
         },
-        spans(one.dots.flatMap((dot) => (dot.low === null || dot.high === null ? [] : [{ row: dot.row, low: dot.low, high: dot.high, color, lower }])), one.name),
+        spans(
+          one.dots.flatMap((dot) => (dot.low === null || dot.high === null ? [] : [{ row: dot.row, low: dot.low, high: dot.high, color, lower }])),
+          one.name,
+        ),
       ];
     });
     return {

@@ -11,11 +11,18 @@ const unique = (values: readonly number[]): number[] => [...new Set(values)].sor
 const text = (value: number): string => plain(value, decimals(value, 3));
 
 // One hue from little to much, so that it reads without colours, too. Without steps: equal numbers look equal.
-const LIGHT = [[234, 244, 251], [11, 90, 140]] as const;
-const DARK = [[18, 41, 58], [159, 211, 245]] as const;
+const LIGHT = [
+  [234, 244, 251],
+  [11, 90, 140],
+] as const;
+const DARK = [
+  [18, 41, 58],
+  [159, 211, 245],
+] as const;
 
 type Tone = readonly [number, number, number];
-const between = (from: Tone, to: Tone, share: number): Tone => [0, 1, 2].map((at) => Math.round((from[at] ?? 0) + share * ((to[at] ?? 0) - (from[at] ?? 0)))) as unknown as Tone; // three of them
+const between = (from: Tone, to: Tone, share: number): Tone =>
+  [0, 1, 2].map((at) => Math.round((from[at] ?? 0) + share * ((to[at] ?? 0) - (from[at] ?? 0)))) as unknown as Tone; // three of them
 
 /** Black or white, whichever keeps 4.5 : 1 on it. */
 export function inkOn(tone: Tone): "#000000" | "#ffffff" {
@@ -55,7 +62,10 @@ export function drawHeatMap(map: HeatMap): Drawing {
         {
           type: "custom",
           data: map.squares.map((one) => ({ name: nameOf(one), value: [String(one.cores), String(one.batch)] })),
-          renderItem: (params: { dataIndex: number }, api: { coord: (at: unknown[]) => number[]; size: (of: number[]) => number[]; value: (at: number) => unknown }) => {
+          renderItem: (
+            params: { dataIndex: number },
+            api: { coord: (at: unknown[]) => number[]; size: (of: number[]) => number[]; value: (at: number) => unknown },
+          ) => {
             const one = map.squares[params.dataIndex];
             const [x = 0, y = 0] = api.coord([api.value(0), api.value(1)]);
             const [width = 0, height = 0] = api.size([1, 1]);

@@ -10,8 +10,14 @@ const RULES: readonly [Kind, RegExp][] = [
   ["Normalisation", /norm/i],
   ["Pooling", /pool/i],
   ["Activation", /relu|sigmoid|tanh|gelu|elu$|softmax|swish|mish|erf|clip|softplus|^silu/i],
-  ["Shape and data", /reshape|shape|transpose|permute|concat|^cat$|slice|split|gather|scatter|squeeze|flatten|expand|pad|cast|identity|constant|tile|resize|upsample|view|range|where|reorder|copy|clone|depthtospace|spacetodepth/i],
-  ["Arithmetic", /^(add|sub|mul|div|pow|sqrt|exp|log|neg|abs|sum|mean|min|max|reduce|floor|ceil|round|sin|cos|mod|reciprocal)|^(equal|greater|less|not|and|or)/i],
+  [
+    "Shape and data",
+    /reshape|shape|transpose|permute|concat|^cat$|slice|split|gather|scatter|squeeze|flatten|expand|pad|cast|identity|constant|tile|resize|upsample|view|range|where|reorder|copy|clone|depthtospace|spacetodepth/i,
+  ],
+  [
+    "Arithmetic",
+    /^(add|sub|mul|div|pow|sqrt|exp|log|neg|abs|sum|mean|min|max|reduce|floor|ceil|round|sin|cos|mod|reciprocal)|^(equal|greater|less|not|and|or)/i,
+  ],
 ];
 
 export function kindOf(op: string): Kind {

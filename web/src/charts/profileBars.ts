@@ -25,7 +25,11 @@ export function drawBars(slices: readonly Slice[], isShare: boolean): Drawing {
     media: [{ query: { maxWidth: NARROW }, option: { grid: { right: 64 }, yAxis: { axisLabel: { formatter: shortest } } } }],
     tooltip: { trigger: "item", confine: true, formatter: (given: unknown) => tip(nameOf(given), shown) },
     xAxis: axis(isShare ? "% of a call" : `${unit.name} of a call`, dim, line, ink),
-    yAxis: names(shown.map((one) => one.name), ink, line),
+    yAxis: names(
+      shown.map((one) => one.name),
+      ink,
+      line,
+    ),
     series: [
       {
         type: "bar",
@@ -58,15 +62,27 @@ export function drawChanges(changes: readonly Change[]): Drawing {
   const unit = unitOfChanges(shown);
   return ({ isDark, ink, dim, line }) => {
     const [better, worse, other] = isDark ? ["#2EC79B", "#FF8C42", "#8b96a3"] : ["#009E73", "#D55E00", "#8d97a2"];
-    const labelOf = (isNarrow: boolean) => ({ dataIndex }: { dataIndex: number }) => changeLabel(shown[dataIndex], unit, isNarrow);
+    const labelOf =
+      (isNarrow: boolean) =>
+      ({ dataIndex }: { dataIndex: number }) =>
+        changeLabel(shown[dataIndex], unit, isNarrow);
     const color = (one: Change) => (one.verdict === "faster" ? better : one.verdict === "slower" ? worse : other);
     return {
       grid: { left: 8, right: 190, top: 8, bottom: 32, containLabel: true },
-      media: [{ query: { maxWidth: NARROW }, option: { grid: { right: 84 }, yAxis: { axisLabel: { formatter: shortest } }, series: [{ label: { formatter: labelOf(true) } }] } }],
+      media: [
+        {
+          query: { maxWidth: NARROW },
+          option: { grid: { right: 84 }, yAxis: { axisLabel: { formatter: shortest } }, series: [{ label: { formatter: labelOf(true) } }] },
+        },
+      ],
       legend: { top: 0, left: 0, textStyle: { color: ink }, data: [SIDES.a, SIDES.b], itemStyle: { color: other } },
       tooltip: { trigger: "item", confine: true, formatter: (given: unknown) => changeTip(nameOf(given), shown) },
       xAxis: axis(`${unit.name} of a call`, dim, line, ink),
-      yAxis: names(shown.map((one) => one.name), ink, line),
+      yAxis: names(
+        shown.map((one) => one.name),
+        ink,
+        line,
+      ),
       series: [
         {
           name: SIDES.a,
@@ -143,11 +159,18 @@ function whiskers(ends: readonly { low: number; high: number; text: string; shor
     renderItem: (_, api) => {
       const [left = 0, y = 0] = api.coord([api.value(1), api.value(0)]);
       const [right = 0] = api.coord([api.value(2), api.value(0)]);
-      const stroke = (x1: number, y1: number, x2: number, y2: number) => ({ type: "line" as const, shape: { x1, y1, x2, y2 }, style: { stroke: color, lineWidth: 1.2 } });
+      const stroke = (x1: number, y1: number, x2: number, y2: number) => ({
+        type: "line" as const,
+        shape: { x1, y1, x2, y2 },
+        style: { stroke: color, lineWidth: 1.2 },
+      });
       const lines = right > left ? [stroke(left, y, right, y), stroke(left, y - 4, left, y + 4), stroke(right, y - 4, right, y + 4)] : [];
       const end = ends[Number(api.value(0))];
       const text = (api.getWidth() <= NARROW ? end?.short : end?.text) ?? "";
-      return { type: "group", children: [...lines, { type: "text" as const, style: { text, x: right + 8, y, fill: color, textVerticalAlign: "middle" as const, fontSize: 12 } }] };
+      return {
+        type: "group",
+        children: [...lines, { type: "text" as const, style: { text, x: right + 8, y, fill: color, textVerticalAlign: "middle" as const, fontSize: 12 } }],
+      };
     },
   };
 }
@@ -158,7 +181,9 @@ function nameOf(given: unknown): string {
 
 function tip(name: string, slices: readonly Slice[]): string {
   const one = slices.find((slice) => slice.name === name);
-  return one ? `${escaped(one.name)}<br>${sliceText(one)}, ${percent(one.share, 1)} of a call<br>${one.calls} calls${one.limit.bound ? `<br>limit: ${one.limit.bound}` : ""}` : "";
+  return one
+    ? `${escaped(one.name)}<br>${sliceText(one)}, ${percent(one.share, 1)} of a call<br>${one.calls} calls${one.limit.bound ? `<br>limit: ${one.limit.bound}` : ""}`
+    : "";
 }
 
 function changeTip(name: string, changes: readonly Change[]): string {

@@ -4,7 +4,14 @@ import { changeSummary, changesOf, sliceSummary, sliceTable, standingText, type 
 import { short } from "@/charts/profileBars";
 
 const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
-  name, op: name, ms, interval: half === null ? null : [ms - half, ms + half], share: ms / 10, nodes: 1, calls: 1, limit: { gflops: null, gbytes: null, bound: null, reason: "" },
+  name,
+  op: name,
+  ms,
+  interval: half === null ? null : [ms - half, ms + half],
+  share: ms / 10,
+  nodes: 1,
+  calls: 1,
+  limit: { gflops: null, gbytes: null, bound: null, reason: "" },
 });
 
 const figure = (ms: number) => ({ value: ms, low: ms - 0.1, high: ms + 0.1, level: 0.95, of: "repeats" as const, n: 4, needs: null });
@@ -15,7 +22,10 @@ test("changes are told as the server aligned them, and names that repeat stay ap
     { name: "conv", standing: "moved", matched_by: "name", verdict: "faster", delta_ms: -3, a: part(5), b: part(2) },
     { name: "conv", standing: "appeared", matched_by: null, verdict: "only in B", delta_ms: 0.7, a: null, b: part(0.7, "Relu") },
   ]);
-  expect(changes.map(({ name, a }) => [name, a?.interval ?? null])).toEqual([["conv", [4.9, 5.1]], ["conv (2)", null]]);
+  expect(changes.map(({ name, a }) => [name, a?.interval ?? null])).toEqual([
+    ["conv", [4.9, 5.1]],
+    ["conv (2)", null],
+  ]);
   expect(changes.map(standingText)).toEqual(["moved, faster", "appeared"]);
   expect(changeSummary(changes)).toBe("In B: 1 faster, 1 appeared, 1 moved. The largest change: conv, −3.00 ms (moved, faster).");
 });

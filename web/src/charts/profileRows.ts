@@ -39,8 +39,30 @@ export function sliceText(slice: Pick<Slice, "ms" | "interval">, unit: Unit = un
 
 export function sliceTable(slices: readonly Slice[], by: By): ChartTable {
   return {
-    columns: [by === "operator" ? "operator" : "node", ...(by === "node" ? ["operator"] : ["nodes"]), "ms", "95 % low", "95 % high", "share", "calls", "GFLOP/s", "GB/s", "limit"],
-    rows: slices.map((one) => [one.name, by === "node" ? one.op : one.nodes, one.ms, one.interval?.[0] ?? null, one.interval?.[1] ?? null, one.share, one.calls, one.limit.gflops, one.limit.gbytes, one.limit.bound]),
+    columns: [
+      by === "operator" ? "operator" : "node",
+      ...(by === "node" ? ["operator"] : ["nodes"]),
+      "ms",
+      "95 % low",
+      "95 % high",
+      "share",
+      "calls",
+      "GFLOP/s",
+      "GB/s",
+      "limit",
+    ],
+    rows: slices.map((one) => [
+      one.name,
+      by === "node" ? one.op : one.nodes,
+      one.ms,
+      one.interval?.[0] ?? null,
+      one.interval?.[1] ?? null,
+      one.share,
+      one.calls,
+      one.limit.gflops,
+      one.limit.gbytes,
+      one.limit.bound,
+    ]),
   };
 }
 
@@ -135,5 +157,7 @@ export function changeSummary(changes: readonly Change[]): string {
   const moved = changes.filter((one) => one.standing === "moved").length;
   if (moved > 0) parts.push(`${moved} moved`);
   const [first] = changes;
-  return first ? `In B: ${parts.join(", ")}. The largest change: ${first.name}, ${deltaText(first.deltaMs)} (${standingText(first)}).` : `Nothing to compare: ${NOTHING}`;
+  return first
+    ? `In B: ${parts.join(", ")}. The largest change: ${first.name}, ${deltaText(first.deltaMs)} (${standingText(first)}).`
+    : `Nothing to compare: ${NOTHING}`;
 }

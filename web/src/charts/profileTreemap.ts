@@ -28,7 +28,9 @@ export function drawTreemap(operators: readonly Slice[], nodes: readonly Slice[]
           name: operator.name,
           value: operator.ms,
           itemStyle: { color: fillOf(operator.op, isDark) },
-          children: nodes.filter((node) => node.op === operator.op).map((node) => ({ name: node.name, value: node.ms, itemStyle: { color: fillOf(node.op, isDark) } })),
+          children: nodes
+            .filter((node) => node.op === operator.op)
+            .map((node) => ({ name: node.name, value: node.ms, itemStyle: { color: fillOf(node.op, isDark) } })),
         })),
       },
     ],
@@ -38,7 +40,7 @@ export function drawTreemap(operators: readonly Slice[], nodes: readonly Slice[]
 // Dark enough for white words in light, light enough for dark ones in dark.
 function fillOf(op: string, isDark: boolean): string {
   const color = kindColor(kindOf(op), isDark);
-  return isDark ? color : DEEPER[color] ?? color;
+  return isDark ? color : (DEEPER[color] ?? color);
 }
 const DEEPER: Record<string, string> = { "#009E73": "#00775a", "#D55E00": "#b34e00", "#B8860B": "#86620a", "#56A4D8": "#2f78a8" };
 

@@ -58,7 +58,11 @@ export function drawRatios(ratios: readonly Ratio[], looks: Looks): Drawing {
         },
         spans(
           ratios.map((one) => ({
-            row: one.row, low: inside(one.low), high: inside(one.high), color: color(one), isCut: { low: one.low < low, high: one.high > high },
+            row: one.row,
+            low: inside(one.low),
+            high: inside(one.high),
+            color: color(one),
+            isCut: { low: one.low < low, high: one.high > high },
           })),
         ),
       ],

@@ -12,7 +12,11 @@ const point = (x: number, value: number | null, isNoisy = false): Point => ({
   isNoisy,
 });
 const scaling = (points: Point[]): Scaling => ({
-  along: "cores", metric: "ms per item", unit: "ms", isRate: false, hasIdeal: true,
+  along: "cores",
+  metric: "ms per item",
+  unit: "ms",
+  isRate: false,
+  hasIdeal: true,
   series: [{ name: "ONNX Runtime", look: (isDark) => look(0, isDark), points }],
 });
 
@@ -22,7 +26,10 @@ describe("perfect scaling", () => {
     expect(idealOf([point(1, 10), point(4, 30)], true).map(({ value }) => value)).toEqual([10, 40]);
   });
   test("begins at the fewest cores that were measured", () => {
-    expect(idealOf([point(2, 6), point(4, 4), point(1, null)], false)).toEqual([{ x: 2, value: 6 }, { x: 4, value: 3 }]);
+    expect(idealOf([point(2, 6), point(4, 4), point(1, null)], false)).toEqual([
+      { x: 2, value: 6 },
+      { x: 4, value: 3 },
+    ]);
   });
   test("is reached by a share", () => {
     expect(efficiencies([point(1, 8), point(4, 4)], false).get(4)).toBe(0.5);
@@ -39,7 +46,10 @@ test("every measured value is on the axis, in order", () => {
 test("a noisy cell is hollow, and one without a number is not drawn", () => {
   const drawn = drawScaling(scaling([point(1, 8, true), point(2, 4), point(4, null)]))({ isDark: false, ink: "", dim: "", line: "", paper: "#fff" });
   const [line] = drawn.series as { data: { value: unknown; itemStyle: { color: string } }[] }[];
-  expect(line?.data.map(({ value }) => value)).toEqual([["1", 8], ["2", 4]]);
+  expect(line?.data.map(({ value }) => value)).toEqual([
+    ["1", 8],
+    ["2", 4],
+  ]);
   expect(line?.data[0]?.itemStyle.color).toBe("#fff");
   expect(line?.data[1]?.itemStyle.color).not.toBe("#fff");
 });

@@ -87,20 +87,26 @@ export function drawScaling(scaling: Scaling): Drawing {
       ];
     });
     const ideals = scaling.hasIdeal
-      ? scaling.series.filter((one) => idealOf(one.points, scaling.isRate).length > 0).map((one) => ({
-          name: idealName(one, scaling),
-          type: "line",
-          symbol: "none",
-          silent: true,
-          lineStyle: { color: one.look(isDark).color, type: "dashed", width: 1 },
-          itemStyle: { color: one.look(isDark).color },
-          data: idealOf(one.points, scaling.isRate).map(({ x, value }) => [String(x), value]),
-        }))
+      ? scaling.series
+          .filter((one) => idealOf(one.points, scaling.isRate).length > 0)
+          .map((one) => ({
+            name: idealName(one, scaling),
+            type: "line",
+            symbol: "none",
+            silent: true,
+            lineStyle: { color: one.look(isDark).color, type: "dashed", width: 1 },
+            itemStyle: { color: one.look(isDark).color },
+            data: idealOf(one.points, scaling.isRate).map(({ x, value }) => [String(x), value]),
+          }))
       : [];
     return {
       // Room for the label of the last point.
       grid: { left: 8, right: ideals.length > 0 ? 64 : 24, top: 32, bottom: 8, outerBoundsMode: "same", outerBoundsContain: "all" },
-      legend: { ...LEGEND, textStyle: { color: ink }, data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => ({ name, itemStyle: { opacity: 0 } }))] },
+      legend: {
+        ...LEGEND,
+        textStyle: { color: ink },
+        data: [...scaling.series.map(({ name }) => name), ...ideals.map(({ name }) => ({ name, itemStyle: { opacity: 0 } }))],
+      },
       tooltip: { trigger: "axis", confine: true, formatter: tipOf(scaling) },
       xAxis: {
         type: "category",

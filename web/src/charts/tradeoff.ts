@@ -30,7 +30,14 @@ export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): 
       axisLabel: { color: ink, hideOverlap: true, showMaxLabel: false },
       splitLine: { lineStyle: { color: line } },
     },
-    yAxis: { type: "value", min: 0, name: "items per second", nameTextStyle: { color: dim, align: "left" }, axisLabel: { color: ink }, splitLine: { lineStyle: { color: line } } },
+    yAxis: {
+      type: "value",
+      min: 0,
+      name: "items per second",
+      nameTextStyle: { color: dim, align: "left" },
+      axisLabel: { color: ink },
+      splitLine: { lineStyle: { color: line } },
+    },
     series: curves.flatMap(alongLines).map(({ name, look, stands }, place) => {
       const { color, mark, dash } = look(isDark);
       return {

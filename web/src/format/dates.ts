@@ -1,5 +1,10 @@
 const STEPS: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
-  ["year", 31_557_600], ["month", 2_629_800], ["week", 604_800], ["day", 86_400], ["hour", 3600], ["minute", 60],
+  ["year", 31_557_600],
+  ["month", 2_629_800],
+  ["week", 604_800],
+  ["day", 86_400],
+  ["hour", 3600],
+  ["minute", 60],
 ];
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 

@@ -116,7 +116,13 @@ export function DataTable<Row extends object>({ label, rows, columns, rowId, hei
                   onClick={open && (() => open(row))}
                 >
                   {visible.map((column) => {
-                    const shown = column.show ? column.show(row) : (column.value(row) ?? <Text span className="dim">–</Text>);
+                    const shown = column.show
+                      ? column.show(row)
+                      : (column.value(row) ?? (
+                          <Text span className="dim">
+                            –
+                          </Text>
+                        ));
                     return (
                       <Table.Td key={column.id} ta={column.isNumber ? "right" : "left"} style={{ whiteSpace: "nowrap" }}>
                         {column.isFlexible ? <div className="flexible-column">{shown}</div> : shown}

@@ -37,7 +37,13 @@ function block(one: Block, key: number): ReactNode {
           </div>
         </li>
       ));
-      return one.isOrdered ? <ol key={key} start={one.start}>{items}</ol> : <ul key={key}>{items}</ul>;
+      return one.isOrdered ? (
+        <ol key={key} start={one.start}>
+          {items}
+        </ol>
+      ) : (
+        <ul key={key}>{items}</ul>
+      );
     }
     case "table":
       return (

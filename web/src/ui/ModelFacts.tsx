@@ -18,9 +18,7 @@ export function ModelFacts({ model }: { model: ModelDetailsDocument }) {
       <List spacing={4} size="sm" icon={<Tick />} center>
         <List.Item>
           <Group gap={6}>
-            <span>
-              {[model.format ? formatName(model.format) : "Unknown format", opset !== undefined && `opset ${opset}`].filter(Boolean).join(", ")}
-            </span>
+            <span>{[model.format ? formatName(model.format) : "Unknown format", opset !== undefined && `opset ${opset}`].filter(Boolean).join(", ")}</span>
             <Dot />
             <Tooltip label={model.size_bytes === null ? "not known" : `${count(model.size_bytes)} bytes, weights beside it included`}>
               <span tabIndex={0}>{bytes(model.size_bytes)}</span>
@@ -36,7 +34,11 @@ export function ModelFacts({ model }: { model: ModelDetailsDocument }) {
           </Group>
         </List.Item>
         <List.Item icon={isSafe ? <Tick /> : <Warn />}>
-          {isSafe ? "Safe format: it holds data, no code" : model.trust.warning ? `${model.trust.warning}.` : "Loading this format can run code that is in the file."}
+          {isSafe
+            ? "Safe format: it holds data, no code"
+            : model.trust.warning
+              ? `${model.trust.warning}.`
+              : "Loading this format can run code that is in the file."}
         </List.Item>
         {model.sha256 && (
           <List.Item>
@@ -53,13 +55,22 @@ export function ModelFacts({ model }: { model: ModelDetailsDocument }) {
         )}
         {facts?.made && (
           <List.Item>
-            Converted from {facts.made.source} by {facts.made.tool} ({Object.entries(facts.made.versions).map(([name, version]) => `${name} ${version}`).join(", ")}): on{" "}
-            {plural(facts.made.checks, "input")} it differed by at most {facts.made.max_rel_error.toPrecision(2)} of the largest value
+            Converted from {facts.made.source} by {facts.made.tool} (
+            {Object.entries(facts.made.versions)
+              .map(([name, version]) => `${name} ${version}`)
+              .join(", ")}
+            ): on {plural(facts.made.checks, "input")} it differed by at most {facts.made.max_rel_error.toPrecision(2)} of the largest value
           </List.Item>
         )}
         {model.domain && (
           <List.Item>
-            Task: <Guess size={{ text: model.domain.toLowerCase(), guess: "Guessed from the names, operators and shapes of the model. Nothing that is measured depends on it." }} />
+            Task:{" "}
+            <Guess
+              size={{
+                text: model.domain.toLowerCase(),
+                guess: "Guessed from the names, operators and shapes of the model. Nothing that is measured depends on it.",
+              }}
+            />
           </List.Item>
         )}
       </List>

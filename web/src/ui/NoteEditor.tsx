@@ -104,7 +104,10 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
           size="xs"
           value={isPreview ? "preview" : "write"}
           onChange={(value) => setPreview(value === "preview")}
-          data={[{ value: "write", label: "Write" }, { value: "preview", label: "Preview" }]}
+          data={[
+            { value: "write", label: "Write" },
+            { value: "preview", label: "Preview" },
+          ]}
           aria-label="Write or preview"
         />
         <Group gap="sm">
@@ -217,5 +220,7 @@ function draftAt(place: string): Written | null {
 }
 
 function isWritten(value: unknown): value is Written {
-  return typeof value === "object" && value !== null && "text" in value && typeof value.text === "string" && "version" in value && typeof value.version === "number";
+  return (
+    typeof value === "object" && value !== null && "text" in value && typeof value.text === "string" && "version" in value && typeof value.version === "number"
+  );
 }

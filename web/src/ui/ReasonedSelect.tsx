@@ -60,14 +60,8 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
 function Told({ option: { label, reason } }: { option: Reasoned }) {
   return (
     <Stack gap={0}>
-      <Text size="sm">
-        {label}
-      </Text>
-      {reason && (
-        <Text size="xs">
-          {reason}
-        </Text>
-      )}
+      <Text size="sm">{label}</Text>
+      {reason && <Text size="xs">{reason}</Text>}
     </Stack>
   );
 }

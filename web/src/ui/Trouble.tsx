@@ -9,7 +9,8 @@ type Told = { title: string; why: string; fix: string; code?: string };
 export function toldOf(error: unknown): Told {
   if (error instanceof Refused) return { title: error.message, why: error.why, fix: error.fix, code: error.code };
   // A fault of ours, not of the connection: `fetch` fails with a TypeError.
-  if (error instanceof Error && !(error instanceof TypeError)) return { title: "This page has stumbled", why: error.message, fix: "Reload it; your results are safe" };
+  if (error instanceof Error && !(error instanceof TypeError))
+    return { title: "This page has stumbled", why: error.message, fix: "Reload it; your results are safe" };
   return { title: "The server does not answer", why: "It may have been stopped", fix: "Start it again; this page goes on by itself" };
 }
 

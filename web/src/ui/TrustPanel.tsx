@@ -24,7 +24,13 @@ export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
       <Alert color="green" icon={<IconShieldCheck />} title="Trusted">
         <Group gap="sm">
           <Text size="sm">
-            These very bytes may be run here{model.trust.since && <> since <Ago at={model.trust.since} /></>}
+            These very bytes may be run here
+            {model.trust.since && (
+              <>
+                {" "}
+                since <Ago at={model.trust.since} />
+              </>
+            )}
             {model.trust.reason && `: “${model.trust.reason}”`}.
           </Text>
           <Button size="xs" variant="default" loading={withdraw.isPending} onClick={() => withdraw.mutate()}>
@@ -64,7 +70,10 @@ function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () =>
   return (
     <Modal opened onClose={close} title={`Trust ${model.name}?`} size="lg">
       <Stack gap="md">
-        <Text size="sm">Running this file runs what its author put into it, as you, inside the sandbox that every worker has. {model.trust.warning && `${model.trust.warning}.`}</Text>
+        <Text size="sm">
+          Running this file runs what its author put into it, as you, inside the sandbox that every worker has.{" "}
+          {model.trust.warning && `${model.trust.warning}.`}
+        </Text>
         <div>
           <Text size="sm" fw={600}>
             What it would import
@@ -102,7 +111,13 @@ function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () =>
           </Group>
         </div>
         <Checkbox label="I made this file, or I trust its author" checked={isSure} onChange={(event) => setSure(event.currentTarget.checked)} />
-        <TextInput label="Reason (kept with it)" placeholder="I exported it myself" value={reason} maxLength={1000} onChange={(event) => setReason(event.currentTarget.value)} />
+        <TextInput
+          label="Reason (kept with it)"
+          placeholder="I exported it myself"
+          value={reason}
+          maxLength={1000}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
         {trust.isError && <Trouble error={trust.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>

@@ -33,7 +33,11 @@ export function TryInference({ model }: { model: ModelDetailsDocument }) {
         </Button>
         {!isReady && (
           <Text size="sm" className="dim">
-            {model.state === "untrusted" ? "It has to be trusted first." : model.state === "incomplete" ? "Its weights have to be sent first." : "Somebody has to look into it first."}
+            {model.state === "untrusted"
+              ? "It has to be trusted first."
+              : model.state === "incomplete"
+                ? "Its weights have to be sent first."
+                : "Somebody has to look into it first."}
           </Text>
         )}
         {attempt.data && <Came of={attempt.data} />}
@@ -53,7 +57,8 @@ function Came({ of }: { of: InferenceDocument }) {
   const outputs = of.outputs.map((one) => `${one.name} ${one.dtype}${one.shape ? ` [${one.shape.join(", ")}]` : ""}`).join("; ");
   return (
     <Text size="sm" role="status">
-      ✓ <strong>{ms(of.ms)}</strong> on {engineName(of.engine)} {of.engine_version} (one call, no measurement; loading took {ms(of.load_ms)}) → <span className="mono">{outputs}</span>
+      ✓ <strong>{ms(of.ms)}</strong> on {engineName(of.engine)} {of.engine_version} (one call, no measurement; loading took {ms(of.load_ms)}) →{" "}
+      <span className="mono">{outputs}</span>
     </Text>
   );
 }

@@ -35,9 +35,8 @@ export function WorstNoiseBadge({ of, isShort = false }: { of: Pick<BenchmarkDet
   const { summary, worst_noise: worst } = of;
   if (!worst) return null;
   const isAll = isShort || worst.cells === worst.of;
-  return (
-    <NoiseBadge noise={worst.noise} why={worst.noise === summary.noise ? summary.noise_reasons.join(" ") : undefined} text={isAll ? undefined : `${worst.noise}: ${worst.cells} of ${worst.of}`} />
-  );
+  const why = worst.noise === summary.noise ? reasonsOf(summary) : "";
+  return <Quality noise={worst.noise} why={why} text={isAll ? undefined : `${worst.noise}: ${worst.cells} of ${worst.of}`} />;
 }
 
 /** Begun, and waiting for cores. */
@@ -49,9 +48,22 @@ export function WaitingBadge() {
   );
 }
 
+type Judged = { noise: Noise | null; noise_reasons?: readonly string[] };
+
+const reasonsOf = ({ noise_reasons: reasons }: Judged): string => reasons?.join(" ") ?? "";
+
+/** How far a number can be trusted. */
+export function NoiseBadge({ of }: { of: Judged }) {
+  return of.noise && <Quality noise={of.noise} why={reasonsOf(of)} />;
+}
+
+/** Of a number that the page itself finds useless. */
+export function UnusableBadge({ why }: { why: string }) {
+  return <Quality noise="unusable" why={why} />;
+}
+
 /** `text` says more than the bare word, where more is known. */
-export function NoiseBadge({ noise, why, text }: { noise: Noise | null | undefined; why?: string; text?: string }) {
-  if (!noise) return null;
+function Quality({ noise, why, text }: { noise: Noise; why: string; text?: string }) {
   const { sign, color, means } = NOISES[noise];
   return (
     <Tooltip label={why || means}>

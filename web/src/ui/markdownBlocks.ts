@@ -132,7 +132,11 @@ function listFrom(lines: readonly string[], from: number, depth: number): [Block
 }
 
 function cellsOf(line: string): Inline[][] {
-  return line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => inlineOf(cell.trim()));
+  return line
+    .trim()
+    .replace(/^\||\|$/g, "")
+    .split("|")
+    .map((cell) => inlineOf(cell.trim()));
 }
 
 // Whichever comes first wins; what is inside code is never looked at again.

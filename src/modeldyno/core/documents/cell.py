@@ -131,6 +131,8 @@ class CellDocument(CellHead):
             unit="items/s",
             has_place=True,
             in_lists="always",
+            is_among_first=True,
+            on_card=False,  # beside latency, in the card's own way
         ),
     ] = None
     """Items per second of one caller that never pauses: items ÷ wall time of all samples."""
@@ -162,7 +164,12 @@ class CellDocument(CellHead):
     peak_memory_bytes: Annotated[
         int | None,
         FigureColumn(
-            head="peak mem", label="Peak memory", format="bytes", has_place=True, on_card=False
+            head="peak mem",
+            label="Peak memory",
+            format="bytes",
+            has_place=True,
+            is_among_first=True,
+            on_card=False,
         ),
     ] = None
     """memory_bytes.peak − memory_bytes.engine: what the model costs on top of the engine."""
@@ -180,7 +187,12 @@ class CellDocument(CellHead):
     sessions: Annotated[
         Count,
         FigureColumn(
-            head="sessions", label="n (sessions)", format="count", in_tables=False, on_card=False
+            head="sessions",
+            label="n (sessions)",
+            format="count",
+            in_tables=False,
+            is_among_first=True,
+            on_card=False,
         ),
     ] = 0
     """Times the model was loaded and measured: the unit of statistics."""

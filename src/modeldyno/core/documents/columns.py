@@ -32,6 +32,7 @@ class FigureColumn:
     has_place: bool = False  # … or always, among those that are not only a field of a cell
     # Lists of the page show it, or offer it; they have it from SummaryDocument.
     in_lists: Literal["always", "wanted", "never"] = "wanted"
+    is_among_first: bool = False  # in lists, right after latency; others come last
     on_card: bool = True  # of a cell, and where two cells are compared
 
     def text(self, value: float | Figure | None, scale: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 from modeldyno.core.cell_axes import NAMES, items_of
 from modeldyno.core.documents.axes import SharedAxes
 from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.described import Amount, Count
+from modeldyno.core.documents.described import Amount, Count, field_names
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.latency import LevelDocument
 from modeldyno.core.requests.axes import as_ran, axis_fields, unique

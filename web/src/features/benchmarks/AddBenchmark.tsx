@@ -1,4 +1,19 @@
-import { Alert, Button, Checkbox, Collapse, Group, Modal, NumberInput, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, Tooltip, UnstyledButton } from "@mantine/core";
+import {
+  Alert,
+  Button,
+  Checkbox,
+  Collapse,
+  Group,
+  Modal,
+  NumberInput,
+  SegmentedControl,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Tooltip,
+  UnstyledButton,
+} from "@mantine/core";
 import { useDebouncedValue, useHotkeys } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
@@ -11,7 +26,26 @@ import type { PlanDocument } from "@/api/schema.gen";
 import { CountsField } from "@/features/benchmarks/CountsField";
 import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
 import { SizesField } from "@/features/benchmarks/SizesField";
-import { askedOf, compareCommands, coresNote, effectiveOf, engineTrouble, fieldOf, fixedBatch, has, inputModel, isFilled, modelTrouble, openDimensions, planWords, queuedWords, turnsOf, type Draft, type Effective, type Troubles } from "@/features/benchmarks/form";
+import {
+  askedOf,
+  compareCommands,
+  coresNote,
+  effectiveOf,
+  engineTrouble,
+  fieldOf,
+  fixedBatch,
+  has,
+  inputModel,
+  isFilled,
+  modelTrouble,
+  openDimensions,
+  planWords,
+  queuedWords,
+  turnsOf,
+  type Draft,
+  type Effective,
+  type Troubles,
+} from "@/features/benchmarks/form";
 import { start, undoStart, type Started } from "@/features/benchmarks/submit";
 import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/useDraft";
 import { duration } from "@/format/numbers";
@@ -55,7 +89,14 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
         message: (
           <Group justify="space-between" wrap="nowrap">
             <Text size="sm">{queuedWords(made.first.id, made.comparisons, made.comparisons > 0)}</Text>
-            <Button size="xs" variant="light" onClick={() => { undoStart(made); notifications.hide(id); }}>
+            <Button
+              size="xs"
+              variant="light"
+              onClick={() => {
+                undoStart(made);
+                notifications.hide(id);
+              }}
+            >
               Undo
             </Button>
           </Group>
@@ -74,7 +115,17 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
   const front = offered.filter((axis) => axis.place === "front");
   const notes = offered.flatMap((axis) => coresNote(axis, draft) ?? []);
   const fieldOfCounts = (axis: CountAxis) => (
-    <CountsOf key={axis.field} axis={axis} known={known} draft={draft} effective={effective} change={change} trouble={troubles[axis.field]} fixed={fixed} model={model?.name} />
+    <CountsOf
+      key={axis.field}
+      axis={axis}
+      known={known}
+      draft={draft}
+      effective={effective}
+      change={change}
+      trouble={troubles[axis.field]}
+      fixed={fixed}
+      model={model?.name}
+    />
   );
   const isValid = plan.words !== null && plan.error === null && isFilled(effective);
   const isLong = (plan.words?.aboutS ?? 0) > LONG_S;
@@ -93,12 +144,27 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
       <RunKey run={submit} />
       <Stack gap="sm">
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          <EngineSelect label="Inference engine" known={known} modelId={draft.modelId} value={draft.engine} change={(name) => change({ engine: name })} error={troubles.engine} />
-          <ModelSelect known={known} engine={draft.engine} value={draft.modelId} change={(modelId) => change({ modelId, engine: engineFor(known, modelId, draft.engine) })} error={troubles.model} />
+          <EngineSelect
+            label="Inference engine"
+            known={known}
+            modelId={draft.modelId}
+            value={draft.engine}
+            change={(name) => change({ engine: name })}
+            error={troubles.engine}
+          />
+          <ModelSelect
+            known={known}
+            engine={draft.engine}
+            value={draft.modelId}
+            change={(modelId) => change({ modelId, engine: engineFor(known, modelId, draft.engine) })}
+            error={troubles.model}
+          />
         </SimpleGrid>
         <Comparison pid={pid} known={known} draft={draft} change={change} />
         <SimpleGrid cols={{ base: 1, xs: Math.min(3, front.length) }}>{front.map(fieldOfCounts)}</SimpleGrid>
-        {dimensions !== null && dimensions.length > 0 && SIZE_AXES.map((axis) => <SizesOf key={axis.field} axis={axis} dimensions={dimensions} draft={draft} change={change} trouble={troubles.sizes} />)}
+        {dimensions !== null &&
+          dimensions.length > 0 &&
+          SIZE_AXES.map((axis) => <SizesOf key={axis.field} axis={axis} dimensions={dimensions} draft={draft} change={change} trouble={troubles.sizes} />)}
         {notes.map((note) => (
           <Text key={note} size="sm" role="note">
             ⚠ {note}
@@ -108,7 +174,13 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
           {isMore ? "▾" : "▸"} More: {draft.budget} budget, up to {BUDGET_S[draft.budget]} s per cell · {furtherCounts(draft, offered)} · {draft.device}
         </UnstyledButton>
         <Collapse expanded={isMore}>
-          <More draft={draft} change={change} engine={engine} troubles={troubles} further={offered.filter((axis) => axis.place === "more").map(fieldOfCounts)} />
+          <More
+            draft={draft}
+            change={change}
+            engine={engine}
+            troubles={troubles}
+            further={offered.filter((axis) => axis.place === "more").map(fieldOfCounts)}
+          />
         </Collapse>
         {rest && <Trouble error={refusal} />}
         {draft.compares && draft.existing === null && plan.words && (
@@ -160,7 +232,8 @@ function troublesOf(refusal: Error | null): { troubles: Troubles; rest: boolean 
 
 function usePlan(draft: Effective | null, names: { a: string; b: string }): { words: PlanWords | null; error: Error | null; isStale: boolean } {
   const asked = draft && draft.modelId !== null && isFilled(draft) ? askedOf(draft, draft.modelId, draft.engine, draft.counts) : null;
-  const twin = draft?.compares && draft.existing === null && asked ? askedOf(draft, draft.otherModelId ?? asked.model_id, draft.otherEngine, draft.otherCounts) : null;
+  const twin =
+    draft?.compares && draft.existing === null && asked ? askedOf(draft, draft.otherModelId ?? asked.model_id, draft.otherEngine, draft.otherCounts) : null;
   const [settled] = useDebouncedValue(asked, 200);
   const [settledTwin] = useDebouncedValue(twin, 200);
   const plan = useQuery(planQuery(settled));
@@ -181,7 +254,10 @@ function wordsOf(draft: Effective, names: { a: string; b: string }, plan: PlanDo
     cores: Math.max(plan.cores, other?.cores ?? 0),
     threads: Math.max(plan.threads, other?.threads ?? 0),
     commands: [plan.command, ...(other ? [other.command, ...compareCommands(draft, names.a, names.b)] : [])],
-    note: other && draft.engine === draft.otherEngine && draft.modelId === draft.otherModelId ? "Both sides are the same: that tells how well this machine repeats itself." : null,
+    note:
+      other && draft.engine === draft.otherEngine && draft.modelId === draft.otherModelId
+        ? "Both sides are the same: that tells how well this machine repeats itself."
+        : null,
   };
 }
 
@@ -217,7 +293,16 @@ function ModelSelect({ known, engine, value, change, error }: ModelProps) {
       reason: modelTrouble(model, isRead ? undefined : known.engines.find((one) => one.name === engine)),
     };
   });
-  return <ReasonedSelect label="Optimization version" description="Which model: what came in, or what was made of it" value={value === null ? null : String(value)} options={options} change={(chosen) => change(Number(chosen))} error={error} />;
+  return (
+    <ReasonedSelect
+      label="Optimization version"
+      description="Which model: what came in, or what was made of it"
+      value={value === null ? null : String(value)}
+      options={options}
+      change={(chosen) => change(Number(chosen))}
+      error={error}
+    />
+  );
 }
 
 type PartProps = { draft: Draft; change: (change: Partial<Draft>) => void };
@@ -236,7 +321,13 @@ function Comparison({ pid, known, draft, change }: PartProps & { pid: number; kn
         <>
           {draft.existing === null && (
             <SimpleGrid cols={{ base: 1, xs: 2 }}>
-              <EngineSelect label="Comparing to" known={known} modelId={draft.otherModelId} value={draft.otherEngine} change={(otherEngine) => change({ otherEngine })} />
+              <EngineSelect
+                label="Comparing to"
+                known={known}
+                modelId={draft.otherModelId}
+                value={draft.otherEngine}
+                change={(otherEngine) => change({ otherEngine })}
+              />
               <ModelSelect
                 known={known}
                 engine={draft.otherEngine}
@@ -259,7 +350,14 @@ function Comparison({ pid, known, draft, change }: PartProps & { pid: number; kn
 }
 
 const SMALL = 64;
-type CountsProps = PartProps & { axis: CountAxis; known: Known; effective: Effective; trouble: string | undefined; fixed: number | null; model: string | undefined };
+type CountsProps = PartProps & {
+  axis: CountAxis;
+  known: Known;
+  effective: Effective;
+  trouble: string | undefined;
+  fixed: number | null;
+  model: string | undefined;
+};
 
 /** The field of an axis. Cores are those of this machine, and the batch may be the model's own. */
 function CountsOf({ axis, known, draft, effective, change, trouble, fixed, model }: CountsProps) {
@@ -269,10 +367,15 @@ function CountsOf({ axis, known, draft, effective, change, trouble, fixed, model
   const shown = isBatch ? effective : draft;
   return (
     <CountsField
-      label={axis.title} what={axis.title.toLowerCase()} most={isCores ? known.cores : axis.most} presets={isCores || axis.needs_core_each ? known.cores : SMALL}
-      counts={shown.counts[field]} isMany={shown.many[field]}
+      label={axis.title}
+      what={axis.title.toLowerCase()}
+      most={isCores ? known.cores : axis.most}
+      presets={isCores || axis.needs_core_each ? known.cores : SMALL}
+      counts={shown.counts[field]}
+      isMany={shown.many[field]}
       change={(counts, isMany) => change({ counts: { ...draft.counts, [field]: counts }, many: { ...draft.many, [field]: isMany } })}
-      hint={isCores ? `At most ${known.cores}` : axis.hint} trouble={trouble}
+      hint={isCores ? `At most ${known.cores}` : axis.hint}
+      trouble={trouble}
       fixed={isBatch && fixed !== null ? `${model ?? "The model"} takes batches of ${fixed} only: its file says so` : undefined}
     />
   );
@@ -286,7 +389,12 @@ function SizesOf({ axis, dimensions, draft, change, trouble }: SizesProps) {
     <SimpleGrid cols={{ base: 1, xs: Math.min(3, dimensions.length) }}>
       {dimensions.map((name) => (
         <SizesField
-          key={name} label={`Sizes of ${name}`} most={axis.most} hint={axis.hint} trouble={trouble} sizes={draft.sizes[name] ?? []}
+          key={name}
+          label={`Sizes of ${name}`}
+          most={axis.most}
+          hint={axis.hint}
+          trouble={trouble}
+          sizes={draft.sizes[name] ?? []}
           change={(sizes) => change({ sizes: { ...draft.sizes, [name]: sizes } })}
         />
       ))}
@@ -327,14 +435,52 @@ function More({ draft, change, engine, troubles, further }: MoreProps) {
       <SimpleGrid cols={{ base: 1, xs: 3 }}>
         {NAMED_COUNTS.filter(({ place }) => place === "single").map(({ field, title, hint, most, usual }) => (
           <NumberInput
-            key={field} label={title} description={hint} min={1} max={most} allowDecimal={false} value={draft.counts[field][0]} error={troubles[field]}
+            key={field}
+            label={title}
+            description={hint}
+            min={1}
+            max={most}
+            allowDecimal={false}
+            value={draft.counts[field][0]}
+            error={troubles[field]}
             onChange={(value) => change({ counts: { ...draft.counts, [field]: [wholeOr(value, 1) ?? usual] } })}
           />
         ))}
-        <ReasonedSelect label="Device" description="Where it computes" value={draft.device} options={devices} change={(device) => change({ device })} error={troubles.device} />
-        <NumberInput label="Timeout" description="Seconds, then a cell fails" min={1} max={7200} value={draft.timeoutS} error={troubles.budget} onChange={(value) => change({ timeoutS: wholeOr(value, 1) ?? 600 })} />
-        <NumberInput label="Iterations" description="Empty: until it is precise" min={1} max={1_000_000} allowDecimal={false} value={draft.iterations ?? ""} onChange={(value) => change({ iterations: wholeOr(value, 1) })} />
-        <NumberInput label="Warm-up" description="Calls; empty: to a plateau" min={0} max={1_000_000} allowDecimal={false} value={draft.warmup ?? ""} onChange={(value) => change({ warmup: wholeOr(value, 0) })} />
+        <ReasonedSelect
+          label="Device"
+          description="Where it computes"
+          value={draft.device}
+          options={devices}
+          change={(device) => change({ device })}
+          error={troubles.device}
+        />
+        <NumberInput
+          label="Timeout"
+          description="Seconds, then a cell fails"
+          min={1}
+          max={7200}
+          value={draft.timeoutS}
+          error={troubles.budget}
+          onChange={(value) => change({ timeoutS: wholeOr(value, 1) ?? 600 })}
+        />
+        <NumberInput
+          label="Iterations"
+          description="Empty: until it is precise"
+          min={1}
+          max={1_000_000}
+          allowDecimal={false}
+          value={draft.iterations ?? ""}
+          onChange={(value) => change({ iterations: wholeOr(value, 1) })}
+        />
+        <NumberInput
+          label="Warm-up"
+          description="Calls; empty: to a plateau"
+          min={0}
+          max={1_000_000}
+          allowDecimal={false}
+          value={draft.warmup ?? ""}
+          onChange={(value) => change({ warmup: wholeOr(value, 0) })}
+        />
       </SimpleGrid>
       {further.length > 0 && <SimpleGrid cols={{ base: 1, xs: 3 }}>{further}</SimpleGrid>}
       <Checkbox label="Time every call by itself, for tails" checked={draft.perCall} onChange={(event) => change({ perCall: event.currentTarget.checked })} />

@@ -13,11 +13,13 @@ import { headOf } from "@/features/benchmarks/cells";
 import { versusWords } from "@/features/benchmarks/versus";
 
 const patch = (pid: number, id: number | null, accept_noisy: boolean) =>
-  told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: pid } }, body: { baseline_benchmark_id: id, accept_noisy } })).then((project) => {
-    void queries.invalidateQueries({ queryKey: queryKeys.projects });
-    void queries.invalidateQueries({ queryKey: queryKeys.benchmarks });
-    return project;
-  });
+  told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: pid } }, body: { baseline_benchmark_id: id, accept_noisy } })).then(
+    (project) => {
+      void queries.invalidateQueries({ queryKey: queryKeys.projects });
+      void queries.invalidateQueries({ queryKey: queryKeys.benchmarks });
+      return project;
+    },
+  );
 
 /** A noisy one does not become the measure of all others silently. */
 export async function setBaseline(pid: number, id: number | null): Promise<void> {

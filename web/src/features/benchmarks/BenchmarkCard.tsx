@@ -47,7 +47,14 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
                 <WorstNoiseBadge of={row} />
                 <SurpriseBadge texts={surprisesOf(benchmark?.cells ?? [])} />
                 {row.rerun_of !== null && (
-                  <Badge component={Link} to={`/p/${row.project_id}/benchmarks/${row.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
+                  <Badge
+                    component={Link}
+                    to={`/p/${row.project_id}/benchmarks/${row.rerun_of}`}
+                    variant="outline"
+                    color="gray"
+                    tt="none"
+                    style={{ cursor: "pointer" }}
+                  >
                     re-run of #{row.rerun_of}
                   </Badge>
                 )}

@@ -1,6 +1,17 @@
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { IconArrowsDiff, IconCopyPlus, IconDotsVertical, IconDownload, IconFlag, IconLink, IconPlayerStop, IconRefresh, IconTrash, IconTrashX } from "@tabler/icons-react";
+import {
+  IconArrowsDiff,
+  IconCopyPlus,
+  IconDotsVertical,
+  IconDownload,
+  IconFlag,
+  IconLink,
+  IconPlayerStop,
+  IconRefresh,
+  IconTrash,
+  IconTrashX,
+} from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
@@ -14,7 +25,12 @@ import { isActive } from "@/features/benchmarks/states";
 type Row = Pick<BenchmarkDetailsDocument, "id" | "name" | "project_id" | "state">;
 type Props = { row: Row; made: (id: number) => void; removed?: () => void };
 
-const FORMATS = [["csv", "CSV"], ["json", "JSON"], ["md", "Markdown"], ["html", "HTML"]] as const;
+const FORMATS = [
+  ["csv", "CSV"],
+  ["json", "JSON"],
+  ["md", "Markdown"],
+  ["html", "HTML"],
+] as const;
 
 /** ⋮ of a benchmark. */
 export function BenchmarkMenu({ row, made, removed }: Props) {
@@ -54,7 +70,10 @@ export function BenchmarkMenu({ row, made, removed }: Props) {
             Re-run Benchmark
           </Menu.Item>
         )}
-        <Menu.Item leftSection={<IconCopyPlus size={16} />} onClick={() => void navigate({ to: "/p/$pid/benchmarks", params, search: { add: true, from: row.id } })}>
+        <Menu.Item
+          leftSection={<IconCopyPlus size={16} />}
+          onClick={() => void navigate({ to: "/p/$pid/benchmarks", params, search: { add: true, from: row.id } })}
+        >
           Duplicate and edit
         </Menu.Item>
         <Menu.Item leftSection={<IconFlag size={16} />} disabled={row.state !== "done"} onClick={() => void setBaseline(row.project_id, row.id)}>

@@ -99,7 +99,12 @@ export function BenchmarkPage() {
         </Text>
       </Group>
       <Stopped benchmark={benchmark} />
-      <Tabs value={tab} onChange={(to) => void navigate({ search: (before) => ({ ...before, tab: BENCHMARK_TABS.find((one) => one === to) }), replace: true, resetScroll: false })}>
+      <Tabs
+        value={tab}
+        onChange={(to) =>
+          void navigate({ search: (before) => ({ ...before, tab: BENCHMARK_TABS.find((one) => one === to) }), replace: true, resetScroll: false })
+        }
+      >
         <ScrollingTabs mb="md" label="Views of this benchmark" open={tab}>
           {BENCHMARK_TABS.map((one) => (
             <Tabs.Tab key={one} value={one}>
@@ -110,7 +115,12 @@ export function BenchmarkPage() {
         <Tabs.Panel value={tab}>
           <Stack gap="md">
             {tab === "reproduce" && <ReproduceTab benchmark={benchmark} />}
-            {tab === "log" && (benchmark.latest_run ? <LogTab key={benchmark.latest_run.id} run={benchmark.latest_run} isCpu={benchmark.axes.devices.every((device) => device === "cpu")} /> : <Text className="dim">It was not run yet.</Text>)}
+            {tab === "log" &&
+              (benchmark.latest_run ? (
+                <LogTab key={benchmark.latest_run.id} run={benchmark.latest_run} isCpu={benchmark.axes.devices.every((device) => device === "cpu")} />
+              ) : (
+                <Text className="dim">It was not run yet.</Text>
+              ))}
             {tab === "raw" && <RawTab benchmark={benchmark} looked={looked} change={change} />}
             {["baseline", "cores", "batches"].includes(tab) && isRunning && <RunningBody benchmark={benchmark} />}
             {["baseline", "cores", "batches"].includes(tab) && !isRunning && hasNumbers && (
@@ -122,9 +132,11 @@ export function BenchmarkPage() {
                 hasTabs={false}
                 beside={<Versus id={benchmark.id} versus={benchmark.vs_baseline} />}
                 below={(choice) =>
-                  tab === "baseline"
-                    ? choice.chosen && <Trend id={bid} pid={pid} cell={choice.chosen} looked={looked} />
-                    : <CoresByBatches cells={benchmark.cells} choice={choice} looked={looked} change={change} />
+                  tab === "baseline" ? (
+                    choice.chosen && <Trend id={bid} pid={pid} cell={choice.chosen} looked={looked} />
+                  ) : (
+                    <CoresByBatches cells={benchmark.cells} choice={choice} looked={looked} change={change} />
+                  )
                 }
               />
             )}

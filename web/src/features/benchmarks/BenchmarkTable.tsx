@@ -2,7 +2,7 @@ import { Anchor, Checkbox, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 
 import { COUNT_AXES, SIZE_AXES, sizeValues } from "@/api/axes";
-import { LIST_FIGURES, knownOf, type Format, type ListedName } from "@/api/figureColumns";
+import { LIST_FIGURES, knownOf, type Format } from "@/api/figureColumns";
 import { msPerItem, type Known } from "@/api/figures";
 import type { BenchmarkSummary } from "@/api/schema.gen";
 import { Versus } from "@/features/benchmarks/Baseline";
@@ -18,11 +18,8 @@ import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
 type Row = BenchmarkSummary;
 type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; made: (id: number) => void };
 
-/** Figures with a place among the other columns; further ones come last. */
-const PLACED: ReadonlySet<ListedName> = new Set<ListedName>(["throughput_per_s", "sessions", "peak_memory_bytes"]);
-
-function figureColumns(names: readonly ListedName[]): Column<Row>[] {
-  return LIST_FIGURES.filter(({ name }) => names.includes(name)).map(({ name, label, format, in_lists }) => ({
+function figureColumns(areFirst: boolean): Column<Row>[] {
+  return LIST_FIGURES.filter(({ is_among_first }) => is_among_first === areFirst).map(({ name, label, format, in_lists }) => ({
     id: name,
     header: label,
     value: (row: Row) => knownOf(row.summary[name])?.value ?? null,
@@ -42,7 +39,11 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       value: (row) => (selected.has(row.id) ? 1 : 0),
       show: (row) => (
         <span onClick={(event) => event.stopPropagation()}>
-          <Checkbox checked={selected.has(row.id)} onChange={(event) => select(row.id, event.currentTarget.checked)} aria-label={`Select benchmark ${row.id}`} />
+          <Checkbox
+            checked={selected.has(row.id)}
+            onChange={(event) => select(row.id, event.currentTarget.checked)}
+            aria-label={`Select benchmark ${row.id}`}
+          />
         </span>
       ),
       width: 44,
@@ -52,7 +53,14 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       header: "Name",
       value: (row) => row.name,
       show: (row) => (
-        <Anchor component={Link} to={`/p/${row.project_id}/benchmarks/${row.id}`} size="sm" id={`benchmark-${row.id}`} data-benchmark={row.id} onClick={(event: React.MouseEvent) => event.stopPropagation()}>
+        <Anchor
+          component={Link}
+          to={`/p/${row.project_id}/benchmarks/${row.id}`}
+          size="sm"
+          id={`benchmark-${row.id}`}
+          data-benchmark={row.id}
+          onClick={(event: React.MouseEvent) => event.stopPropagation()}
+        >
           <Text span size="sm" inherit truncate display="block" title={row.name}>
             #{row.id} {row.name}
           </Text>
@@ -88,10 +96,22 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       value: (row: Row) => sizesText(row),
       isHidden: rows.every((row) => sizesText(row) === ""),
     })),
-    { id: "ms_item", header: "ms per item", value: (row) => msPerItem(row.summary)?.value ?? null, show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />, isNumber: true },
-    ...figureColumns(["throughput_per_s", "sessions"]),
-    { id: "accuracy", header: "Accuracy", value: (row) => row.summary.accuracy, show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)), isNumber: true, isHidden: true },
-    ...figureColumns(["peak_memory_bytes"]),
+    {
+      id: "ms_item",
+      header: "ms per item",
+      value: (row) => msPerItem(row.summary)?.value ?? null,
+      show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />,
+      isNumber: true,
+    },
+    ...figureColumns(true),
+    {
+      id: "accuracy",
+      header: "Accuracy",
+      value: (row) => row.summary.accuracy,
+      show: (row) => (row.summary.accuracy === null ? "–" : percent(row.summary.accuracy, 1)),
+      isNumber: true,
+      isHidden: true,
+    },
     {
       id: "versus",
       header: "vs baseline",
@@ -99,10 +119,20 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       show: (row) => (row.vs_baseline ? <Versus id={row.id} versus={row.vs_baseline} /> : "–"),
       isHidden: true,
     },
-    { id: "quality", header: "Quality", value: (row) => row.worst_noise?.noise ?? null, show: (row) => (row.worst_noise ? <WorstNoiseBadge of={row} isShort /> : "–") },
-    { id: "state", header: "Status", value: (row) => row.state, show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge> },
+    {
+      id: "quality",
+      header: "Quality",
+      value: (row) => row.worst_noise?.noise ?? null,
+      show: (row) => (row.worst_noise ? <WorstNoiseBadge of={row} isShort /> : "–"),
+    },
+    {
+      id: "state",
+      header: "Status",
+      value: (row) => row.state,
+      show: (row) => <StateBadge state={row.state}>{row.state === "failed" ? stateWord(row) : null}</StateBadge>,
+    },
     { id: "when", header: "When", value: (row) => row.last_run_at ?? row.created_at, show: (row) => <Ago at={row.last_run_at ?? row.created_at} /> },
-    ...figureColumns(LIST_FIGURES.map(({ name }) => name).filter((name) => !PLACED.has(name))),
+    ...figureColumns(false),
   ];
   return (
     <DataTable
@@ -119,7 +149,9 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
 
 /** "seq 64, 128": each dimension with its sizes. */
 function sizesText(row: Row): string {
-  return Object.entries(sizeValues(row.axes)).map(([name, sizes]) => `${name} ${sizes.join(", ")}`).join(" · ");
+  return Object.entries(sizeValues(row.axes))
+    .map(([name, sizes]) => `${name} ${sizes.join(", ")}`)
+    .join(" · ");
 }
 
 function Engines({ of }: { of: Row }) {

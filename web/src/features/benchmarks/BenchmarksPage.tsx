@@ -31,16 +31,16 @@ export function BenchmarksPage() {
   const navigate = useNavigate({ from: "/p/$pid/benchmarks" });
   const list = useInfiniteQuery(benchmarksQuery({ project_id: pid, text: search.text ?? "", limit: PAGE }));
   const leaving = useLeaving();
-  const rows = useMemo(
-    () => (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !leaving.has(benchmarkKey(row.id))),
-    [list.data, leaving],
-  );
+  const rows = useMemo(() => (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !leaving.has(benchmarkKey(row.id))), [list.data, leaving]);
   const selected = selectedIn(search.sel);
   const layout = search.layout ?? remembered() ?? (rows.length > MOST_CARDS ? "table" : "cards");
   const filter = useRef<HTMLInputElement>(null);
   const [waited, waitFor] = useState<number | null>(null);
 
-  const go = useCallback((change: Partial<typeof search>) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false }), [navigate]);
+  const go = useCallback(
+    (change: Partial<typeof search>) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false }),
+    [navigate],
+  );
   const select = useCallback(
     (id: number, isSelected: boolean) => {
       const others = selectedIn(search.sel).filter((one) => one !== id);
@@ -61,7 +61,8 @@ export function BenchmarksPage() {
   }, [waited, rows]);
 
   const keys = useCallback(
-    (key: string) => hear(key, filter.current, selected, select, () => void navigate({ to: "/p/$pid/compare", params: { pid }, search: compareSearch(selected) })),
+    (key: string) =>
+      hear(key, filter.current, selected, select, () => void navigate({ to: "/p/$pid/compare", params: { pid }, search: compareSearch(selected) })),
     [navigate, pid, select, selected],
   );
   usePageKeys(keys);
@@ -128,7 +129,14 @@ export function BenchmarksPage() {
       {list.isPending && <Waiting />}
       {isEmpty &&
         (search.text ? (
-          <Empty title={`No benchmark is called like “${search.text}”`} actions={<Button variant="default" onClick={() => go({ text: undefined })}>Show all</Button>} />
+          <Empty
+            title={`No benchmark is called like “${search.text}”`}
+            actions={
+              <Button variant="default" onClick={() => go({ text: undefined })}>
+                Show all
+              </Button>
+            }
+          />
         ) : (
           <Empty title="No benchmark yet" actions={<Button onClick={add}>Run default benchmark</Button>}>
             Engine, cores and batch sizes are filled in; RUN starts it.
@@ -157,7 +165,9 @@ export function BenchmarksPage() {
         </Group>
       )}
       <Suspense>
-        {search.add && <AddBenchmark key={search.from ?? 0} pid={pid} from={search.from} close={() => go({ add: undefined, from: undefined })} started={started} />}
+        {search.add && (
+          <AddBenchmark key={search.from ?? 0} pid={pid} from={search.from} close={() => go({ add: undefined, from: undefined })} started={started} />
+        )}
       </Suspense>
     </Page>
   );
@@ -178,7 +188,13 @@ function remembered(): "cards" | "table" | null {
 }
 
 /** Keys of the list: what has the focus is the current one. */
-function hear(key: string, filter: HTMLInputElement | null, selected: readonly number[], select: (id: number, is: boolean) => void, compare: () => void): boolean {
+function hear(
+  key: string,
+  filter: HTMLInputElement | null,
+  selected: readonly number[],
+  select: (id: number, is: boolean) => void,
+  compare: () => void,
+): boolean {
   const all = [...document.querySelectorAll<HTMLElement>("[data-benchmark]")];
   const at = all.findIndex((one) => one.contains(document.activeElement));
   const current = all[at];

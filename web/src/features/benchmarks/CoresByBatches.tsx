@@ -1,9 +1,10 @@
 import { useMemo } from "react";
 
+import { METRICS } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { drawHeatMap, heatMapHeight, heatMapSummary, heatMapTable, squareOf, type HeatMap } from "@/charts/heatMap";
-import { METRIC_WORDS, figureOf, variantOf, type Choice } from "@/features/benchmarks/cells";
+import { variantOf, type Choice } from "@/features/benchmarks/cells";
 import type { Change, Looked } from "@/features/benchmarks/view";
 
 /** All cells of one engine at a glance, where both axes were measured; a click leads to the baseline of a cell. */
@@ -11,7 +12,7 @@ export function CoresByBatches({ cells, choice, looked, change }: { cells: reado
   const { chosen, cores, batches } = choice;
   const map = useMemo<HeatMap | null>(() => {
     if (!chosen) return null;
-    const { label, unit, isRate } = METRIC_WORDS[looked.metric];
+    const { label, unit, isRate } = METRICS[looked.metric];
     const own = cells.filter((cell) => variantOf(cell) === variantOf(chosen));
     return { metric: label, unit, isRate, squares: own.map((cell) => squareFrom(cell, looked)) };
   }, [cells, chosen, looked]);
@@ -35,7 +36,7 @@ export function CoresByBatches({ cells, choice, looked, change }: { cells: reado
 }
 
 function squareFrom(cell: CellDocument, looked: Looked) {
-  const figure = figureOf(cell, looked.metric);
+  const figure = METRICS[looked.metric].of(cell);
   return {
     cores: cell.cores,
     batch: cell.batch_size,

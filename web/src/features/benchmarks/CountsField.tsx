@@ -35,7 +35,9 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
   const takeChips = (said: string[]) => {
     const { kept, troubles } = chipsIn(said, most, what);
     // Words come one by one: what was refused before is still to be seen, until something fits.
-    setRefused((before) => (troubles.length > 0 ? [...new Set([...(before ? [before] : []), ...troubles])].join(" ") : kept.length === 0 ? "Give at least one." : null));
+    setRefused((before) =>
+      troubles.length > 0 ? [...new Set([...(before ? [before] : []), ...troubles])].join(" ") : kept.length === 0 ? "Give at least one." : null,
+    );
     change(merged(kept, []), true);
   };
   const preset = (values: number[]) => {

@@ -57,7 +57,12 @@ export function LogTab({ run, isCpu }: { run: LatestRunSummary; isCpu: boolean }
       {text.trim() === "" ? (
         <Text className="dim">Nothing was printed{run.state === "running" || run.state === "queued" ? " yet" : ""}.</Text>
       ) : (
-        <ScrollArea.Autosize mah={520} viewportRef={view} onScrollPositionChange={scrolled} viewportProps={{ tabIndex: 0, role: "log", "aria-label": "Log", "aria-live": "off" }}>
+        <ScrollArea.Autosize
+          mah={520}
+          viewportRef={view}
+          onScrollPositionChange={scrolled}
+          viewportProps={{ tabIndex: 0, role: "log", "aria-label": "Log", "aria-live": "off" }}
+        >
           <Code block style={{ whiteSpace: isWrapped ? "pre-wrap" : "pre", overflowWrap: isWrapped ? "anywhere" : "normal" }}>
             {lines.join("\n")}
           </Code>

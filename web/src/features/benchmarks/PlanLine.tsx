@@ -3,7 +3,15 @@ import { Code, Group, Stack, Text } from "@mantine/core";
 import { duration } from "@/format/numbers";
 import { Copy } from "@/ui/Copy";
 
-export type PlanWords = { cells: string; aboutS: number | null; /** It ends sooner where it is precise sooner. */ isMost: boolean; cores: number; threads: number; commands: readonly string[]; note: string | null };
+export type PlanWords = {
+  cells: string;
+  aboutS: number | null;
+  /** It ends sooner where it is precise sooner. */ isMost: boolean;
+  cores: number;
+  threads: number;
+  commands: readonly string[];
+  note: string | null;
+};
 
 /** What RUN would do, and the same in a terminal. */
 export function PlanLine({ plan, isStale }: { plan: PlanWords | null; isStale: boolean }) {
@@ -12,8 +20,8 @@ export function PlanLine({ plan, isStale }: { plan: PlanWords | null; isStale: b
       {plan ? (
         <>
           <Text size="sm">
-            <b>Plan:</b> {plan.cells} · {plan.aboutS === null ? "as long as its calls take" : `${plan.isMost ? "at most " : ""}about ${duration(plan.aboutS)}`} · uses {plan.cores}{" "}
-            {plan.cores === 1 ? "core" : "cores"}
+            <b>Plan:</b> {plan.cells} · {plan.aboutS === null ? "as long as its calls take" : `${plan.isMost ? "at most " : ""}about ${duration(plan.aboutS)}`}{" "}
+            · uses {plan.cores} {plan.cores === 1 ? "core" : "cores"}
             {plan.threads > plan.cores && ` for ${plan.threads} threads: they share them`}
           </Text>
           {plan.note && (

@@ -92,7 +92,13 @@ function Percentiles({ rows, isWithin, name }: { rows: readonly Percentile[]; is
               </Table.Th>
               <Table.Td ta="right">{value === null ? "–" : plain(value, decimals(value, 4))}</Table.Td>
               <Table.Td>
-                {ci ? ci.map((one) => plain(one, decimals(one, 4))).join(" to ") : <Text span size="sm" className="dim">{needs ? `needs about ${count(needs)} samples` : "–"}</Text>}
+                {ci ? (
+                  ci.map((one) => plain(one, decimals(one, 4))).join(" to ")
+                ) : (
+                  <Text span size="sm" className="dim">
+                    {needs ? `needs about ${count(needs)} samples` : "–"}
+                  </Text>
+                )}
               </Table.Td>
             </Table.Tr>
           ))}
@@ -102,11 +108,23 @@ function Percentiles({ rows, isWithin, name }: { rows: readonly Percentile[]; is
   );
 }
 
-function HistogramOf({ distribution, engine, percentiles, name }: { distribution: DistributionDocument; engine: string; percentiles: readonly Percentile[]; name: string }) {
+function HistogramOf({
+  distribution,
+  engine,
+  percentiles,
+  name,
+}: {
+  distribution: DistributionDocument;
+  engine: string;
+  percentiles: readonly Percentile[];
+  name: string;
+}) {
   const [isLog, setLog] = useState(false);
   const bins = useMemo(() => binsOf(distribution), [distribution]);
   const draw = useMemo(() => {
-    const marks: Mark[] = percentiles.flatMap(({ name: mark, value }) => (value !== null && ["p50", "p90", "p99"].includes(mark) ? [{ name: mark, value }] : []));
+    const marks: Mark[] = percentiles.flatMap(({ name: mark, value }) =>
+      value !== null && ["p50", "p90", "p99"].includes(mark) ? [{ name: mark, value }] : [],
+    );
     return drawHistogram(bins, marks, isLog, (isDark) => engineLook(engine, isDark));
   }, [bins, percentiles, isLog, engine]);
   return (

@@ -4,13 +4,13 @@ import { useMemo, type ReactNode } from "react";
 
 import { distributionQuery } from "@/api/queries";
 import { cardFigures } from "@/api/figureColumns";
-import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem } from "@/api/figures";
+import { METRICS, floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { MOST_POINTS, drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
 import { drawScaling, extremes, hasInterval, overlap, scalingLegend, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
-import { METRIC_WORDS, basisOf, figureOf, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/cells";
+import { basisOf, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/cells";
 import type { Looked } from "@/features/benchmarks/view";
 import { cellName } from "@/format/words";
 import { Figure } from "@/ui/Figure";
@@ -39,7 +39,7 @@ export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
 export function Quality({ cell }: { cell: CellDocument }) {
   return (
     <Group gap={6}>
-      <NoiseBadge noise={cell.noise} why={cell.noise_reasons.join(" ")} />
+      <NoiseBadge of={cell} />
       {cell.status === "partial" && (
         <Badge color="gray" variant="light" tt="none">
           partial
@@ -90,10 +90,22 @@ export function Numbers({ cell }: { cell: CellDocument }) {
       </Text>
       <Figure label="ms per item" value={msPerItem(cell)?.value} interval={intervalOf(msPerItem(cell))} unit="ms" basis={basis("median")} />
       {cell.noise === "contended" && (
-        <Figure label="ms per item, floor" value={floorMsPerItem(cell)?.value} interval={intervalOf(floorMsPerItem(cell))} unit="ms" basis="what the work costs when nobody disturbs it: read this one, other work ran beside" />
+        <Figure
+          label={METRICS.floor_item.label}
+          value={floorMsPerItem(cell)?.value}
+          interval={intervalOf(floorMsPerItem(cell))}
+          unit="ms"
+          basis="what the work costs when nobody disturbs it: read this one, other work ran beside"
+        />
       )}
       <Figure label="ms per batch" value={msPerBatch(cell)?.value} interval={intervalOf(msPerBatch(cell))} unit="ms" basis={basis("median")} />
-      <Figure label="items per second" value={itemsPerSecond(cell)?.value} interval={intervalOf(itemsPerSecond(cell))} unit="items/s" basis={basis("sustained, from the mean")} />
+      <Figure
+        label="items per second"
+        value={itemsPerSecond(cell)?.value}
+        interval={intervalOf(itemsPerSecond(cell))}
+        unit="items/s"
+        basis={basis("sustained, from the mean")}
+      />
       {cardFigures(cell).map(({ label, format, unit, known }) => (
         <Figure key={label} label={label} value={known.value} interval={intervalOf(known)} unit={unit} format={format} basis="measured" />
       ))}
@@ -107,10 +119,10 @@ const ALONG = { cores: { key: "cores", name: "cores" }, batches: { key: "batch_s
 
 function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[]; cell: CellDocument; looked: Looked }) {
   const along = looked.tab === "batches" ? ALONG.batches : ALONG.cores;
-  const { label, unit, isRate } = METRIC_WORDS[looked.metric];
+  const { label, unit, isRate } = METRICS[looked.metric];
   const points = pointsOf(cells, variantOf(cell), along.key, cell, looked.metric);
   const ends = extremes(points, isRate);
-  const figure = figureOf(cell, looked.metric);
+  const figure = METRICS[looked.metric].of(cell);
   const interval = (low: number | null, high: number | null) => (low === null || high === null ? null : ([low, high] as const));
   const basis = (sessions: number | null) => `measured · n = ${sessions ?? "–"} sessions`;
   const areKnown = ends !== null && hasInterval(ends.best) && hasInterval(ends.worst);
@@ -118,11 +130,29 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[
   return (
     <>
       {ends && isClear && (
-        <Figure label={`Best perf. at ${along.name} ${ends.best.x}`} value={ends.best.value} interval={interval(ends.best.low, ends.best.high)} unit={unit} basis={basis(ends.best.sessions)} />
+        <Figure
+          label={`Best perf. at ${along.name} ${ends.best.x}`}
+          value={ends.best.value}
+          interval={interval(ends.best.low, ends.best.high)}
+          unit={unit}
+          basis={basis(ends.best.sessions)}
+        />
       )}
-      <Figure label={`${label} at ${cellName(cell)}`} value={figure?.value} interval={intervalOf(figure)} unit={unit} basis={figure ? `measured · ${basisOf(cell)}` : "not measured"} />
+      <Figure
+        label={`${label} at ${cellName(cell)}`}
+        value={figure?.value}
+        interval={intervalOf(figure)}
+        unit={unit}
+        basis={figure ? `measured · ${basisOf(cell)}` : "not measured"}
+      />
       {ends && isClear && (
-        <Figure label={`Worst perf. at ${along.name} ${ends.worst.x}`} value={ends.worst.value} interval={interval(ends.worst.low, ends.worst.high)} unit={unit} basis={basis(ends.worst.sessions)} />
+        <Figure
+          label={`Worst perf. at ${along.name} ${ends.worst.x}`}
+          value={ends.worst.value}
+          interval={interval(ends.worst.low, ends.worst.high)}
+          unit={unit}
+          basis={basis(ends.worst.sessions)}
+        />
       )}
       {ends && !isClear && (
         <Text size="sm" className="dim">
@@ -139,7 +169,7 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellDocu
   const isCores = looked.tab === "cores";
   const along = isCores ? ALONG.cores : ALONG.batches;
   const scaling = useMemo<Scaling>(() => {
-    const { label, unit, isRate } = METRIC_WORDS[looked.metric];
+    const { label, unit, isRate } = METRICS[looked.metric];
     return {
       along: along.name,
       metric: label,

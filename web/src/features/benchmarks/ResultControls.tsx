@@ -1,7 +1,7 @@
 import { Group } from "@mantine/core";
 
-import { METRICS, type Metric } from "@/app/search";
-import { METRIC_WORDS, type Choice, variantOf } from "@/features/benchmarks/cells";
+import { METRICS, METRIC_NAMES, type Metric } from "@/api/figures";
+import { type Choice, variantOf } from "@/features/benchmarks/cells";
 import type { Change, Looked } from "@/features/benchmarks/view";
 import { Choose } from "@/ui/Choose";
 
@@ -11,14 +11,14 @@ const options = (values: readonly number[]) => values.map((value) => ({ value: S
 export function ResultControls({ choice, looked, change }: { choice: Choice; looked: Looked; change: Change }) {
   const { chosen, variants, cores, batches } = choice;
   if (!chosen) return null;
-  const metrics = METRICS.map((metric) => ({ value: metric, label: METRIC_WORDS[metric].label }));
+  const metrics = METRIC_NAMES.map((metric) => ({ value: metric, label: METRICS[metric].label }));
   return (
     <Group gap="xs" align="flex-end">
-      {looked.tab !== "baseline" && (
-        <Choose label="Metric" value={looked.metric} options={metrics} change={(value) => change({ metric: metricOf(value) })} />
-      )}
+      {looked.tab !== "baseline" && <Choose label="Metric" value={looked.metric} options={metrics} change={(value) => change({ metric: metricOf(value) })} />}
       {variants.length > 1 && <Choose label="Engine" value={variantOf(chosen)} options={variants} change={(engine) => change({ engine })} />}
-      {looked.tab !== "cores" && <Choose label="Cores" value={String(chosen.cores)} options={options(cores)} change={(value) => change({ cores: Number(value) })} />}
+      {looked.tab !== "cores" && (
+        <Choose label="Cores" value={String(chosen.cores)} options={options(cores)} change={(value) => change({ cores: Number(value) })} />
+      )}
       {looked.tab !== "batches" && (
         <Choose label="Batch size" value={String(chosen.batch_size)} options={options(batches)} change={(value) => change({ batch: Number(value) })} />
       )}
@@ -27,5 +27,5 @@ export function ResultControls({ choice, looked, change }: { choice: Choice; loo
 }
 
 function metricOf(value: string): Metric {
-  return METRICS.find((metric) => metric === value) ?? "ms_item";
+  return METRIC_NAMES.find((metric) => metric === value) ?? "ms_item";
 }

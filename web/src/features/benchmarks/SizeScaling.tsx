@@ -1,10 +1,11 @@
 import { useMemo } from "react";
 
+import { METRICS } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { engineLook, look } from "@/charts/palette";
 import { drawScaling, scalingLegend, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
-import { METRIC_WORDS, dimensionsOf, sizeSeries } from "@/features/benchmarks/cells";
+import { dimensionsOf, sizeSeries } from "@/features/benchmarks/cells";
 import type { Looked } from "@/features/benchmarks/view";
 import { cellName } from "@/format/words";
 
@@ -18,7 +19,7 @@ export function SizeScaling({ cells, chosen, looked }: Props) {
 
 function AlongSizes({ dimension, cells, chosen, looked }: Props & { dimension: string }) {
   const scaling = useMemo<Scaling>(() => {
-    const { label, unit, isRate } = METRIC_WORDS[looked.metric];
+    const { label, unit, isRate } = METRICS[looked.metric];
     const series = sizeSeries(cells, dimension, chosen, looked.metric);
     const isByEngine = new Set(series.map(({ cell }) => cell.engine)).size === series.length;
     return {

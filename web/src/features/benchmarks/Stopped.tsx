@@ -11,7 +11,11 @@ export function Stopped({ benchmark }: { benchmark: BenchmarkDetailsDocument }) 
   const { state, latest_run: run, id, project_id: pid } = benchmark;
   const jobId = run?.job_id ?? null;
   const log = (
-    <Button size="xs" variant="default" renderRoot={(rest) => <Link to="/p/$pid/benchmarks/$bid" params={{ pid, bid: id }} search={{ tab: "log" }} {...rest} />}>
+    <Button
+      size="xs"
+      variant="default"
+      renderRoot={(rest) => <Link to="/p/$pid/benchmarks/$bid" params={{ pid, bid: id }} search={{ tab: "log" }} {...rest} />}
+    >
       Show log
     </Button>
   );

@@ -1,12 +1,13 @@
 import { useInfiniteQuery, useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 
+import { METRICS } from "@/api/figures";
 import { benchmarkQuery, benchmarksQuery } from "@/api/queries";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { engineLook } from "@/charts/palette";
 import { drawScaling, overlap, pointText, scalingTable, type Point, type Scaling } from "@/charts/scaling";
-import { METRIC_WORDS, figureOf, variantOf } from "@/features/benchmarks/cells";
+import { variantOf } from "@/features/benchmarks/cells";
 import { lineageOf } from "@/features/benchmarks/lineage";
 import type { Looked } from "@/features/benchmarks/view";
 import { cellName } from "@/format/words";
@@ -19,7 +20,7 @@ export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell
   const line = useMemo(() => lineageOf(id, rows ?? []).slice(-MOST_DRAWN), [id, rows]);
   const found = useQueries({ queries: line.length > 1 ? line.map((row) => benchmarkQuery(row.id)) : [] });
   const told = found.flatMap(({ data }) => (data ? [data] : []));
-  const { label, unit, isRate } = METRIC_WORDS[looked.metric];
+  const { label, unit, isRate } = METRICS[looked.metric];
   const scaling: Scaling = {
     along: "benchmark",
     metric: label,
@@ -32,8 +33,10 @@ export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell
         look: (isDark) => engineLook(cell.engine, isDark),
         points: told.flatMap((one) => {
           const same = one.cells.find((other) => variantOf(other) === variantOf(cell) && other.cores === cell.cores && other.batch_size === cell.batch_size);
-          const figure = same ? figureOf(same, looked.metric) : null;
-          return same && figure ? [{ x: one.id, value: figure.value, low: figure.low, high: figure.high, sessions: same.sessions, isNoisy: same.noise !== "quiet" }] : [];
+          const figure = same ? METRICS[looked.metric].of(same) : null;
+          return same && figure
+            ? [{ x: one.id, value: figure.value, low: figure.low, high: figure.high, sessions: same.sessions, isNoisy: same.noise !== "quiet" }]
+            : [];
         }),
       },
     ],

@@ -29,8 +29,14 @@ describe("drop-downs", () => {
 test("a series holds the other axis still", () => {
   const fixed = cells[1];
   if (!fixed) throw new Error("no cell");
-  expect(pointsOf(cells, variantOf(fixed), "cores", fixed, "ms_batch").map(({ x, value }) => [x, value])).toEqual([[1, 40], [4, 12]]);
-  expect(pointsOf(cells, variantOf(fixed), "batch_size", fixed, "ms_item").map(({ x, value }) => [x, value])).toEqual([[1, 8], [8, 5]]);
+  expect(pointsOf(cells, variantOf(fixed), "cores", fixed, "ms_batch").map(({ x, value }) => [x, value])).toEqual([
+    [1, 40],
+    [4, 12],
+  ]);
+  expect(pointsOf(cells, variantOf(fixed), "batch_size", fixed, "ms_item").map(({ x, value }) => [x, value])).toEqual([
+    [1, 8],
+    [8, 5],
+  ]);
 });
 
 test("a number says what it rests on", () => {

@@ -1,24 +1,10 @@
 import { AXES } from "@/api/axes.gen";
 import { COUNT_AXES, SIZE_AXES, countWords, sizeValues, sizeWords, sizesOf, type AxisName, type Sizes } from "@/api/axes";
-import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known, type Timed } from "@/api/figures";
+import { METRICS, type Known, type Metric } from "@/api/figures";
 import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
-import type { Metric } from "@/app/search";
 import type { Point } from "@/charts/scaling";
 import type { Interval } from "@/format/numbers";
 import { engineName } from "@/format/words";
-
-export const METRIC_WORDS: Record<Metric, { label: string; unit: string; isRate: boolean }> = {
-  ms_item: { label: "ms per item", unit: "ms", isRate: false },
-  ms_batch: { label: "ms per batch", unit: "ms", isRate: false },
-  items_s: { label: "items per second", unit: "items/s", isRate: true },
-  floor_item: { label: "ms per item, floor", unit: "ms", isRate: false },
-};
-
-const FIGURES: Record<Metric, (cell: Timed) => Known | null> = { ms_item: msPerItem, ms_batch: msPerBatch, items_s: itemsPerSecond, floor_item: floorMsPerItem };
-
-export function figureOf(cell: Timed, metric: Metric): Known | null {
-  return FIGURES[metric](cell);
-}
 
 export function intervalOf(figure: Known | null): Interval | null {
   return figure === null || figure.low === null || figure.high === null ? null : [figure.low, figure.high];
@@ -88,7 +74,7 @@ export function pointsOf(cells: readonly CellDocument[], variant: string, along:
 }
 
 function pointOf(cell: CellDocument, x: number, metric: Metric): Point {
-  const figure = figureOf(cell, metric);
+  const figure = METRICS[metric].of(cell);
   return {
     x,
     value: figure?.value ?? null,
@@ -106,7 +92,12 @@ export function dimensionsOf(cells: readonly CellDocument[]): string[] {
 }
 
 /** Along the sizes of a dimension, cores and batch size held as in `fixed`: the points of each variant, with one of its cells. */
-export function sizeSeries(cells: readonly CellDocument[], dimension: string, fixed: CellDocument, metric: Metric): { cell: CellDocument; name: string; points: Point[] }[] {
+export function sizeSeries(
+  cells: readonly CellDocument[],
+  dimension: string,
+  fixed: CellDocument,
+  metric: Metric,
+): { cell: CellDocument; name: string; points: Point[] }[] {
   const own = cells.filter((cell) => cell.cores === fixed.cores && cell.batch_size === fixed.batch_size);
   return unique(own.map((cell) => variantOf(cell, dimension))).flatMap((variant) => {
     const line = own.filter((cell) => variantOf(cell, dimension) === variant);

@@ -2,7 +2,22 @@ import { describe, expect, test } from "vitest";
 
 import { COUNT_AXES } from "@/api/axes";
 import type { EngineDocument } from "@/api/parts";
-import { chipsIn, compareCommands, countsIn, effectiveOf, engineTrouble, fieldOf, firstDraft, fixedBatch, merged, planWords, powersOfTwo, queuedWords, coresNote, type Draft } from "@/features/benchmarks/form";
+import {
+  chipsIn,
+  compareCommands,
+  countsIn,
+  effectiveOf,
+  engineTrouble,
+  fieldOf,
+  firstDraft,
+  fixedBatch,
+  merged,
+  planWords,
+  powersOfTwo,
+  queuedWords,
+  coresNote,
+  type Draft,
+} from "@/features/benchmarks/form";
 
 const first = firstDraft([], [], 2, null);
 
@@ -33,14 +48,33 @@ test("of several words none is dropped silently", () => {
 });
 
 test("an engine says why it cannot", () => {
-  const engine: EngineDocument = { name: "openvino", title: "OpenVINO", usable: false, version: null, why_not: "openvino is not installed", install: "pip install openvino", devices: [], unavailable_devices: {}, device_notes: {}, formats: ["onnx"], has_streams: true, adapter: "openvino", python: null, origin: "" };
+  const engine: EngineDocument = {
+    name: "openvino",
+    title: "OpenVINO",
+    usable: false,
+    version: null,
+    why_not: "openvino is not installed",
+    install: "pip install openvino",
+    devices: [],
+    unavailable_devices: {},
+    device_notes: {},
+    formats: ["onnx"],
+    has_streams: true,
+    adapter: "openvino",
+    python: null,
+    origin: "",
+  };
   expect(engineTrouble(engine, { format: "onnx" })).toBe("openvino is not installed. To get it: pip install openvino");
   expect(engineTrouble({ ...engine, usable: true }, { format: "torchscript" })).toContain("does not read TorchScript");
   expect(engineTrouble({ ...engine, usable: true }, { format: "onnx" })).toBeNull();
 });
 
 test("a comparison says how a terminal alternates, and how much it queues", () => {
-  const draft = effectiveOf({ ...first, engine: "onnxruntime", otherEngine: "openvino", counts: { ...first.counts, cores: [1, 2], batch_sizes: [8] }, budget: "quick" }, null, []);
+  const draft = effectiveOf(
+    { ...first, engine: "onnxruntime", otherEngine: "openvino", counts: { ...first.counts, cores: [1, 2], batch_sizes: [8] }, budget: "quick" },
+    null,
+    [],
+  );
   expect(compareCommands(draft, "net.onnx", "my net.onnx")).toEqual([
     "modeldyno compare net.onnx@engine=onnxruntime,batch=8 'my net.onnx@engine=openvino,batch=8' --quick",
     "modeldyno compare net.onnx@engine=onnxruntime,batch=8,cores=2 'my net.onnx@engine=openvino,batch=8,cores=2' --quick",
@@ -49,7 +83,10 @@ test("a comparison says how a terminal alternates, and how much it queues", () =
 });
 
 test("only engines that have streams are asked for several", () => {
-  const engines = [{ name: "onnxruntime", has_streams: false }, { name: "openvino", has_streams: true }];
+  const engines = [
+    { name: "onnxruntime", has_streams: false },
+    { name: "openvino", has_streams: true },
+  ];
   const asked = { ...first, engine: "openvino", otherEngine: "onnxruntime", counts: { ...first.counts, cores: [2], streams: [1, 2] } };
   const alone = effectiveOf(asked, null, engines);
   expect([alone.counts.streams, alone.otherCounts.streams]).toEqual([[1, 2], [1]]);

@@ -1,4 +1,16 @@
-import { COUNT_AXES, NAMED_COUNTS, SIZE_AXES, byField, bySideName, countWords, isOfSides, type CountAxis, type CountField, type SideCountName, type Sizes } from "@/api/axes";
+import {
+  COUNT_AXES,
+  NAMED_COUNTS,
+  SIZE_AXES,
+  byField,
+  bySideName,
+  countWords,
+  isOfSides,
+  type CountAxis,
+  type CountField,
+  type SideCountName,
+  type Sizes,
+} from "@/api/axes";
 import type { EngineDocument, PlanBenchmarkRequest } from "@/api/parts";
 import type { BenchmarkDetailsDocument, ModelSummary } from "@/api/schema.gen";
 import { engineName, formatName, isForPeople } from "@/format/words";
@@ -52,7 +64,10 @@ export function troubleOf(word: string, most: number, what: string): string | nu
   if (!/^[-−+]?\d+$/.test(word)) return `“${word}” is not a whole number.`;
   const value = Number(word.replace("−", "-"));
   if (value < 1) return `${word} is too few: ${what} start at 1.`;
-  if (value > most) return what === "core counts" ? `${word} is more than the ${most} ${most === 1 ? "core" : "cores"} of this machine.` : `${word} is too many: at most ${most}.`;
+  if (value > most)
+    return what === "core counts"
+      ? `${word} is more than the ${most} ${most === 1 ? "core" : "cores"} of this machine.`
+      : `${word} is too many: at most ${most}.`;
   return null;
 }
 
@@ -188,7 +203,11 @@ export function turnsOf({ counts, otherCounts, sizes }: Effective): Turn[] {
   return NAMED_COUNTS.filter(isOfSides).reduce<Turn[]>(
     (turns, axis) =>
       turns.flatMap(({ a, b, ...rest }) =>
-        pairsOf(counts[axis.field], otherCounts[axis.field], axis.usual).map(([here, there]) => ({ ...rest, a: { ...a, [axis.name]: here }, b: { ...b, [axis.name]: there } })),
+        pairsOf(counts[axis.field], otherCounts[axis.field], axis.usual).map(([here, there]) => ({
+          ...rest,
+          a: { ...a, [axis.name]: here },
+          b: { ...b, [axis.name]: there },
+        })),
       ),
     combined(sizes).map((own) => ({ a: usual, b: usual, sizes: own })),
   );
@@ -264,7 +283,9 @@ export function planWords(draft: Effective, cells: number): string {
   const several = chosenSizes(draft.sizes).filter(([, own]) => own.length > 1);
   const side = (counts: Counts) =>
     [
-      ...NAMED_COUNTS.filter(({ field, is_always_named }) => is_always_named || counts[field].length > 1).map(({ field, variety }) => counted(counts[field], variety)),
+      ...NAMED_COUNTS.filter(({ field, is_always_named }) => is_always_named || counts[field].length > 1).map(({ field, variety }) =>
+        counted(counts[field], variety),
+      ),
       ...several.map(([name, own]) => `${own.length} sizes of ${name}`),
     ].join(" × ");
   const [a, b] = [side(draft.counts), side(draft.otherCounts)];
@@ -285,7 +306,10 @@ export function compareCommands(draft: Effective, a: string, b: string): string[
     return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
   };
   const budget = draft.budget === "default" ? "" : ` --${draft.budget}`;
-  const dims = (sizes: Sizes) => Object.entries(sizes).map(([name, size]) => ` --dim ${name}=${size}`).join("");
+  const dims = (sizes: Sizes) =>
+    Object.entries(sizes)
+      .map(([name, size]) => ` --dim ${name}=${size}`)
+      .join("");
   return turnsOf(draft).map((turn) => `modeldyno compare ${side(a, draft.engine, turn.a)} ${side(b, draft.otherEngine, turn.b)}${dims(turn.sizes)}${budget}`);
 }
 

@@ -1,6 +1,13 @@
 /** "3,7": what is selected, in the order it was. */
 export function selectedIn(text: string | undefined): number[] {
-  return [...new Set((text ?? "").split(",").map(Number).filter((id) => Number.isInteger(id) && id > 0))];
+  return [
+    ...new Set(
+      (text ?? "")
+        .split(",")
+        .map(Number)
+        .filter((id) => Number.isInteger(id) && id > 0),
+    ),
+  ];
 }
 
 export function selectionText(ids: readonly number[]): string | undefined {

@@ -5,9 +5,15 @@ import { dimensionsOf, sizeSeries, variantName, variantOf } from "@/features/ben
 import { askedOf, compareCommands, effectiveOf, firstDraft, openDimensions, planWords, turnsOf } from "@/features/benchmarks/form";
 import { cellName } from "@/format/words";
 
-const cell = (number: number, ms: number, seq: number, width = 8, cores = 1) => measuredCell(ms, 0.1, { number, name: "", engine: "onnxruntime", cores, batch_size: 1, dims: { seq, width } });
+const cell = (number: number, ms: number, seq: number, width = 8, cores = 1) =>
+  measuredCell(ms, 0.1, { number, name: "", engine: "onnxruntime", cores, batch_size: 1, dims: { seq, width } });
 const cells = [cell(0, 1, 128), cell(1, 3, 64), cell(2, 5, 64, 16), cell(3, 9, 64, 8, 2)];
-const draft = effectiveOf({ ...firstDraft([], [], 1, null), engine: "onnxruntime", otherEngine: "openvino", sizes: { seq: [64, 128], width: [8], gone: [2] } }, null, [], ["seq", "width"]);
+const draft = effectiveOf(
+  { ...firstDraft([], [], 1, null), engine: "onnxruntime", otherEngine: "openvino", sizes: { seq: [64, 128], width: [8], gone: [2] } },
+  null,
+  [],
+  ["seq", "width"],
+);
 
 test("a model's open dimensions are those that a size can be given for", () => {
   const inputs = [
@@ -24,7 +30,10 @@ test("sizes of dimensions that the model does not have are not measured", () => 
 });
 
 test("a comparison takes each combination of sizes", () => {
-  expect(turnsOf(draft).map(({ sizes }) => sizes)).toEqual([{ seq: 64, width: 8 }, { seq: 128, width: 8 }]);
+  expect(turnsOf(draft).map(({ sizes }) => sizes)).toEqual([
+    { seq: 64, width: 8 },
+    { seq: 128, width: 8 },
+  ]);
   expect(compareCommands(draft, "a.onnx", "b.onnx")[1]).toBe("modeldyno compare a.onnx@engine=onnxruntime b.onnx@engine=openvino --dim seq=128 --dim width=8");
 });
 
@@ -34,7 +43,13 @@ test("a chart goes along the sizes of one dimension and holds everything else", 
   expect(dimensionsOf(cells)).toEqual(["seq", "width"]);
   const series = sizeSeries(cells, "seq", first, "ms_batch");
   expect(series.map(({ name, points }) => [name, points.map(({ x, value }) => [x, value])])).toEqual([
-    ["ONNX Runtime · width 8", [[64, 3], [128, 1]]],
+    [
+      "ONNX Runtime · width 8",
+      [
+        [64, 3],
+        [128, 1],
+      ],
+    ],
     ["ONNX Runtime · width 16", [[64, 5]]],
   ]);
   expect(variantOf(first)).not.toBe(variantOf(cell(4, 1, 64)));

@@ -22,7 +22,11 @@ export type Started = {
 export async function start(draft: Effective, pid: number): Promise<Started> {
   const { modelId } = draft;
   if (modelId === null) throw new Error("no model");
-  const first = await told(api.POST("/api/v1/benchmarks", { body: { ...askedOf(draft, modelId, draft.engine, draft.counts), project_id: pid, name: null, dataset_id: null, start: true } }));
+  const first = await told(
+    api.POST("/api/v1/benchmarks", {
+      body: { ...askedOf(draft, modelId, draft.engine, draft.counts), project_id: pid, name: null, dataset_id: null, start: true },
+    }),
+  );
   rememberEngine(draft.engine);
   const jobs = jobOf(first);
   const other = draft.compares ? (draft.existing ?? (await startOther(draft, pid, modelId, jobs))) : null;
@@ -40,11 +44,32 @@ async function startOther(draft: Effective, pid: number, modelId: number, jobs: 
   jobs.push(...jobOf(other));
   for (const turn of turnsOf(draft)) {
     const side = (model_id: number, engine: string, counts: Turn["a"]): ModelSideRequest => ({
-      model_id, engine, ...counts, device: draft.device, precision: null, spinning: null, contract: "api", options: {}, sandbox: "on", dims: turn.sizes, values: {}, inputs: [],
+      model_id,
+      engine,
+      ...counts,
+      device: draft.device,
+      precision: null,
+      spinning: null,
+      contract: "api",
+      options: {},
+      sandbox: "on",
+      dims: turn.sizes,
+      values: {},
+      inputs: [],
     });
     const body = {
-      project_id: pid, name: null, a: side(modelId, draft.engine, turn.a), b: side(otherModel, draft.otherEngine, turn.b),
-      budget: draft.budget, margin: 0.02, pairs: null, adaptive: false, timeout_s: draft.timeoutS, memory_limit_bytes: null, seed: 0, start: true,
+      project_id: pid,
+      name: null,
+      a: side(modelId, draft.engine, turn.a),
+      b: side(otherModel, draft.otherEngine, turn.b),
+      budget: draft.budget,
+      margin: 0.02,
+      pairs: null,
+      adaptive: false,
+      timeout_s: draft.timeoutS,
+      memory_limit_bytes: null,
+      seed: 0,
+      start: true,
     };
     jobs.push(...jobOf(await told(api.POST("/api/v1/comparisons", { body }))));
   }

@@ -32,7 +32,11 @@ export function useKnown(pid: number): { known: Known | null; error: Error | nul
 }
 
 /** The draft: as it was left, or filled in from a benchmark, or with what is usual. */
-export function useDraft(pid: number, known: Known, from: number | undefined): { draft: Draft | null; change: (change: Partial<Draft>) => void; reset: () => void } {
+export function useDraft(
+  pid: number,
+  known: Known,
+  from: number | undefined,
+): { draft: Draft | null; change: (change: Partial<Draft>) => void; reset: () => void } {
   const usual = firstDraft(known.engines, known.models, known.cores, localStorage.getItem(LAST_ENGINE));
   const source = useQuery({ ...benchmarkQuery(from ?? 0), enabled: from !== undefined });
   const [edited, setEdited] = useState<Draft | null>(() => (from === undefined ? stored(pid, known) : null));

@@ -13,12 +13,19 @@ test("what is not clear is not ranked", () => {
   expect(versusWords(2, { ...versus, verdict: "inconclusive", ratio: { value: 1, low: 0.9, high: 1.1 } })?.text).toContain("No clear difference");
   expect(versusWords(2, { ...versus, verdict: "inconclusive" })?.text).toContain("No clear difference");
   expect(versusWords(2, { ...versus, verdict: "inconclusive", why: "the number is unusable" })?.text).toContain("No clear difference");
-  expect(versusWords(2, { ...versus, verdict: null, ratio: null, why: "no cell in common" })).toEqual({ text: "Not comparable with baseline #1: no cell in common", isClear: false });
+  expect(versusWords(2, { ...versus, verdict: null, ratio: null, why: "no cell in common" })).toEqual({
+    text: "Not comparable with baseline #1: no cell in common",
+    isClear: false,
+  });
   expect(versusWords(1, { ...versus, verdict: "equivalent" })?.text).toBe("This is the baseline");
 });
 
 test("a difference that is certain is told, though it is open whether it matters", () => {
   const ratio = { value: 1.028, low: 1.015, high: 1.042 };
-  expect(versusWords(2, { ...versus, verdict: "inconclusive", ratio })?.text).toBe("Slower than baseline #1; whether by enough to matter is open (1.028× (1.015–1.042) of its time)");
-  expect(versusWords(2, { ...versus, verdict: "different-but-small", ratio: { value: 0.99, low: 0.985, high: 0.995 } })?.text).toMatch(/^Faster than baseline #1, by too little to matter/);
+  expect(versusWords(2, { ...versus, verdict: "inconclusive", ratio })?.text).toBe(
+    "Slower than baseline #1; whether by enough to matter is open (1.028× (1.015–1.042) of its time)",
+  );
+  expect(versusWords(2, { ...versus, verdict: "different-but-small", ratio: { value: 0.99, low: 0.985, high: 0.995 } })?.text).toMatch(
+    /^Faster than baseline #1, by too little to matter/,
+  );
 });

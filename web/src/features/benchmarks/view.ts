@@ -1,4 +1,4 @@
-import type { Metric } from "@/app/search";
+import type { Metric } from "@/api/figures";
 import type { View } from "@/features/benchmarks/cells";
 
 export const RESULT_TABS = ["baseline", "cores", "batches"] as const;

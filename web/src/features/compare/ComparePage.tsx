@@ -69,9 +69,7 @@ function TooFew({ pid, has }: { pid: number; has: number }) {
   return (
     <Empty
       title={has === 0 ? "Nothing to compare yet" : "One more is needed"}
-      actions={
-        <Button renderRoot={(props) => <Link {...props} to="/p/$pid/benchmarks" params={{ pid }} search={{ add: true }} />}>ADD BENCHMARK</Button>
-      }
+      actions={<Button renderRoot={(props) => <Link {...props} to="/p/$pid/benchmarks" params={{ pid }} search={{ add: true }} />}>ADD BENCHMARK</Button>}
     >
       {has === 0
         ? "Measure the model with two engines, or with two settings: the verdict appears here."

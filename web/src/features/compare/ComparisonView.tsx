@@ -16,7 +16,7 @@ import type { Change, Chosen } from "@/features/compare/search";
 import { left, plain, plural, ratio } from "@/format/numbers";
 import { engineName, sentence } from "@/format/words";
 import { Copy } from "@/ui/Copy";
-import { NoiseBadge, StateBadge } from "@/ui/badges";
+import { NoiseBadge, StateBadge, UnusableBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
 
 const LOOKS = { a: (isDark: boolean) => look(0, isDark), b: (isDark: boolean) => look(1, isDark) };
@@ -137,13 +137,11 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
                 n = {plural(result.data.pairs, "pair")} of sessions in alternation, in {plural(result.data.processes, "process", "processes")}.
               </Text>
             )}
-            <NoiseBadge noise={found.some(isUnusable) ? "unusable" : (result.data?.noise ?? summary.noise)} why={found.some(isUnusable) ? "The interval is too wide to say anything." : undefined} />
+            {found.some(isUnusable) ? <UnusableBadge why="The interval is too wide to say anything." /> : <NoiseBadge of={result.data ?? summary} />}
           </Group>
         }
       >
-        {result.data?.pairs_needed != null && (
-          <Text size="sm">About {plural(result.data.pairs_needed, "pair")} in all would decide it.</Text>
-        )}
+        {result.data?.pairs_needed != null && <Text size="sm">About {plural(result.data.pairs_needed, "pair")} in all would decide it.</Text>}
         {result.data?.notes.map((note) => (
           <Text key={note} size="sm" className="dim">
             {sentence(note)}
@@ -201,8 +199,16 @@ function levelOf(side: SideDocument): string {
 
 const AXIS_WORDS = Object.fromEntries(SIDE_AXES.map(({ name, label }) => [name, label])) as Record<SideAxisName, string>; // has all of them
 const WORDS: Record<keyof SideSettingsDocument, string> = {
-  label: "name", ...AXIS_WORDS, contract: "call contract",
-  dims: "dimensions", inputs: "inputs", options: "options", sandbox: "sandbox", signature: "signature", spinning: "spinning", values: "values",
+  label: "name",
+  ...AXIS_WORDS,
+  contract: "call contract",
+  dims: "dimensions",
+  inputs: "inputs",
+  options: "options",
+  sandbox: "sandbox",
+  signature: "signature",
+  spinning: "spinning",
+  values: "values",
 };
 
 /** Both sides, as they were asked for. */
@@ -215,6 +221,11 @@ function settingsOf({ pairing, a_model_name, b_model_name }: ComparisonDetailsDo
 function words(value: unknown): string | null {
   if (value === null || value === undefined) return null;
   if (Array.isArray(value)) return value.join(", ") || null;
-  if (typeof value === "object") return Object.entries(value).map(([name, one]) => `${name} ${String(one)}`).join(", ") || null;
+  if (typeof value === "object")
+    return (
+      Object.entries(value)
+        .map(([name, one]) => `${name} ${String(one)}`)
+        .join(", ") || null
+    );
   return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
 }

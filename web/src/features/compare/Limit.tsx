@@ -32,7 +32,17 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
       const look = looks.get(side.pick);
       const stands = side.cells.flatMap((cell) =>
         msPerBatch(cell) && itemsPerSecond(cell)
-          ? [{ row: placeName(cell), label: places.size === 1 ? `batch ${cell.batch_size}` : placeName(cell), line: lineOf(cell), isNoisy: cell.noise !== "quiet", latency: msPerBatch(cell)?.value ?? 0, rate: itemsPerSecond(cell)?.value ?? 0, isWinner: winners.has(cell) }]
+          ? [
+              {
+                row: placeName(cell),
+                label: places.size === 1 ? `batch ${cell.batch_size}` : placeName(cell),
+                line: lineOf(cell),
+                isNoisy: cell.noise !== "quiet",
+                latency: msPerBatch(cell)?.value ?? 0,
+                rate: itemsPerSecond(cell)?.value ?? 0,
+                isWinner: winners.has(cell),
+              },
+            ]
           : [],
       );
       return look ? [{ name: names.of.get(side.pick) ?? side.name, look, stands }] : [];
@@ -61,7 +71,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
                 {spots.length > 1 && of !== "" ? `${of}: ` : ""}
                 {reason}
               </Text>
-              {winners[0] && winners[0].cell.noise !== "quiet" && <NoiseBadge noise={winners[0].cell.noise} />}
+              {winners[0] && winners[0].cell.noise !== "quiet" && <NoiseBadge of={winners[0].cell} />}
             </Fragment>
           ))}
         </Stack>

@@ -44,7 +44,9 @@ export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
           Measure in alternation
         </Button>
         <Text size="xs" className="dim" flex={1} miw={200}>
-          {sides && !isSide ? `Several ${ALONE.map(({ label }) => label).join(" or ")} at once cannot be measured in alternation.` : "A B A B, in turns: what drifts meanwhile meets both alike."}
+          {sides && !isSide
+            ? `Several ${ALONE.map(({ label }) => label).join(" or ")} at once cannot be measured in alternation.`
+            : "A B A B, in turns: what drifts meanwhile meets both alike."}
         </Text>
       </Group>
       {make.isError && <Trouble error={make.error} />}

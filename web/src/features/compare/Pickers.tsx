@@ -38,13 +38,7 @@ export function Pickers({ all, comparisons, a, b, chosen, change }: Props) {
       <Group align="flex-end" gap="xs">
         {side("a", a)}
         <Tooltip label="Swap A and B">
-          <ActionIcon
-            variant="default"
-            size={36}
-            aria-label="Swap A and B"
-            disabled={isTurns || !a || !b}
-            onClick={() => change({ a: b, b: a })}
-          >
+          <ActionIcon variant="default" size={36} aria-label="Swap A and B" disabled={isTurns || !a || !b} onClick={() => change({ a: b, b: a })}>
             <IconArrowsExchange size={18} />
           </ActionIcon>
         </Tooltip>

@@ -1,10 +1,8 @@
 import { Group, SegmentedControl, Select, SimpleGrid, Tabs, Text } from "@mantine/core";
 import { useMemo } from "react";
 
-import { floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, type Known } from "@/api/figures";
+import { METRICS, METRIC_NAMES, type Metric } from "@/api/figures";
 import type { CellJudgementDocument } from "@/api/parts";
-import type { CellDocument } from "@/api/schema.gen";
-import { METRICS, type Metric } from "@/app/search";
 import { Chart } from "@/charts/Chart";
 import { dotsHeight, dotsSummary, dotsTable, drawDots, mostOf, type Dots, type DotSeries } from "@/charts/dots";
 import { drawRatios, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
@@ -13,13 +11,6 @@ import { pairName, placeName, placesOf, type Side } from "@/features/compare/pic
 import { seriesNames, type SeriesNames } from "@/features/compare/seriesNames";
 import type { Change, Chosen } from "@/features/compare/search";
 import { engineName } from "@/format/words";
-
-export const METRIC_WORDS: Record<Metric, { label: string; unit: string; of: (cell: CellDocument) => Known | null }> = {
-  ms_item: { label: "ms per item", unit: "ms", of: msPerItem },
-  ms_batch: { label: "ms per batch", unit: "ms", of: msPerBatch },
-  items_s: { label: "items per second", unit: "items/s", of: itemsPerSecond },
-  floor_item: { label: "ms per item, floor", unit: "ms", of: floorMsPerItem },
-};
 
 type Props = { sides: readonly Side[]; cells: readonly CellJudgementDocument[]; chosen: Chosen; change: Change };
 
@@ -60,15 +51,19 @@ export function Plots({ sides, cells, chosen, change }: Props) {
           All of {names.shared}
         </Text>
       )}
-      {isMany ? <Multiples series={series} metric={metric} sides={shown} /> : <Pair series={series} metric={metric} sides={shown} shared={names.shared} cells={cells} looks={looks} all={sides} />}
+      {isMany ? (
+        <Multiples series={series} metric={metric} sides={shown} />
+      ) : (
+        <Pair series={series} metric={metric} sides={shown} shared={names.shared} cells={cells} looks={looks} all={sides} />
+      )}
       {isMany && <Ratios cells={cells} looks={looks} sides={sides} />}
     </>
   );
 }
 
 function MetricChoice({ metric, change }: { metric: Metric; change: Change }) {
-  const data = METRICS.map((value) => ({ value, label: METRIC_WORDS[value].label }));
-  const choose = (found: string | null) => change({ metric: METRICS.find((one) => one === found) });
+  const data = METRIC_NAMES.map((value) => ({ value, label: METRICS[value].label }));
+  const choose = (found: string | null) => change({ metric: METRIC_NAMES.find((one) => one === found) });
   return (
     <>
       <SegmentedControl size="xs" visibleFrom="sm" aria-label="Metric" value={metric} onChange={choose} data={data} />
@@ -79,10 +74,18 @@ function MetricChoice({ metric, change }: { metric: Metric; change: Change }) {
 
 type Shown = { series: DotSeries[]; metric: Metric; sides: readonly Side[] };
 
-function Pair({ series, metric, sides, shared, cells, looks, all }: Shown & { shared: string; cells: readonly CellJudgementDocument[]; looks: Looks; all: readonly Side[] }) {
+function Pair({
+  series,
+  metric,
+  sides,
+  shared,
+  cells,
+  looks,
+  all,
+}: Shown & { shared: string; cells: readonly CellJudgementDocument[]; looks: Looks; all: readonly Side[] }) {
   return (
     <SimpleGrid cols={{ base: 1, md: cells.some((cell) => cell.ratio) ? 2 : 1 }}>
-      <DotChart title={METRIC_WORDS[metric].label} of={shared} rows={placesOf(sides)} series={series} metric={metric} />
+      <DotChart title={METRICS[metric].label} of={shared} rows={placesOf(sides)} series={series} metric={metric} />
       <Ratios cells={cells} looks={looks} sides={all} />
     </SimpleGrid>
   );
@@ -104,7 +107,7 @@ function Multiples({ series, metric, sides }: Shown) {
 type OneChart = { title: string; of?: string; rows: readonly string[]; series: readonly DotSeries[]; metric: Metric; most?: number };
 
 function DotChart({ title, of, rows, series, metric, most }: OneChart) {
-  const { label, unit } = METRIC_WORDS[metric];
+  const { label, unit } = METRICS[metric];
   const dots: Dots = useMemo(() => ({ rows, row: "cell", metric: label, unit, series, most }), [rows, label, unit, series, most]);
   const draw = useMemo(() => drawDots(dots), [dots]);
   return (
@@ -155,7 +158,7 @@ function ratiosOf(cells: readonly CellJudgementDocument[], a: Side, b: Side): Ra
 
 function seriesOf(side: Side, metric: Metric, names: SeriesNames, look: DotSeries["look"] | undefined): DotSeries {
   const dots = side.cells.flatMap((cell) => {
-    const figure = METRIC_WORDS[metric].of(cell);
+    const figure = METRICS[metric].of(cell);
     if (!figure) return [];
     return [{ row: placeName(cell), ...figure, sessions: cell.sessions, isNoisy: cell.noise !== null && cell.noise !== "quiet" }];
   });

@@ -113,14 +113,22 @@ function Remarks({ cells }: { cells: readonly CellJudgementDocument[] }) {
   return (
     <Card padding="xs" withBorder={false} p={0}>
       <List size="sm" spacing={2}>
-        {cells.length > 1 && cells.map((cell) => <List.Item key={`${cell.a.number} ${cell.b.number}`}>{place(cell)}: {cell.sentence}</List.Item>)}
+        {cells.length > 1 &&
+          cells.map((cell) => (
+            <List.Item key={`${cell.a.number} ${cell.b.number}`}>
+              {place(cell)}: {cell.sentence}
+            </List.Item>
+          ))}
         {said.map((why) => (
           <List.Item key={why}>Note: {why?.replace(/\.$/, "")}.</List.Item>
         ))}
         {noisy.length > 0 && (
           <List.Item>
-            ⚠ {noisy.length === cells.length ? "Measured on a machine that was not quiet" : `${noisy.length} of ${cells.length} were measured on a machine that was not quiet`}: hollow
-            in the charts.
+            ⚠{" "}
+            {noisy.length === cells.length
+              ? "Measured on a machine that was not quiet"
+              : `${noisy.length} of ${cells.length} were measured on a machine that was not quiet`}
+            : hollow in the charts.
           </List.Item>
         )}
       </List>

@@ -98,9 +98,7 @@ describe("a verdict", () => {
   test("of several cells counts them", () => {
     const of = (faster: "a" | "b" | null, isComparable = true) =>
       ({ faster, ratio: isComparable ? { value: 1, low: 1, high: 1 } : null }) as CellJudgementDocument; // what counting looks at
-    expect(countedSentence([of("b"), of("b"), of(null), of(null, false)])).toBe(
-      "Of 4 cells: B is faster in 2, no clear difference in 1, not comparable in 1.",
-    );
+    expect(countedSentence([of("b"), of("b"), of(null), of(null, false)])).toBe("Of 4 cells: B is faster in 2, no clear difference in 1, not comparable in 1.");
   });
 });
 
@@ -131,7 +129,15 @@ describe("the sweet spot", () => {
 });
 
 test("further figures of both cells stand beside each other", () => {
-  const column: FigureColumn = { name: "peak_memory_bytes", label: "Peak memory", format: "bytes", unit: "", in_lists: "wanted", on_card: true };
+  const column: FigureColumn = {
+    name: "peak_memory_bytes",
+    label: "Peak memory",
+    format: "bytes",
+    unit: "",
+    in_lists: "wanted",
+    is_among_first: true,
+    on_card: true,
+  };
   const [a, b] = [measured(1, cell(0, 1, { peak_memory_bytes: 2_500_000 })), measured(2, cell(0, 1))].map((one) => sideOf(String(one.id), [one]));
   if (!a || !b) throw new Error("no sides");
   const pair = { a: { number: 0 }, b: { number: 0 } } as CellJudgementDocument;
@@ -142,5 +148,8 @@ test("further figures of both cells stand beside each other", () => {
 test("a limit has a best cell for each workload", () => {
   const candidate = (name: string, ms: number, seq: number) => ({ name, cell: measuredCell(ms, 0.01, { name, dims: { seq } }) });
   const spots = sweetSpots([candidate("short", 1, 64), candidate("long", 4, 640), candidate("slow", 8, 640)], 10);
-  expect(spots.map(({ of, winners }) => [of, winners.map(({ name }) => name)])).toEqual([["seq 64", ["short"]], ["seq 640", ["long"]]]);
+  expect(spots.map(({ of, winners }) => [of, winners.map(({ name }) => name)])).toEqual([
+    ["seq 64", ["short"]],
+    ["seq 640", ["long"]],
+  ]);
 });

@@ -7,10 +7,12 @@ export type SeriesNames = { of: ReadonlyMap<string, string>; shared: string };
 
 type Aspect = { values: (side: Side) => readonly (string | number)[]; words: (values: readonly (string | number)[]) => string };
 
-const ofCells = (value: (cell: Side["cells"][number]) => string | number | null): Aspect["values"] => (side) => {
-  const found = side.cells.flatMap((cell) => value(cell) ?? []);
-  return [...new Set(found)].sort((a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b))));
-};
+const ofCells =
+  (value: (cell: Side["cells"][number]) => string | number | null): Aspect["values"] =>
+  (side) => {
+    const found = side.cells.flatMap((cell) => value(cell) ?? []);
+    return [...new Set(found)].sort((a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b))));
+  };
 const listed = (values: readonly (string | number)[]) => values.join(", ");
 
 const ASPECTS: readonly Aspect[] = [

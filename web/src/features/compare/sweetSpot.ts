@@ -9,7 +9,13 @@ export type SweetSpot = { winners: Candidate[]; reason: string };
 /** One for the cells of each workload: what computes less is no better for it. `of` names it where there are several. */
 export function sweetSpots(candidates: readonly Candidate[], limitMs: number): (SweetSpot & { of: string })[] {
   const sizes = ({ cell }: Candidate) => sizeWords(sizesOf(cell)).join(" · ");
-  return [...new Set(candidates.map(sizes))].map((of) => ({ of, ...sweetSpot(candidates.filter((one) => sizes(one) === of), limitMs) }));
+  return [...new Set(candidates.map(sizes))].map((of) => ({
+    of,
+    ...sweetSpot(
+      candidates.filter((one) => sizes(one) === of),
+      limitMs,
+    ),
+  }));
 }
 
 /**

@@ -29,11 +29,6 @@ export function countedSentence(cells: readonly CellJudgementDocument[]): string
   const a = cells.filter((cell) => cell.faster === "a").length;
   const b = cells.filter((cell) => cell.faster === "b").length;
   const unclear = cells.length - none - a - b;
-  const parts = [
-    b && `B is faster in ${b}`,
-    a && `A is faster in ${a}`,
-    unclear && `no clear difference in ${unclear}`,
-    none && `not comparable in ${none}`,
-  ];
+  const parts = [b && `B is faster in ${b}`, a && `A is faster in ${a}`, unclear && `no clear difference in ${unclear}`, none && `not comparable in ${none}`];
   return `Of ${cells.length} cells: ${parts.filter(Boolean).join(", ")}.`;
 }

@@ -1,4 +1,20 @@
-import { Anchor, Box, Breadcrumbs, Button, Flex, Group, Menu, Modal, SegmentedControl, Select, Skeleton, Stack, Text, Tooltip, useComputedColorScheme } from "@mantine/core";
+import {
+  Anchor,
+  Box,
+  Breadcrumbs,
+  Button,
+  Flex,
+  Group,
+  Menu,
+  Modal,
+  SegmentedControl,
+  Select,
+  Skeleton,
+  Stack,
+  Text,
+  Tooltip,
+  useComputedColorScheme,
+} from "@mantine/core";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
@@ -65,7 +81,12 @@ export function GraphPage() {
   const selected = named === undefined ? null : isBox ? named : found ? `node:${found.id}` : null;
   const isStranger = named !== undefined && !isBox && homes !== null && found === null;
   const place = found ? found.scope : selected?.startsWith("group:") ? selected.slice(6) : "";
-  const last = selected === null || selected.startsWith("group:") ? null : found ? found.id.slice(found.id.lastIndexOf("/") + 1) : selected.slice(selected.indexOf(":") + 1);
+  const last =
+    selected === null || selected.startsWith("group:")
+      ? null
+      : found
+        ? found.id.slice(found.id.lastIndexOf("/") + 1)
+        : selected.slice(selected.indexOf(":") + 1);
   const expanded = view.data?.expanded;
 
   const select = useCallback((id: string | null) => change({ node: id === null ? undefined : id.startsWith("node:") ? id.slice(5) : id }), [change]);
@@ -141,7 +162,14 @@ export function GraphPage() {
   const trouble = view.error ?? graph.error;
 
   return (
-    <Page title={`Graph of ${name}`} actions={<Anchor component={Link} to={`/p/${pid}/models/${mid}`} size="sm">Back to the model</Anchor>}>
+    <Page
+      title={`Graph of ${name}`}
+      actions={
+        <Anchor component={Link} to={`/p/${pid}/models/${mid}`} size="sm">
+          Back to the model
+        </Anchor>
+      }
+    >
       {trouble && <Trouble error={trouble} again={() => void Promise.all([view.refetch(), graph.refetch()])} />}
       {isStranger && (
         <Caution title={`“${named}” is not in the file`} close={() => select(null)}>
@@ -175,7 +203,10 @@ export function GraphPage() {
             )}
             {timing.isReady && timing.profiles.length === 0 && (
               <Text size="sm" className="dim">
-                No times yet: <Anchor component={Link} to={`/p/${pid}/profiles`} size="sm">profile this model</Anchor>
+                No times yet:{" "}
+                <Anchor component={Link} to={`/p/${pid}/profiles`} size="sm">
+                  profile this model
+                </Anchor>
               </Text>
             )}
             <SegmentedControl
@@ -189,7 +220,11 @@ export function GraphPage() {
             />
           </Group>
           {isTable ? (
-            graph.data ? <NodeTable graph={graph.data} times={timing.times} text={search.q ?? ""} open={reveal} /> : <Skeleton height={520} />
+            graph.data ? (
+              <NodeTable graph={graph.data} times={timing.times} text={search.q ?? ""} open={reveal} />
+            ) : (
+              <Skeleton height={520} />
+            )
           ) : (
             <>
               <Group justify="space-between" gap="sm">
@@ -200,13 +235,21 @@ export function GraphPage() {
                     {scene ? `${count(scene.boxes.length)} shown` : "laying out…"}
                   </Text>
                   <Tooltip label="Everything at once (0)">
-                    <Button size="compact-sm" variant="default" onClick={() => canvas.current?.fit()}>Fit</Button>
+                    <Button size="compact-sm" variant="default" onClick={() => canvas.current?.fit()}>
+                      Fit
+                    </Button>
                   </Tooltip>
-                  <Button size="compact-sm" variant="default" disabled={!graph.data} onClick={() => (all > MANY ? setAsking(true) : expandAll())}>Expand all</Button>
-                  <Button size="compact-sm" variant="default" onClick={() => setOpened({ kind: "some", scopes: [] })}>Collapse all</Button>
+                  <Button size="compact-sm" variant="default" disabled={!graph.data} onClick={() => (all > MANY ? setAsking(true) : expandAll())}>
+                    Expand all
+                  </Button>
+                  <Button size="compact-sm" variant="default" onClick={() => setOpened({ kind: "some", scopes: [] })}>
+                    Collapse all
+                  </Button>
                   <Menu position="bottom-end">
                     <Menu.Target>
-                      <Button size="compact-sm" variant="default">Save</Button>
+                      <Button size="compact-sm" variant="default">
+                        Save
+                      </Button>
                     </Menu.Target>
                     <Menu.Dropdown>
                       <Menu.Item onClick={() => void save("png")}>PNG</Menu.Item>
@@ -218,7 +261,17 @@ export function GraphPage() {
               <Flex gap="md" direction={{ base: "column", md: "row" }} align="stretch">
                 <Box flex={1} miw={0} aria-busy={isLaying}>
                   {scene ? (
-                    <Canvas label={`Graph of ${name}`} scene={scene} paint={paint} selected={selected} select={select} toggle={toggle} near={near} steady={steady} view={canvas} />
+                    <Canvas
+                      label={`Graph of ${name}`}
+                      scene={scene}
+                      paint={paint}
+                      selected={selected}
+                      select={select}
+                      toggle={toggle}
+                      near={near}
+                      steady={steady}
+                      view={canvas}
+                    />
                   ) : (
                     <Skeleton height={520} />
                   )}
@@ -251,8 +304,17 @@ export function GraphPage() {
         <Stack>
           <Text size="sm">That takes a while, and nobody can read it at once. Searching opens just the groups around a node.</Text>
           <Group justify="flex-end">
-            <Button variant="default" onClick={() => setAsking(false)}>Cancel</Button>
-            <Button onClick={() => { setAsking(false); expandAll(); }}>Expand all</Button>
+            <Button variant="default" onClick={() => setAsking(false)}>
+              Cancel
+            </Button>
+            <Button
+              onClick={() => {
+                setAsking(false);
+                expandAll();
+              }}
+            >
+              Expand all
+            </Button>
           </Group>
         </Stack>
       </Modal>

@@ -14,11 +14,16 @@ export const Legend = memo(function Legend({ times, isDark }: { times: Times | n
     return (
       <Group gap="xs" role="note" aria-label="Legend">
         <Text size="xs">0</Text>
-        <Box w={96} h={12} style={{ background: `linear-gradient(to right, ${stops})`, border: "1px solid var(--mantine-color-default-border)", borderRadius: 3 }} />
+        <Box
+          w={96}
+          h={12}
+          style={{ background: `linear-gradient(to right, ${stops})`, border: "1px solid var(--mantine-color-default-border)", borderRadius: 3 }}
+        />
         <Text size="xs">the slowest box</Text>
         {times.elsewhereMs > 0 && (
           <Text size="xs" className="dim">
-            {milliseconds(times.elsewhereMs)} ({percent(times.latencyMs > 0 ? times.elsewhereMs / times.latencyMs : 0, 1)}) are in nodes that the engine made itself
+            {milliseconds(times.elsewhereMs)} ({percent(times.latencyMs > 0 ? times.elsewhereMs / times.latencyMs : 0, 1)}) are in nodes that the engine made
+            itself
           </Text>
         )}
       </Group>

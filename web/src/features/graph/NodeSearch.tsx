@@ -8,7 +8,13 @@ import { plural } from "@/format/numbers";
 
 const MOST = 50;
 
-type Props = { nodes: readonly NodeDocument[]; text: string; setText: (text: string) => void; open: (id: string) => void; input: RefObject<HTMLInputElement | null> };
+type Props = {
+  nodes: readonly NodeDocument[];
+  text: string;
+  setText: (text: string) => void;
+  open: (id: string) => void;
+  input: RefObject<HTMLInputElement | null>;
+};
 
 /** Finds a node by name, operator or pattern; Enter opens the first hit. */
 export const NodeSearch = memo(function NodeSearch({ nodes, text, setText, open, input }: Props) {

@@ -18,7 +18,15 @@ export function NodeTable({ graph, times, text, open }: { graph: GraphDocument; 
     return nodes.map((node): Row => {
       const first = tensors.get(node.outputs[0] ?? "");
       const time = times?.byNode.get(node.id);
-      return { id: node.id, op: node.op_type, scope: node.scope, output: first ? shapeText(first) : "", ms: time?.ms ?? null, share: time?.share ?? null, isShared: (time?.together.length ?? 0) > 0 };
+      return {
+        id: node.id,
+        op: node.op_type,
+        scope: node.scope,
+        output: first ? shapeText(first) : "",
+        ms: time?.ms ?? null,
+        share: time?.share ?? null,
+        isShared: (time?.together.length ?? 0) > 0,
+      };
     });
   }, [graph, times, text]);
   const columns: Column<Row>[] = [
@@ -28,8 +36,20 @@ export function NodeTable({ graph, times, text, open }: { graph: GraphDocument; 
     { id: "output", header: "Output", value: (row) => row.output },
     ...(times
       ? [
-          { id: "time", header: "Time", value: (row: Row) => row.ms, show: (row: Row) => (row.ms === null ? "–" : `${milliseconds(row.ms)}${row.isShared ? " together" : ""}`), isNumber: true },
-          { id: "share", header: "Share", value: (row: Row) => row.share, show: (row: Row) => (row.share === null ? "–" : percent(row.share, 1)), isNumber: true },
+          {
+            id: "time",
+            header: "Time",
+            value: (row: Row) => row.ms,
+            show: (row: Row) => (row.ms === null ? "–" : `${milliseconds(row.ms)}${row.isShared ? " together" : ""}`),
+            isNumber: true,
+          },
+          {
+            id: "share",
+            header: "Share",
+            value: (row: Row) => row.share,
+            show: (row: Row) => (row.share === null ? "–" : percent(row.share, 1)),
+            isNumber: true,
+          },
         ]
       : []),
   ];

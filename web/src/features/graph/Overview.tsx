@@ -44,7 +44,10 @@ export function Overview({ scene, isDark }: { scene: Scene; isDark: boolean }) {
   return (
     <Panel position="bottom-right" className="graph-overview" onPointerDown={go} onPointerMove={go} aria-hidden data-testid="overview">
       <canvas ref={paper} style={{ display: "block", width: WIDTH, height: HEIGHT }} />
-      <div className="graph-seen" style={{ left: seen.left, top: seen.top, width: Math.max(4, seen.right - seen.left), height: Math.max(4, seen.bottom - seen.top) }} />
+      <div
+        className="graph-seen"
+        style={{ left: seen.left, top: seen.top, width: Math.max(4, seen.right - seen.left), height: Math.max(4, seen.bottom - seen.top) }}
+      />
     </Panel>
   );
 }

@@ -123,10 +123,20 @@ function Tensors({ title, ids, tensors }: { title: string; ids: readonly (string
       <Stack gap={4}>
         {ids.map((id, at) => {
           const tensor = id === null ? undefined : tensors.get(id);
-          if (!tensor) return <Text key={at} size="sm" className="dim">left out</Text>;
+          if (!tensor)
+            return (
+              <Text key={at} size="sm" className="dim">
+                left out
+              </Text>
+            );
           return (
             <Text key={at} size="sm" component="div" style={{ overflowWrap: "anywhere" }}>
-              <span className="mono">{tensor.name}</span> {tensor.kind === "initializer" && <Badge size="sm" variant="default" tt="none">weight</Badge>}
+              <span className="mono">{tensor.name}</span>{" "}
+              {tensor.kind === "initializer" && (
+                <Badge size="sm" variant="default" tt="none">
+                  weight
+                </Badge>
+              )}
               <br />
               <span className="dim">{shapeText(tensor)}</span>
             </Text>

@@ -10,7 +10,10 @@ export function find(nodes: readonly NodeDocument[], text: string): readonly Nod
   const fits = nodes.filter((node) => node.id.toLowerCase().includes(small) || node.op_type.toLowerCase().includes(small));
   // Who types a whole name or operator means that one.
   const weight = (node: NodeDocument) => (node.id.toLowerCase() === small ? 0 : node.op_type.toLowerCase() === small ? 1 : 2);
-  return fits.map((node, at) => ({ node, at })).sort((a, b) => weight(a.node) - weight(b.node) || a.at - b.at).map(({ node }) => node);
+  return fits
+    .map((node, at) => ({ node, at }))
+    .sort((a, b) => weight(a.node) - weight(b.node) || a.at - b.at)
+    .map(({ node }) => node);
 }
 
 function patternOf(text: string): RegExp | null {

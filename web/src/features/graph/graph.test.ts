@@ -12,11 +12,30 @@ import { lines, written } from "@/features/graph/sizes";
 import { walk } from "@/features/graph/walk";
 
 const node = (id: string, op_type: string, outputs: string[] = [], scope = ""): NodeDocument => ({
-  id, op_type, outputs, scope, name: id, domain: "", inputs: [], attributes: [], bodies: [],
+  id,
+  op_type,
+  outputs,
+  scope,
+  name: id,
+  domain: "",
+  inputs: [],
+  attributes: [],
+  bodies: [],
 });
 const NODES = [node("conv1", "Conv", ["relu1"], "a/b"), node("dense", "Gemm", ["y"]), node("Convert_9", "Cast", [])];
 const GRAPH: GraphDocument = {
-  schema: "modeldyno.graph/1", format: "onnx", sha256: "", name: "g", inputs: [], outputs: [], nodes: NODES, edges: [], tensors: [], groups: [], bodies: [], notes: [],
+  schema: "modeldyno.graph/1",
+  format: "onnx",
+  sha256: "",
+  name: "g",
+  inputs: [],
+  outputs: [],
+  nodes: NODES,
+  edges: [],
+  tensors: [],
+  groups: [],
+  bodies: [],
+  notes: [],
 };
 
 test("what is open stands in the address, whatever groups are called", () => {
@@ -44,13 +63,28 @@ test("nodes are found by name, by operator and by pattern, whole words first", (
 });
 
 const row = (name: string, ms: number): TimeDocument => ({
-  node: name, op_type: "Conv", nodes: 1, provider: "", calls: 1, share: ms / 20, cumulative_share: 0, cpu_ms: ms, accelerator_ms: null, recorded_ms: ms, parts: [],
+  node: name,
+  op_type: "Conv",
+  nodes: 1,
+  provider: "",
+  calls: 1,
+  share: ms / 20,
+  cumulative_share: 0,
+  cpu_ms: ms,
+  accelerator_ms: null,
+  recorded_ms: ms,
+  parts: [],
   total_ms: { value: ms, low: ms - 1, high: ms + 1, level: 0.95, of: "repeats", n: 4, needs: null },
   work: { bound: null, bound_reason: "", bytes: null, flop: null, flop_per_byte: null, gbyte_per_s: null, gflop_per_s: null },
 });
 
 test("times come home to the nodes that an engine fused, and the rest is told apart", () => {
-  const times = timesOf([row("relu1_nchwc", 8), row("fused dense", 4), row("dense/MatMulScaleFusion/", 1), row("ReorderOutput", 3)], 20, homesOf(GRAPH), GRAPH.nodes);
+  const times = timesOf(
+    [row("relu1_nchwc", 8), row("fused dense", 4), row("dense/MatMulScaleFusion/", 1), row("ReorderOutput", 3)],
+    20,
+    homesOf(GRAPH),
+    GRAPH.nodes,
+  );
   expect(times.byNode.get("conv1")).toEqual({ ms: 8, ci95: [7, 9], share: 0.4, as: "Conv", together: [] });
   expect(times.byNode.get("dense")?.ms).toBe(5);
   expect([times.byScope.get("a"), times.byScope.get("a/b"), times.elsewhereMs, times.most]).toEqual([8, 8, 3, 8]);
@@ -59,13 +93,23 @@ test("times come home to the nodes that an engine fused, and the rest is told ap
 test("a whole fused set has the time of the set", () => {
   const link = (id: string, op_type: string, inputs: string[], output: string): NodeDocument => ({ ...node(id, op_type, [output]), inputs });
   const nodes = [
-    link("conv_1", "Conv", ["x", "w1"], "c1"), link("relu_1", "Relu", ["c1"], "r1"), // ran under the name of its last
-    link("conv_2", "Conv", ["r1", "w2"], "c2"), link("relu_2", "Relu", ["c2"], "r2"), // ran under the name of its first
-    link("flatten", "Flatten", ["r2"], "f"), link("branch", "Conv", ["r2"], "b"),
+    link("conv_1", "Conv", ["x", "w1"], "c1"),
+    link("relu_1", "Relu", ["c1"], "r1"), // ran under the name of its last
+    link("conv_2", "Conv", ["r1", "w2"], "c2"),
+    link("relu_2", "Relu", ["c2"], "r2"), // ran under the name of its first
+    link("flatten", "Flatten", ["r2"], "f"),
+    link("branch", "Conv", ["r2"], "b"),
   ];
   const ran_ = (as: string, together: string[] = []) => ({ as, together });
-  const ran = new Map([["relu_1", ran_("Conv")], ["conv_2", ran_("Convolution")], ["branch", ran_("Conv")]]);
-  expect([...fusedSets(nodes, ran)]).toEqual([["relu_1", ["conv_1"]], ["conv_2", ["relu_2"]]]);
+  const ran = new Map([
+    ["relu_1", ran_("Conv")],
+    ["conv_2", ran_("Convolution")],
+    ["branch", ran_("Conv")],
+  ]);
+  expect([...fusedSets(nodes, ran)]).toEqual([
+    ["relu_1", ["conv_1"]],
+    ["conv_2", ["relu_2"]],
+  ]);
   expect([...fusedSets(nodes, new Map([["relu_1", ran_("Conv", ["conv_1"])]]))]).toEqual([["relu_1", ["conv_1"]]]); // it said so itself
   const graph = { ...GRAPH, nodes };
   const times = timesOf([row("relu_1", 2)], 4, homesOf(graph), nodes);
@@ -86,15 +130,29 @@ test("a box is as large as what is written in it, and long names are broken", ()
 
 test("arrows walk along edges and to what is beside", () => {
   const rect = (x: number, y: number) => ({ x, y, width: 10, height: 10 });
-  const rects = new Map([["a", rect(0, 0)], ["b", rect(0, 20)], ["c", rect(20, 20)]]);
-  const links = [{ source: "a", target: "b" }, { source: "a", target: "c" }];
+  const rects = new Map([
+    ["a", rect(0, 0)],
+    ["b", rect(0, 20)],
+    ["c", rect(20, 20)],
+  ]);
+  const links = [
+    { source: "a", target: "b" },
+    { source: "a", target: "c" },
+  ];
   const to = (from: string, step: "up" | "down" | "left" | "right") => walk(from, step, links, rects);
   expect([to("a", "down"), to("c", "up"), to("b", "right"), to("c", "left"), to("a", "up")]).toEqual(["b", "a", "c", "b", null]);
 });
 
 test("colours tell kinds of work apart, and nothing is as hot as the slowest", () => {
   expect(["Conv", "ai.onnx.ml.Foo", "MatMulInteger", "LayerNormalization", "Relu", "Reshape", "Add", "MaxPool"].map(kindOf)).toEqual([
-    "Convolution", "Other", "Matrix product", "Normalisation", "Activation", "Shape and data", "Arithmetic", "Pooling",
+    "Convolution",
+    "Other",
+    "Matrix product",
+    "Normalisation",
+    "Activation",
+    "Shape and data",
+    "Arithmetic",
+    "Pooling",
   ]);
   expect([heatColor(0, false), heatColor(0, true)]).toEqual(["#ffffff", "#242424"]);
 });

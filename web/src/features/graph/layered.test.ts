@@ -28,7 +28,10 @@ describe("a layered drawing", () => {
     const { places, ways } = layered([box("a"), box("b", 60), box("c")], [flow("a", "b"), flow("b", "c")]);
     expect([places.get("a")!.x + 50, places.get("b")!.x + 30, places.get("c")!.x + 50]).toEqual([50, 50, 50]);
     expect(places.get("a")!.y + 40).toBeLessThan(places.get("b")!.y);
-    expect(ways[0]).toEqual([{ x: 50, y: 40 }, { x: 50, y: places.get("b")!.y }]);
+    expect(ways[0]).toEqual([
+      { x: 50, y: 40 },
+      { x: 50, y: places.get("b")!.y },
+    ]);
   });
   test("leads an edge that skips a box around it", () => {
     const { places, ways } = layered([box("a"), box("b"), box("c")], [flow("a", "b"), flow("b", "c"), flow("a", "c")]);
@@ -79,7 +82,10 @@ describe("open groups", () => {
     expect(first![first!.length - 1]).toEqual({ x: target.x + target.width / 2, y: target.y });
   });
   test("stay as they are inside when another one opens", () => {
-    const links = [{ source: "node:a/1", target: "node:a/2" }, { source: "node:a/2", target: "group:b" }];
+    const links = [
+      { source: "node:a/1", target: "node:a/2" },
+      { source: "node:a/2", target: "group:b" },
+    ];
     const before = arrange({ boxes: [sized("node:a/1", "a"), sized("node:a/2", "a"), sized("group:b", "")], frames: [frame("a")], links });
     const after = arrange({
       boxes: [sized("node:a/1", "a"), sized("node:a/2", "a"), ...Array.from({ length: 200 }, (_, i) => sized(`node:b/${i}`, "b"))],

@@ -256,7 +256,10 @@ function drawn(spots: readonly Spot[], layers: readonly number[][], chains: read
       const x = one.x - left;
       if (place === 0) return [{ x, y: top(one) + one.height }];
       if (place === chain.length - 1) return [{ x, y: top(one) }];
-      return [{ x, y: tops[one.layer]! }, { x, y: tops[one.layer]! + heights[one.layer]! }];
+      return [
+        { x, y: tops[one.layer]! },
+        { x, y: tops[one.layer]! + heights[one.layer]! },
+      ];
     });
     return isBack[index] ? way.reverse() : way;
   });

@@ -13,6 +13,10 @@ export function mixed(first: string, second: string, part: number): string {
   const parts = (hex: string) => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
   const under = parts(second);
   return `#${parts(first)
-    .map((value, at) => Math.round(value * part + (under[at] ?? 0) * (1 - part)).toString(16).padStart(2, "0"))
+    .map((value, at) =>
+      Math.round(value * part + (under[at] ?? 0) * (1 - part))
+        .toString(16)
+        .padStart(2, "0"),
+    )
     .join("")}`;
 }

@@ -15,7 +15,9 @@ export function sceneSvg(scene: Scene, paint: Paint, title: string): string {
     if (!rect) return "";
     return `<rect x="${rect.x}" y="${rect.y}" width="${rect.width}" height="${rect.height}" rx="8" fill="#0b7285" fill-opacity="0.04" stroke="#9aa3ad"/>${words(text, rect.x + rect.width / 2, rect.y)}`;
   });
-  const links = scene.links.map((link) => `<path d="${curve(link.way)}" fill="none" stroke="#8d97a2" stroke-width="1.4"/><path d="${arrow(link.way)}" fill="#8d97a2"/>`);
+  const links = scene.links.map(
+    (link) => `<path d="${curve(link.way)}" fill="none" stroke="#8d97a2" stroke-width="1.4"/><path d="${arrow(link.way)}" fill="#8d97a2"/>`,
+  );
   const boxes = scene.boxes.map((box) => {
     const rect = scene.rects.get(box.id);
     if (!rect) return "";

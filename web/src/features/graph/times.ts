@@ -19,6 +19,9 @@ export function useTimes(pid: number, mid: number, asked: number | undefined, ho
   const profile = useQuery({ ...profileQuery(id ?? 0), enabled: id !== null });
   const run = profile.data?.agreement?.run_id;
   const result = useQuery({ ...profileResultQuery(run ?? ""), enabled: run !== undefined });
-  const times = useMemo(() => (result.data && homes && nodes ? timesOf(result.data.nodes, result.data.latency_ms.typical.value ?? 0, homes, nodes) : null), [result.data, homes, nodes]);
+  const times = useMemo(
+    () => (result.data && homes && nodes ? timesOf(result.data.nodes, result.data.latency_ms.typical.value ?? 0, homes, nodes) : null),
+    [result.data, homes, nodes],
+  );
   return { profiles, id, times, isReady: listed.isSuccess };
 }

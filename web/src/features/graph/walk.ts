@@ -8,9 +8,7 @@ export function walk(from: string, step: Step, links: readonly { source: string;
   if (!here) return null;
   const middle = (rect: Rect) => rect.x + rect.width / 2;
   if (step === "up" || step === "down") {
-    const ends = links.flatMap((link) =>
-      step === "down" ? (link.source === from ? [link.target] : []) : link.target === from ? [link.source] : [],
-    );
+    const ends = links.flatMap((link) => (step === "down" ? (link.source === from ? [link.target] : []) : link.target === from ? [link.source] : []));
     return nearest(ends, rects, (rect) => Math.abs(rect.y - here.y) + Math.abs(middle(rect) - middle(here)));
   }
   const isBeside = (rect: Rect) => rect.y < here.y + here.height && here.y < rect.y + rect.height;
@@ -18,7 +16,11 @@ export function walk(from: string, step: Step, links: readonly { source: string;
     if (id === from || !isBeside(rect)) return false;
     return step === "left" ? rect.x + rect.width <= here.x : rect.x >= here.x + here.width;
   });
-  return nearest(beside.map(([id]) => id), rects, (rect) => Math.abs(middle(rect) - middle(here)));
+  return nearest(
+    beside.map(([id]) => id),
+    rects,
+    (rect) => Math.abs(middle(rect) - middle(here)),
+  );
 }
 
 function nearest(ids: readonly string[], rects: ReadonlyMap<string, Rect>, far: (rect: Rect) => number): string | null {

@@ -17,7 +17,15 @@ export function DropArea({ take }: { take: (files: readonly File[]) => void }) {
     take([...event.dataTransfer.files]);
   };
   return (
-    <div className="drop" data-over={isOver || undefined} onDragOver={over} onDragEnter={over} onDragLeave={() => setOver(false)} onDrop={drop} data-testid="drop">
+    <div
+      className="drop"
+      data-over={isOver || undefined}
+      onDragOver={over}
+      onDragEnter={over}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+      data-testid="drop"
+    >
       <Stack gap={6} align="center">
         <Text size="sm" ta="center">
           Drop a model here: .onnx, .pt2, .pt …

@@ -31,7 +31,7 @@ export function ExampleGallery({ choose }: { choose: (slug: string, name: string
       <ScrollArea.Autosize mah={300} type="auto">
         <Stack gap={0} role="list" aria-label="Examples">
           {rows.map((one) => {
-            const reason = !one.available ? one.why_not ?? "cannot be had here" : !one.can_run ? `no engine here reads ${formatName(one.format)}` : "";
+            const reason = !one.available ? (one.why_not ?? "cannot be had here") : !one.can_run ? `no engine here reads ${formatName(one.format)}` : "";
             return (
               <Group key={one.slug} role="listitem" justify="space-between" wrap="nowrap" py={4} pr="sm" gap="sm">
                 <Stack gap={0} style={{ minWidth: 0 }}>

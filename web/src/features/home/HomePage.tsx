@@ -58,7 +58,14 @@ export function HomePage() {
       />
       {projects.isError && <Trouble error={projects.error} again={() => void projects.refetch()} />}
       {projects.isSuccess && rows.length === 0 && (
-        <Empty title="No project is called so" actions={<Button variant="default" component={Link} to="/">Show all projects</Button>}>
+        <Empty
+          title="No project is called so"
+          actions={
+            <Button variant="default" component={Link} to="/">
+              Show all projects
+            </Button>
+          }
+        >
           Nothing was found for “{text}”.
         </Empty>
       )}

@@ -54,7 +54,9 @@ function Health({ health }: { health: HealthDocument }) {
 }
 
 function Engine({ engine }: { engine: EngineDocument }) {
-  const why = engine.usable ? `${engineName(engine.name)} ${engine.version ?? ""} works here` : `${engine.why_not ?? "not usable here"}. To get it: ${engine.install}`;
+  const why = engine.usable
+    ? `${engineName(engine.name)} ${engine.version ?? ""} works here`
+    : `${engine.why_not ?? "not usable here"}. To get it: ${engine.install}`;
   return (
     <Tooltip label={why}>
       <Badge variant={engine.usable ? "light" : "default"} color={engine.usable ? "green" : "gray"} tt="none" tabIndex={0}>

@@ -139,7 +139,9 @@ function Finish({ model, project, again }: { model: ModelDetailsDocument; projec
         }}
       >
         <Stack gap="sm">
-          {project.is_draft && <TextInput label="Project name" value={name} maxLength={200} maw={480} onChange={(event) => setName(event.currentTarget.value)} />}
+          {project.is_draft && (
+            <TextInput label="Project name" value={name} maxLength={200} maw={480} onChange={(event) => setName(event.currentTarget.value)} />
+          )}
           <Checkbox
             label="also run a first benchmark"
             description={isReady ? "one core, one item at a time; about half a minute" : "not before the model may run: see the check above"}

@@ -73,8 +73,8 @@ function Best({ best }: { best: LeaderDocument | undefined }) {
   return (
     <Stack gap={2}>
       <Group align="flex-start" style={{ columnGap: 20, rowGap: 4 }}>
-        <CellFigure cell={leader.cell} metric="ms_per_batch" />
-        <NoiseBadge noise={leader.cell.noise} why={leader.cell.noise_reasons.join("; ")} />
+        <CellFigure cell={leader.cell} metric="ms_per_call" />
+        <NoiseBadge of={leader.cell} />
       </Group>
       <Text size="sm">
         {best.is_clear ? "" : "no clear difference to others: "}

@@ -31,7 +31,9 @@ export function ServerFolders({ choose }: { choose: (path: string) => void }) {
         <Skeleton height={140} />
       ) : files.data.entries.length === 0 ? (
         <Empty title="Nothing here">
-          {path ? "This folder holds no files that can be opened." : "Put models into models/exported of the workspace, or start the server with --models-root DIR."}
+          {path
+            ? "This folder holds no files that can be opened."
+            : "Put models into models/exported of the workspace, or start the server with --models-root DIR."}
         </Empty>
       ) : (
         <ScrollArea.Autosize mah={300} type="auto">
@@ -66,7 +68,11 @@ export function ServerFolders({ choose }: { choose: (path: string) => void }) {
           </Stack>
         </ScrollArea.Autosize>
       )}
-      {files.data?.is_cut && <Text size="xs" className="dim">There are more than 1 000 files; the first ones are shown.</Text>}
+      {files.data?.is_cut && (
+        <Text size="xs" className="dim">
+          There are more than 1 000 files; the first ones are shown.
+        </Text>
+      )}
     </Stack>
   );
 }

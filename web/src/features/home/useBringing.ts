@@ -90,9 +90,7 @@ export function useBringing(arrived: (model: ModelDetailsDocument) => void, targ
     (path: string) => {
       const name = path.split("/").pop() ?? path;
       set({ step: "copying", name });
-      void into(name, (project_id) =>
-        told(api.POST("/api/v1/projects/{project_id}/models/import", { params: { path: { project_id } }, body: { path } })),
-      );
+      void into(name, (project_id) => told(api.POST("/api/v1/projects/{project_id}/models/import", { params: { path: { project_id } }, body: { path } })));
     },
     [into],
   );

@@ -26,7 +26,9 @@ export function ModelMenu({ model, after }: { model: ModelSummary; after?: () =>
         <Menu.Item leftSection={<IconSitemap size={14} />} component={Link} to={`/p/${model.project_id}/models/${model.id}/graph`}>
           Open the graph
         </Menu.Item>
-        <Menu.Item onClick={() => void navigate({ to: "/p/$pid/benchmarks", params: { pid: model.project_id }, search: { add: true } })}>Add benchmark</Menu.Item>
+        <Menu.Item onClick={() => void navigate({ to: "/p/$pid/benchmarks", params: { pid: model.project_id }, search: { add: true } })}>
+          Add benchmark
+        </Menu.Item>
         <Menu.Item leftSection={<IconDownload size={14} />} component="a" href={`/api/v1/models/${model.id}/file`} download>
           Download
         </Menu.Item>

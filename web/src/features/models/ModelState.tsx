@@ -4,7 +4,12 @@ import type { ModelSummary } from "@/api/schema.gen";
 
 const STATES: Record<ModelSummary["state"], { sign: string; word: string; color: string; means: string }> = {
   ready: { sign: "✓", word: "Ready", color: "green", means: "It can be measured." },
-  untrusted: { sign: "?", word: "Not trusted", color: "orange", means: "Running it could run code that is in the file, and nobody vouched for it. Open it to review." },
+  untrusted: {
+    sign: "?",
+    word: "Not trusted",
+    color: "orange",
+    means: "Running it could run code that is in the file, and nobody vouched for it. Open it to review.",
+  },
   incomplete: { sign: "…", word: "Incomplete", color: "orange", means: "Weights files are missing. Open it to send them." },
   unread: { sign: "○", word: "Not read", color: "gray", means: "Nobody has looked into it yet. Open it to do so." },
 };

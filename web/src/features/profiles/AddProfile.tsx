@@ -26,7 +26,14 @@ export function AddProfile({ pid, close, added }: Props) {
       {error ? (
         <Trouble error={error} />
       ) : models.data && engines.data && !system.isPending ? (
-        <Form pid={pid} models={models.data.items} engines={engines.data.engines.filter((one) => isForPeople(one) || models.data.items.some((model) => model.format === "scripted"))} cores={coresOf(system.data?.host)} close={close} added={added} />
+        <Form
+          pid={pid}
+          models={models.data.items}
+          engines={engines.data.engines.filter((one) => isForPeople(one) || models.data.items.some((model) => model.format === "scripted"))}
+          cores={coresOf(system.data?.host)}
+          close={close}
+          added={added}
+        />
       ) : (
         <Skeleton height={280} />
       )}
@@ -46,8 +53,22 @@ function Form({ pid, models, engines, cores: most, close, added }: Props & { mod
       told(
         api.POST("/api/v1/profiles", {
           body: {
-            project_id: pid, model_id: modelId ?? 0, engine: engine === "" ? null : engine, cores: Number(cores), batch_size: Number(batch), repeats: Number(repeats),
-            start: true, device: "cpu", contract: "hot", options: {}, sandbox: "on", dims: {}, values: {}, inputs: [], timeout_s: 600, seed: 0,
+            project_id: pid,
+            model_id: modelId ?? 0,
+            engine: engine === "" ? null : engine,
+            cores: Number(cores),
+            batch_size: Number(batch),
+            repeats: Number(repeats),
+            start: true,
+            device: "cpu",
+            contract: "hot",
+            options: {},
+            sandbox: "on",
+            dims: {},
+            values: {},
+            inputs: [],
+            timeout_s: 600,
+            seed: 0,
           },
         }),
       ),
@@ -68,7 +89,12 @@ function Form({ pid, models, engines, cores: most, close, added }: Props & { mod
       }}
     >
       <Stack>
-        <ReasonedSelect label="Model" value={modelId === null ? null : String(modelId)} options={models.map(modelOption)} change={(id) => setModel(Number(id))} />
+        <ReasonedSelect
+          label="Model"
+          value={modelId === null ? null : String(modelId)}
+          options={models.map(modelOption)}
+          change={(id) => setModel(Number(id))}
+        />
         <ReasonedSelect
           label="Inference engine"
           value={engine}
@@ -101,10 +127,16 @@ function coresOf(host: Record<string, unknown> | undefined): number {
   return Array.isArray(host?.cpus_allowed) ? Math.max(1, host.cpus_allowed.length) : 1;
 }
 
-const wholeTrouble = (value: string | number): string | undefined => (Number.isInteger(Number(value)) && Number(value) >= 1 ? undefined : "A whole number, at least 1");
+const wholeTrouble = (value: string | number): string | undefined =>
+  Number.isInteger(Number(value)) && Number(value) >= 1 ? undefined : "A whole number, at least 1";
 
 function modelOption(model: ModelSummary): Reasoned {
-  const reason = model.state === "ready" ? null : model.state === "untrusted" ? "It could run code, and nobody vouched for it yet: see its page" : "It cannot be run yet: see its page";
+  const reason =
+    model.state === "ready"
+      ? null
+      : model.state === "untrusted"
+        ? "It could run code, and nobody vouched for it yet: see its page"
+        : "It cannot be run yet: see its page";
   return { value: String(model.id), label: model.name, reason };
 }
 

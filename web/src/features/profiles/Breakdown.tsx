@@ -54,7 +54,9 @@ function SliceTable({ slices, by, jump, hasLimits }: TableProps) {
   );
   const columns: Column<Slice>[] = [
     { id: "name", header: by === "operator" ? "Operator" : "Node", value: (row) => row.name, show: link },
-    ...(by === "node" ? [{ id: "op", header: "Operator", value: (row: Slice) => row.op }] : [{ id: "nodes", header: "Nodes", value: (row: Slice) => row.nodes, isNumber: true }]),
+    ...(by === "node"
+      ? [{ id: "op", header: "Operator", value: (row: Slice) => row.op }]
+      : [{ id: "nodes", header: "Nodes", value: (row: Slice) => row.nodes, isNumber: true }]),
     { id: "ms", header: "Time", value: (row) => row.ms, show: (row) => sliceText(row, unit), isNumber: true },
     { id: "share", header: "Share", value: (row) => row.share, show: (row) => percent(row.share, 1), isNumber: true },
     { id: "calls", header: "Calls", value: (row) => row.calls, isNumber: true },
@@ -71,7 +73,14 @@ const COLORS = { compute: "blue", memory: "grape", overhead: "gray" } as const;
 
 /** What keeps it from being faster; why is in the words behind it. */
 function LimitBadge({ limit }: { limit: Limit }) {
-  if (limit.bound === null) return <Tooltip label={limit.reason} multiline maw={420}><Text span className="dim" tabIndex={0}>{NOTHING}</Text></Tooltip>;
+  if (limit.bound === null)
+    return (
+      <Tooltip label={limit.reason} multiline maw={420}>
+        <Text span className="dim" tabIndex={0}>
+          {NOTHING}
+        </Text>
+      </Tooltip>
+    );
   return (
     <Tooltip label={limit.reason} multiline maw={420}>
       <Badge color={COLORS[limit.bound]} variant="light" tt="none" tabIndex={0}>

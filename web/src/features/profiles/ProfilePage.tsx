@@ -39,7 +39,9 @@ export function ProfilePage() {
     <Page title={found.name} actions={<ProfileMenu profile={found} removed={() => void navigate({ to: "/p/$pid/profiles", params: { pid } })} />}>
       <Group gap="sm">
         <StateBadge state={found.state} />
-        <Text size="sm" className="dim">Profile #{found.id} of</Text>
+        <Text size="sm" className="dim">
+          Profile #{found.id} of
+        </Text>
         <Anchor component={Link} to={`/p/${pid}/models/${found.model_id}`} size="sm">
           {found.model_name}
         </Anchor>
@@ -71,7 +73,16 @@ function Standing({ profile }: { profile: ProfileDetailsDocument }) {
   if (state === "queued" || state === "running") {
     const share = standing && standing.units_planned > 0 ? (100 * standing.units_done) / standing.units_planned : 0;
     return (
-      <Section title={state === "queued" ? "Waiting in the queue" : "Profiling"} actions={jobId !== null && <Button size="xs" variant="default" onClick={() => void cancelJob(jobId)}>CANCEL</Button>}>
+      <Section
+        title={state === "queued" ? "Waiting in the queue" : "Profiling"}
+        actions={
+          jobId !== null && (
+            <Button size="xs" variant="default" onClick={() => void cancelJob(jobId)}>
+              CANCEL
+            </Button>
+          )
+        }
+      >
         <Progress value={share} aria-label="Progress of the profile" />
         <Text size="sm" className="dim">
           {standing ? `Repeat ${standing.units_done} of ${standing.units_planned} done. ${standing.doing ?? ""}` : "It starts as soon as its cores are free."}
@@ -98,7 +109,11 @@ function Standing({ profile }: { profile: ProfileDetailsDocument }) {
   }
   if (state === "cancelled" || state === "interrupted") {
     return (
-      <Alert color="orange" variant="light" title={state === "cancelled" ? "Cancelled: repeats that were done are kept" : "Interrupted: the server stopped meanwhile"}>
+      <Alert
+        color="orange"
+        variant="light"
+        title={state === "cancelled" ? "Cancelled: repeats that were done are kept" : "Interrupted: the server stopped meanwhile"}
+      >
         {jobId !== null && (
           <Button size="xs" variant="default" onClick={() => void resumeJob(jobId)}>
             Resume
@@ -125,11 +140,14 @@ function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: P
   const rows = (others.data?.pages ?? []).flatMap((page) => page.items).filter((one) => one.id !== fid && one.last_run_at !== null);
   const by = search.by ?? "operator";
   const view = search.view ?? "bars";
-  const change = useCallback((to: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...to }), replace: true, resetScroll: false }), [navigate]);
+  const change = useCallback(
+    (to: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...to }), replace: true, resetScroll: false }),
+    [navigate],
+  );
   // A node is shown itself; of an operator, its slowest node.
   const jump = useCallback(
     (name: string, of: ProfileDocument, at: { model: number; profile: number }) => {
-      const node = by === "node" ? name : of.nodes.find((one) => one.op_type === name)?.node ?? undefined;
+      const node = by === "node" ? name : (of.nodes.find((one) => one.op_type === name)?.node ?? undefined);
       void navigate({ to: "/p/$pid/models/$mid/graph", params: { pid, mid: at.model }, search: { color: "time", profile: at.profile, node } });
     },
     [navigate, pid, by],
@@ -139,13 +157,37 @@ function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: P
   return (
     <>
       <Group gap="xl" align="flex-start">
-        <Figure label="A call without the profiler" value={latency.value} interval={intervalOf(latency)} unit="ms" basis={`typical, n = ${plural(result.repeats, "repeat")}; ${plural(result.calls, "call")}`} />
-        <Figure label="All nodes together" value={result.sum_ms.value} interval={intervalOf(result.sum_ms)} unit="ms" basis={`${percent(result.coverage, 1)} of the call`} />
-        <Figure label="Outside nodes" value={result.outside_ms.value} interval={intervalOf(result.outside_ms)} unit="ms" basis={`${percent(outside, 1)} of the call`} />
+        <Figure
+          label="A call without the profiler"
+          value={latency.value}
+          interval={intervalOf(latency)}
+          unit="ms"
+          basis={`typical, n = ${plural(result.repeats, "repeat")}; ${plural(result.calls, "call")}`}
+        />
+        <Figure
+          label="All nodes together"
+          value={result.sum_ms.value}
+          interval={intervalOf(result.sum_ms)}
+          unit="ms"
+          basis={`${percent(result.coverage, 1)} of the call`}
+        />
+        <Figure
+          label="Outside nodes"
+          value={result.outside_ms.value}
+          interval={intervalOf(result.outside_ms)}
+          unit="ms"
+          basis={`${percent(outside, 1)} of the call`}
+        />
         <Stack gap={0}>
-          <Text size="sm" className="dim">Measured with</Text>
-          <Text size="sm">{engineName(result.engine)} {result.effective.engine_version}</Text>
-          <Text size="sm">{[cellName({ cores: result.cores, batch_size: result.batch_size }), result.device, result.precision].filter(Boolean).join(" · ")}</Text>
+          <Text size="sm" className="dim">
+            Measured with
+          </Text>
+          <Text size="sm">
+            {engineName(result.engine)} {result.effective.engine_version}
+          </Text>
+          <Text size="sm">
+            {[cellName({ cores: result.cores, batch_size: result.batch_size }), result.device, result.precision].filter(Boolean).join(" · ")}
+          </Text>
         </Stack>
       </Group>
       {result.surprises.length > 0 && <Caution title="Not as asked">{result.surprises.map(({ text }) => text).join(" · ")}</Caution>}
@@ -182,20 +224,43 @@ function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: P
             change={(value) => change({ diff: value === "" ? undefined : Number(value) })}
           />
           {search.diff === undefined && (
-            <Checkbox label="show as %" checked={search.share ?? false} onChange={(event) => change({ share: event.currentTarget.checked || undefined })} mb={6} />
+            <Checkbox
+              label="show as %"
+              checked={search.share ?? false}
+              onChange={(event) => change({ share: event.currentTarget.checked || undefined })}
+              mb={6}
+            />
           )}
         </Group>
         <Group gap="xs">
-          <Button component="a" href={`/api/v1/profiles/${fid}/csv?by=${by === "node" ? "node" : "op"}`} download size="xs" variant="default" leftSection={<IconDownload size={14} />}>
+          <Button
+            component="a"
+            href={`/api/v1/profiles/${fid}/csv?by=${by === "node" ? "node" : "op"}`}
+            download
+            size="xs"
+            variant="default"
+            leftSection={<IconDownload size={14} />}
+          >
             CSV
           </Button>
-          <Button size="xs" variant="default" leftSection={<IconDownload size={14} />} onClick={() => saveText(`profile-${fid}.json`, JSON.stringify(result, null, 2), "application/json")}>
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<IconDownload size={14} />}
+            onClick={() => saveText(`profile-${fid}.json`, JSON.stringify(result, null, 2), "application/json")}
+          >
             JSON
           </Button>
         </Group>
       </Group>
       {search.diff === undefined ? (
-        <Breakdown result={result} by={by} view={view} isShare={search.share ?? false} jump={(name) => jump(name, result, { model: profile.model_id, profile: fid })} />
+        <Breakdown
+          result={result}
+          by={by}
+          view={view}
+          isShare={search.share ?? false}
+          jump={(name) => jump(name, result, { model: profile.model_id, profile: fid })}
+        />
       ) : (
         <ProfileDiff a={{ profile, result }} otherId={search.diff} by={by} isTable={view === "table"} jump={jump} />
       )}

@@ -63,11 +63,7 @@ export function ProfilesPage() {
         </Stack>
       )}
       {add && (
-        <AddProfile
-          pid={pid}
-          close={() => setAdding(false)}
-          added={(made) => void navigate({ to: "/p/$pid/profiles/$fid", params: { pid, fid: made.id } })}
-        />
+        <AddProfile pid={pid} close={() => setAdding(false)} added={(made) => void navigate({ to: "/p/$pid/profiles/$fid", params: { pid, fid: made.id } })} />
       )}
     </Page>
   );
@@ -90,7 +86,9 @@ function ProfileCard({ row, modelName }: { row: ProfileSummary; modelName: strin
             <Anchor component={Link} to={`/p/${row.project_id}/profiles/${row.id}`} fw={600} style={{ overflowWrap: "anywhere" }}>
               {row.name}
             </Anchor>
-            <Text size="sm" className="dim">#{row.id}</Text>
+            <Text size="sm" className="dim">
+              #{row.id}
+            </Text>
             <StateBadge state={row.state} />
           </Group>
           <Text size="sm" style={{ overflowWrap: "anywhere" }}>

@@ -6,7 +6,7 @@ import { useStanding } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
 import type { Happened } from "@/api/parts";
 import type { JobDocument } from "@/api/schema.gen";
-import { PlaceLink } from "@/app/PlaceLink";
+import { PlaceLink } from "@/kinds/PlaceLink";
 import { left } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";

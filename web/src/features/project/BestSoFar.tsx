@@ -46,9 +46,9 @@ function Best({ pid, best }: { pid: number; best: LeaderDocument }) {
           )}
           <Name pid={pid} of={leader} />
           <Group align="flex-start" style={{ columnGap: 28, rowGap: 4 }}>
-            <CellFigure cell={leader.cell} metric={objective === "latency" ? "ms_per_batch" : "items_per_s"} />
-            {objective === "latency" && <CellFigure cell={leader.cell} metric="floor_ms_per_batch" />}
-            <NoiseBadge noise={leader.cell.noise} why={leader.cell.noise_reasons.join("; ")} />
+            <CellFigure cell={leader.cell} metric={objective === "latency" ? "ms_per_call" : "items_per_s"} />
+            {objective === "latency" && <CellFigure cell={leader.cell} metric="floor_per_call" />}
+            <NoiseBadge of={leader.cell} />
           </Group>
           {!best.is_clear && (
             <Text size="sm" className="dim">

@@ -18,7 +18,13 @@ export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; co
     [
       counts.active_jobs > 0 && !isMeasured ? "Measure it (under way)" : "Measure it",
       isMeasured,
-      <Button key="measure" size="xs" variant="light" miw="max-content" renderRoot={(props) => <Link {...props} to="/p/$pid/benchmarks" params={{ pid }} search={{ add: true }} />}>
+      <Button
+        key="measure"
+        size="xs"
+        variant="light"
+        miw="max-content"
+        renderRoot={(props) => <Link {...props} to="/p/$pid/benchmarks" params={{ pid }} search={{ add: true }} />}
+      >
         Add benchmark
       </Button>,
     ],

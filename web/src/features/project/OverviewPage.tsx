@@ -26,7 +26,10 @@ export function OverviewPage() {
   const benchmarks = useInfiniteQuery(benchmarksQuery({ project_id: pid, with_cells: true, limit: MOST_DRAWN }));
   const comparisons = useInfiniteQuery(comparisonsQuery({ project_id: pid, limit: MOST_DRAWN }));
   const found = standing.data;
-  const measured = useMemo(() => benchmarks.data?.pages.flatMap((page) => page.items).filter((row) => row.cells?.some((cell) => cell.latency_ms)) ?? [], [benchmarks.data]);
+  const measured = useMemo(
+    () => benchmarks.data?.pages.flatMap((page) => page.items).filter((row) => row.cells?.some((cell) => cell.latency_ms)) ?? [],
+    [benchmarks.data],
+  );
   const judged = comparisons.data?.pages.flatMap((page) => page.items).filter((row) => row.summary.verdict !== null) ?? [];
   const isMeasured = measured.length > 0;
   const isCompared = judged.length > 0;

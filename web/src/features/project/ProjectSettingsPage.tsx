@@ -120,9 +120,7 @@ function Danger({ project }: { project: ProjectDocument }) {
         }}
       >
         <Stack gap="sm" mt="xs">
-          <Text size="sm">
-            Its models, every result and all notes go with it. There is no way back. What runs has to be cancelled first.
-          </Text>
+          <Text size="sm">Its models, every result and all notes go with it. There is no way back. What runs has to be cancelled first.</Text>
           <Group align="flex-end" gap="sm">
             <TextInput
               label={

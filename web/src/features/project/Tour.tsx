@@ -53,8 +53,16 @@ export function Tour({ pid }: { pid: number }) {
 function stopsOf(pid: number, benchmark: number | undefined, profile: number | undefined): readonly Stop[] {
   return [
     { name: "Best so far", words: "Who leads by latency and by throughput on this machine, with intervals; what overlaps is not ranked.", path: `/p/${pid}` },
-    { name: "Benchmarks", words: "Every number with its interval, how many sessions it rests on, and how quiet the machine was. ADD BENCHMARK measures more.", path: `/p/${pid}/benchmarks` },
-    { name: "Profile", words: "Where the time goes, operator by operator; a click leads to the node in the graph.", path: profile === undefined ? `/p/${pid}/profiles` : `/p/${pid}/profiles/${profile}` },
+    {
+      name: "Benchmarks",
+      words: "Every number with its interval, how many sessions it rests on, and how quiet the machine was. ADD BENCHMARK measures more.",
+      path: `/p/${pid}/benchmarks`,
+    },
+    {
+      name: "Profile",
+      words: "Where the time goes, operator by operator; a click leads to the node in the graph.",
+      path: profile === undefined ? `/p/${pid}/profiles` : `/p/${pid}/profiles/${profile}`,
+    },
     {
       name: "Reproduce",
       words: "The same measurement for a terminal, curl and Python, and the machine it was made on.",

@@ -30,7 +30,7 @@ function Verdict({ pid, row }: { pid: number; row: ComparisonSummary }) {
         <Text fw={isClear ? 600 : undefined} className={isClear ? undefined : "dim"} style={{ overflowWrap: "anywhere" }}>
           {row.sentence_by_name}
         </Text>
-        <NoiseBadge noise={row.summary.noise} />
+        <NoiseBadge of={row.summary} />
       </Group>
       <Anchor size="sm" renderRoot={(props) => <Link {...props} to="/p/$pid/compare" params={{ pid }} search={{ comparison: row.id }} />}>
         {row.name}, measured in alternation

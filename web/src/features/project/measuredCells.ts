@@ -17,7 +17,9 @@ export function dotsSoFar(newestFirst: readonly Row[]): Dots {
     for (const cell of row.cells ?? []) {
       const figure = msPerItem(cell);
       if (!figure) continue;
-      const name = [engineName(cell.engine), cell.device === "cpu" ? "" : cell.device, cell.precision ?? "", models.size > 1 ? row.model_name : ""].filter(Boolean).join(" · ");
+      const name = [engineName(cell.engine), cell.device === "cpu" ? "" : cell.device, cell.precision ?? "", models.size > 1 ? row.model_name : ""]
+        .filter(Boolean)
+        .join(" · ");
       const found = series.get(name) ?? { engine: cell.engine, dots: new Map<string, Dot>() };
       series.set(name, found);
       const at = cellName(cell);
@@ -26,7 +28,9 @@ export function dotsSoFar(newestFirst: readonly Row[]): Dots {
       found.dots.set(at, { row: at, value: figure.value, low: figure.low, high: figure.high, sessions: cell.sessions, isNoisy: cell.noise !== "quiet" });
     }
   }
-  const rows = [...cells].sort(([, a], [, b]) => NAMED_COUNTS.map(({ name }) => a[name] - b[name]).find((apart) => apart !== 0) ?? bySizes(a, b)).map(([name]) => name);
+  const rows = [...cells]
+    .sort(([, a], [, b]) => NAMED_COUNTS.map(({ name }) => a[name] - b[name]).find((apart) => apart !== 0) ?? bySizes(a, b))
+    .map(([name]) => name);
   const shown = [...series].slice(0, MOST_SERIES);
   const isByEngine = new Set(shown.map(([, { engine }]) => engine)).size === shown.length;
   return {

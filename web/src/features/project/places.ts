@@ -25,4 +25,5 @@ export function placeOf(pid: number, step: NextStep): { to: string; search?: Rec
 }
 
 /** What tells a step from others, to remember that somebody does not want it. */
-export const stepKey = (step: NextStep): string => [step.action, step.model_id, step.benchmark_id, step.other_benchmark_id, step.engine].map((part) => part ?? "").join("|");
+export const stepKey = (step: NextStep): string =>
+  [step.action, step.model_id, step.benchmark_id, step.other_benchmark_id, step.engine].map((part) => part ?? "").join("|");

@@ -4,7 +4,18 @@ import type { CellDocument } from "@/api/schema.gen";
 import { dotsSoFar } from "@/features/project/measuredCells";
 
 const cell = (engine: string, cores: number, value: number | null) =>
-  ({ engine, cores, batch_size: 1, instances: 1, device: "cpu", precision: null, sessions: 7, noise: "quiet", items: 1, latency_ms: value === null ? null : { typical: { value, low: value - 1, high: value + 1 }, floor: null } }) as CellDocument;
+  ({
+    engine,
+    cores,
+    batch_size: 1,
+    instances: 1,
+    device: "cpu",
+    precision: null,
+    sessions: 7,
+    noise: "quiet",
+    items: 1,
+    latency_ms: value === null ? null : { typical: { value, low: value - 1, high: value + 1 }, floor: null },
+  }) as CellDocument;
 
 test("the newest number of a configuration is the one that is drawn", () => {
   const rows = [

@@ -47,7 +47,14 @@ export function QueuePage() {
       ) : (
         <>
           {runs.length + waits.length === 0 && !failed && (
-            <Empty title="Nothing runs and nothing waits" actions={<Button component={Link} to="/">Open a project</Button>}>
+            <Empty
+              title="Nothing runs and nothing waits"
+              actions={
+                <Button component={Link} to="/">
+                  Open a project
+                </Button>
+              }
+            >
               Benchmarks, comparisons and profiles that you start are measured here, one after the other.
             </Empty>
           )}

@@ -13,12 +13,7 @@ const LEAST_S = 60;
  * A lane for each core, time to the right: from the first lease to the last end that is foreseen.
  * `remaining` is about how many seconds a job still takes, where that is known.
  */
-export function lanesOf(
-  cores: readonly CoreDocument[],
-  jobs: readonly JobDocument[],
-  remaining: ReadonlyMap<number, number>,
-  now: Date,
-): Lane[] {
+export function lanesOf(cores: readonly CoreDocument[], jobs: readonly JobDocument[], remaining: ReadonlyMap<number, number>, now: Date): Lane[] {
   const at = now.getTime() / 1000;
   const held = cores.filter((one) => one.job_id !== null);
   const begins = (one: CoreDocument) => Math.min(at, one.since === null ? at : new Date(one.since).getTime() / 1000);

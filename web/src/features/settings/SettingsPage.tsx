@@ -84,7 +84,13 @@ function Access() {
       )}
       {by === "cookie" && (
         <Text size="sm">
-          Signed in by a cookie of this browser{session.data?.until && <>, which ends <Ago at={session.data.until} /></>}.
+          Signed in by a cookie of this browser
+          {session.data?.until && (
+            <>
+              , which ends <Ago at={session.data.until} />
+            </>
+          )}
+          .
         </Text>
       )}
       {by && by !== "open door" && (

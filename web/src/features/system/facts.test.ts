@@ -4,8 +4,32 @@ import type { DoctorDocument, HostFacts } from "@/api/schema.gen";
 import { findingsOf, hardwareOf } from "@/features/system/facts";
 
 const HOST: HostFacts = {
-  fingerprint: "", system: "", kernel: "", cpu_model: "", cpus: 1, cpus_allowed: [], cpu_quota: null, instruction_sets: [], cache_bytes: {}, numa_nodes: null, memory_bytes: 0, hypervisor: null,
-  governor: null, boost: null, huge_pages: null, microcode: null, libc: "", python: "", smt: null, clocksource: null, isolated_cpus: [], nohz_full: [], container: null, swap_bytes: null, has_pressure: null, machine: null,
+  fingerprint: "",
+  system: "",
+  kernel: "",
+  cpu_model: "",
+  cpus: 1,
+  cpus_allowed: [],
+  cpu_quota: null,
+  instruction_sets: [],
+  cache_bytes: {},
+  numa_nodes: null,
+  memory_bytes: 0,
+  hypervisor: null,
+  governor: null,
+  boost: null,
+  huge_pages: null,
+  microcode: null,
+  libc: "",
+  python: "",
+  smt: null,
+  clocksource: null,
+  isolated_cpus: [],
+  nohz_full: [],
+  container: null,
+  swap_bytes: null,
+  has_pressure: null,
+  machine: null,
 };
 
 test("what needs doing comes first, and nothing to do is not told", () => {

@@ -2,7 +2,7 @@ import { Anchor } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-import { kindOf } from "@/app/kinds";
+import { kindOf } from "@/kinds/kinds";
 
 type Props = { kind: string; project: number; id: number; children: ReactNode };
 
