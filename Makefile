@@ -1,5 +1,7 @@
 # make run    set everything up and start the server, with a demo project that measures itself
+# make quick  style, and the tests that need no process, server, browser, database or engine
 # make test   set everything up and run every test
+# make long   studies that need minutes of real time; each has a short form among the tests
 # make check  what CI runs: format, lint, types, import rules, packages, tests
 
 PYTHON ?= python3
@@ -13,7 +15,8 @@ KEY := $(firstword $(shell { cat pyproject.toml constraints.txt; pwd; } | cksum)
 STAMP := .venv/.setup-$(KEY)
 ENGINES := .venv/.engines-$(KEY)
 
-.PHONY: setup engines web types ready run test check style page-types format node browser demo-model test-models second-onnxruntime clean
+.PHONY: setup engines web types ready run quick test long check style page-types format node browser
+.PHONY: demo-model test-models real-models minilm keras-models inc-gui second-onnxruntime clean
 
 setup: $(STAMP)
 
@@ -48,9 +51,18 @@ types: setup web
 	@cd web && npm run --silent types
 	@$(PY) scripts/write_page_tables.py
 
+# The page and the browser are for other tests.
+quick:
+	@$(MAKE) -s -j3 --output-sync=target test-models style
+	$(PY) scripts/run_tests.py --part quick $(PYTEST_ARGS)
+
 test:
 	@$(MAKE) -s -j3 ready
 	$(PY) scripts/run_tests.py $(PYTEST_ARGS)
+
+long:
+	@$(MAKE) -s -j3 ready
+	$(PY) scripts/run_studies.py $(STUDIES)
 
 # What needs no browser and no models is looked at while those are still being fetched.
 check:
@@ -73,10 +85,19 @@ format: setup
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-test-models: engines
+test-models: real-models minilm keras-models inc-gui
+
+real-models: engines
 	@$(PY) scripts/fetch_test_models.py
-	@$(PY) scripts/export_minilm.py
+
+# Loading PyTorch to find out that there is nothing to do would take seconds.
+minilm: real-models
+	@test -d .cache/models/minilm || $(PY) scripts/export_minilm.py
+
+keras-models: engines
 	@$(PY) scripts/export_keras.py
+
+inc-gui: engines
 	@$(PY) -m scripts.fetch_inc_gui
 
 # Another version of it, in an environment of its own.

@@ -1,7 +1,14 @@
-"""How the tests share the machine: most run side by side, some need it for themselves."""
+"""How the tests share the machine: most run side by side, some need it for themselves.
+
+Quick are those that need no process, no server and no engine; they may start and load none.
+"""
 
 import gc
+import itertools
+import json
 import os
+import re
+import sys
 import tempfile
 from pathlib import Path
 
@@ -31,30 +38,47 @@ LONG = (
     "tests/api/inc/",
     "tests/security/",
 )
+# Of Python's audit events; and packages that take a second or more to load.
+STARTS = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty")
+ENGINES = ("keras", "openvino", "tensorflow", "torch")
+_started: list[str] = []
+NONE_QUICK = re.compile(
+    r"^pytestmark = (\[\n( .*\n)*? )?.*(starts_processes|mark\.slow|mark\.engine)", re.MULTILINE
+)
 
 
 def pytest_addoption(parser):
     parser.addoption(
         "--part",
-        choices=["together", "alone"],
-        help="only the tests that may run beside others, or only those that need the machine",
+        choices=["quick", "together", "alone"],
+        help="only the tests that start no process, that may run beside others, or that may not",
     )
-
     parser.addoption(
         "--record", action="store_true", help="write the recordings of tests/recording anew"
     )
-    parser.addoption("--note-failures", metavar="FILE", help="write down which tests failed")
+    parser.addoption("--note-tests", metavar="FILE", help="write down how each test ended")
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """A line for each; of a file that cannot even be read, its name."""
-    if file := config.getoption("--note-failures"):
-        found = [
-            *terminalreporter.stats.get("failed", ()),
-            *terminalreporter.stats.get("error", ()),
-        ]
-        names = sorted({report.nodeid for report in found})
-        Path(file).write_text("".join(f"{name}\n" for name in names))
+    """For scripts/run_tests.py; of a file that cannot even be read, its name."""
+    if file := config.getoption("--note-tests"):
+        tests: dict[str, dict[str, object]] = {}
+        for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+            if isinstance(report, pytest.TestReport | pytest.CollectReport):
+                _note(tests, report)
+        Path(file).write_text(json.dumps([*tests.values()]))
+
+
+def _note(tests, report):
+    """A test has a report for each of set-up, call and tear-down; the worst says how it ended."""
+    test = tests.setdefault(
+        report.nodeid,
+        {"name": report.nodeid, "outcome": "passed", "seconds": 0.0, "retried": False},
+    )
+    if report.outcome == "failed" or test["outcome"] == "passed":
+        test["outcome"] = report.outcome
+    test["seconds"] += getattr(report, "duration", 0.0)
+    test["retried"] |= dict(getattr(report, "user_properties", ())).get("retried", False)
 
 
 def pytest_xdist_make_scheduler(config, log):
@@ -69,11 +93,14 @@ class _ByFile(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
 
 
 def pytest_ignore_collect(collection_path, config):
-    """A file that marks no test so need not be imported to find that out."""
-    if config.getoption("--part") != "alone" or collection_path.suffix != ".py":
+    """A file without tests of this part need not be imported to find that out."""
+    part = config.getoption("--part")
+    if collection_path.suffix != ".py" or part not in ("quick", "alone"):
         return None
     text = collection_path.read_text()
-    return None if any(f"mark.{name}" in text for name in ALONE) else True
+    if part == "alone":
+        return None if any(f"mark.{name}" in text for name in ALONE) else True
+    return True if NONE_QUICK.search(text) else None
 
 
 def pytest_collection_modifyitems(config, items):
@@ -83,10 +110,43 @@ def pytest_collection_modifyitems(config, items):
     kept: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:
-        is_alone = any(item.get_closest_marker(name) for name in ALONE)
-        (kept if is_alone == (part == "alone") else left).append(item)
+        (kept if _part(item) == part else left).append(item)
     config.hook.pytest_deselected(items=left)
     items[:] = sorted(kept, key=lambda item: _turn(item.nodeid))
+
+
+def _part(item):
+    if any(item.get_closest_marker(name) for name in ALONE):
+        return "alone"
+    is_long = any(item.get_closest_marker(name) for name in ("slow", "engine"))
+    return "together" if is_long or "starts_processes" in item.fixturenames else "quick"
+
+
+@pytest.fixture(scope="session")
+def starts_processes():
+    """What starts a process or a server uses this, tests and fixtures alike; else it may not."""
+
+
+def pytest_configure(config):
+    if config.getoption("--part") == "quick":
+        sys.addaudithook(_note_start)
+
+
+def _note_start(event, arguments):
+    """The interpreter calls this in every thread, for a worker is started by one of its own."""
+    if event in STARTS or (event == "import" and arguments[0] in ENGINES):
+        _started.append(" ".join(map(str, (event, *arguments[:2]))))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown():
+    yield
+    started, _started[:] = [*_started], []
+    if started:
+        pytest.fail(
+            f"This quick test started something: {started}. Use the fixture `starts_processes`, "
+            "or mark it with `engine` where it loads one"
+        )
 
 
 def _turn(name):

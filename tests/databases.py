@@ -62,7 +62,7 @@ def server_address() -> str:
 
 
 @pytest.fixture(scope="session")
-def postgresql_server() -> str:
+def postgresql_server(starts_processes) -> str:
     """Its address. MODELDYNO_TEST_PG_URL names one that runs already; its databases are left alone
     but for those that we make."""
     return os.environ.get("MODELDYNO_TEST_PG_URL") or server_address()

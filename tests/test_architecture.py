@@ -85,10 +85,12 @@ def loaded_by(code: str, *options: str, **more: Any) -> set[str]:
 # ---------------------------------------------------------------- a quick start
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_importing_modeldyno_loads_neither_numpy_nor_an_engine():
     assert not loaded_by("import modeldyno") & HEAVY
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("arguments", [["--help"], ["bench", "--help"]])
 def test_help_loads_neither_numpy_nor_an_engine(arguments):
     code = f"""
@@ -103,17 +105,20 @@ except SystemExit as exit:
     assert not loaded_by(code) & HEAVY
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_commands_load_what_they_work_with_only_when_they_are_called():
     assert loaded_by(
         "import sys, modeldyno.cli.main; assert 'modeldyno.core.results' not in sys.modules"
     )
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_listing_engines_loads_none_of_them():
     code = "from modeldyno.engines.availability import availability; assert availability()"
     assert not loaded_by(code) & HEAVY
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_finding_the_examples_of_the_onnx_package_does_not_load_it(tmp_path):
     code = f"""
 from pathlib import Path
@@ -124,6 +129,7 @@ assert open_examples(Settings(Path({str(tmp_path)!r}))).fetch("onnx-resnet50").p
     assert not loaded_by(code) & HEAVY
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_client_loads_neither_the_server_nor_what_measures():
     code = "import modeldyno; modeldyno.Client('http://127.0.0.1:9', 'token').close()"
     assert not loaded_by(code) & (HEAVY | DATABASE | {"fastapi", "uvicorn", "pydantic"})
@@ -132,6 +138,7 @@ def test_a_client_loads_neither_the_server_nor_what_measures():
 # ---------------------------------------------------------------- what runs in a worker
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_worker_modules_import_the_standard_library_alone():
     """In an interpreter that has nothing else: ``-S`` leaves site-packages out."""
     imports = "\n".join(f"import {name}" for name in IN_WORKER)
@@ -196,6 +203,7 @@ for command in json.loads({json.dumps([encode(command) for command in commands])
     assert not loaded & {"ai_edge_litert", "onnx", "openvino", "psutil", "rich", "torch", "typer"}
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_parent_of_a_run_loads_no_engine(tmp_path):
     code = f"""
 import modeldyno
@@ -206,6 +214,7 @@ modeldyno.graph({str(model_path())!r}, workspace={str(tmp_path)!r})
     assert not loaded_by(code) & ({"onnx", "onnxruntime", "openvino", "torch"} | DATABASE)
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -228,6 +237,7 @@ except SystemExit:
     assert not loaded_by(code, env=environment) & DATABASE
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_opening_a_database_that_is_as_it_should_be_loads_no_alembic(tmp_path):
     code = f"""
 from pathlib import Path
@@ -277,6 +287,7 @@ def test_no_module_has_a_name_that_says_nothing():
     assert not [path for path in SOURCES if {path.stem, path.parent.name} & vague]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_importing_any_module_does_nothing_visible():
     """No output, no thread, no file left open: things happen when they are asked for."""
     names = [module.name for module in pkgutil.walk_packages(modeldyno.__path__, "modeldyno.")]

@@ -320,6 +320,7 @@ def test_the_curl_lines_of_the_readme_find_what_make_run_measured(tmp_path):
     assert found["summary"]["latency_ms"]["typical"]["value"] > 0
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_example_engine_works(tmp_path):
     page = text_of("docs/adding-an-engine.md")
     files = dict(re.findall(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```$", page, re.M | re.S))

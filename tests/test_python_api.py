@@ -117,7 +117,7 @@ def models(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def slower(models, tmp_path_factory):
+def slower(models, tmp_path_factory, starts_processes):
     workspace = tmp_path_factory.mktemp("workspace")
     return modeldyno.compare(*models, pairs=6, quick=True, workspace=workspace)
 

@@ -17,7 +17,7 @@ MOST = 100  # and many more come
 
 
 @pytest.fixture
-def served(tmp_path, monkeypatch):
+def served(tmp_path, monkeypatch, starts_processes):
     monkeypatch.setattr(connections, "MOST_STRANGERS", MOST, raising=False)
     with serving(tmp_path / "workspace", http=connections.ImpatientHttp) as found:
         yield found

@@ -13,7 +13,7 @@ from tests.api.v1.server import serving
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory, starts_processes):
     with serving(tmp_path_factory.mktemp("served")) as found:
         yield found
 

@@ -21,7 +21,7 @@ OWN_SHAPE = {"application/json": {"schema": {"$ref": "#/components/schemas/Refus
 
 
 @pytest.fixture(scope="module")
-def document(tmp_path_factory):
+def document(tmp_path_factory, starts_processes):
     with serving(tmp_path_factory.mktemp("served")) as served:
         return served.get("/api/v1/openapi.json").json
 

@@ -23,13 +23,13 @@ SAME = ("Sec-Fetch-Site", "same-origin")
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server(tmp_path_factory, starts_processes):
     with real_server(tmp_path_factory.mktemp("server")) as found:
         yield found
 
 
 @pytest.fixture
-def fresh(tmp_path):
+def fresh(tmp_path, starts_processes):
     """For tests that fail often, or change the token."""
     with real_server(tmp_path) as found:
         yield found

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.api.real_app import real_server
-from tests.reliability.api_cases import SLOW, one_round
+from tests.reliability.api_cases import SLOW, one_round, openapi_document
 
 # Left to the longer run: each case of the first four starts a worker, and the others take what one
 # that is here takes as well.
@@ -33,6 +33,7 @@ def test_no_generated_request_breaks_the_server_or_its_word(tmp_path):
 def test_a_server_that_breaks_its_word_is_found_out(tmp_path):
     """The control: with a database that fails, the same run reports it."""
     with real_server(tmp_path, is_patient=True) as server:
+        openapi_document(server)  # while it can still be had
         (tmp_path / "boom").touch()
         _, good, said = one_round(server, seed=1, examples=1, phases="examples")
     assert not good

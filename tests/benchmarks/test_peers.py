@@ -131,6 +131,7 @@ def test_models_are_there_and_every_tool_gets_the_same_inputs(tmp_path):
     }
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("tool", ["onnxruntime floors", "mean"])
 def test_a_turn_of_what_is_always_installed_measures_something(tool, tmp_path):
     model = peers.models(tmp_path)[0]

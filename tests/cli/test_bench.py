@@ -29,7 +29,7 @@ def model(tmp_path):
 
 
 @pytest.fixture
-def bench(tmp_path):
+def bench(tmp_path, starts_processes):
     return lambda *words, **said: modeldyno(
         "bench", *words, "--workspace", tmp_path / "workspace", **said
     )
@@ -51,7 +51,7 @@ def test_a_model_and_nothing_else_gives_a_table_and_says_where_it_is_kept(bench,
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(tmp_path_factory, starts_processes):
     """A real model in two cells."""
     folder = tmp_path_factory.mktemp("measured")
     model = onnx_models.saved(onnx_models.linear(), folder / "m.onnx")

@@ -11,7 +11,7 @@ from tests.terminal import modeldyno, running
 
 
 @pytest.fixture
-def compare(tmp_path):
+def compare(tmp_path, starts_processes):
     return lambda *words: modeldyno("compare", *words, "--workspace", tmp_path / "workspace")
 
 

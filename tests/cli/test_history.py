@@ -29,7 +29,7 @@ print(Runs(Path(sys.argv[1])).create(spec_from(json.loads(sys.argv[2]))).id)
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(tmp_path_factory, starts_processes):
     """A workspace with a benchmark, a comparison and a benchmark that failed, in this order."""
     folder = tmp_path_factory.mktemp("measured")
     model = onnx_models.saved(onnx_models.linear(), folder / "m.onnx")

@@ -12,7 +12,7 @@ def workspace(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(workspace):
+def server(workspace, starts_processes):
     """Whose first job is the comparison of the demo."""
     with serving(workspace, "--demo") as server:
         yield server

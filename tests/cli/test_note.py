@@ -11,7 +11,7 @@ from tests.scripts import script
 
 
 @pytest.fixture(scope="module")
-def workspace(tmp_path_factory):
+def workspace(tmp_path_factory, starts_processes):
     """The same benchmark, run twice."""
     folder = tmp_path_factory.mktemp("noted")
     model = script(folder / "m.json")

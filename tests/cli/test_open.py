@@ -9,7 +9,7 @@ from tests.terminal import modeldyno, serving
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory, starts_processes):
     workspace = tmp_path_factory.mktemp("open") / "workspace"
     with serving(workspace) as server:
         yield workspace, server

@@ -14,7 +14,7 @@ from tests.scripts import script
 
 
 @pytest.fixture(scope="module")
-def reported(tmp_path_factory):
+def reported(tmp_path_factory, starts_processes):
     """Two benchmarks, then a comparison."""
     folder = tmp_path_factory.mktemp("reported")
     workspace = folder / "workspace"

@@ -19,7 +19,7 @@ from tests.terminal import command
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(tmp_path_factory, starts_processes):
     """Two runs, in a workspace that no server has seen."""
     folder = tmp_path_factory.mktemp("measured")
     model = script(folder / "m.json")

@@ -15,7 +15,7 @@ from tests.terminal import serving
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(tmp_path_factory, starts_processes):
     """A benchmark and a comparison, made in the terminal before there was a server."""
     folder = tmp_path_factory.mktemp("server_option")
     a, b = script(folder / "a.json", latency_us=100), script(folder / "b.json", latency_us=300)
@@ -25,7 +25,7 @@ def measured(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server(measured):
+def server(measured, starts_processes):
     with serving(measured / "theirs") as server:
         yield server
 

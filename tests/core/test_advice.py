@@ -13,7 +13,7 @@ from tests.scripts import script
 
 
 @pytest.fixture
-def result(tmp_path):
+def result(tmp_path, starts_processes):
     return modeldyno.bench(
         script(tmp_path / "m.json"), batch=[1, 2], iterations=5, workspace=tmp_path / "workspace"
     )

@@ -3,6 +3,8 @@
 import json
 from dataclasses import replace
 
+import pytest
+
 import modeldyno
 from modeldyno.core.codec import encode
 from modeldyno.core.markdown import benchmark_markdown, plain
@@ -11,6 +13,7 @@ from modeldyno.core.results import BenchmarkResult, Failure
 from tests.scripts import script
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_result_keeps_everything_but_its_folders(tmp_path):
     folder = tmp_path / "a folder, with blanks"
     folder.mkdir()

@@ -16,7 +16,7 @@ from tests.scripts import script
 
 
 @pytest.fixture(scope="module")
-def profile(tmp_path_factory):
+def profile(tmp_path_factory, starts_processes):
     folder = tmp_path_factory.mktemp("profile")
     return modeldyno.profile(script(folder / "m.json"), repeats=1, workspace=folder / "workspace")
 

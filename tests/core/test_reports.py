@@ -47,7 +47,7 @@ class Read(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory):
+def measured(tmp_path_factory, starts_processes):
     """A benchmark and a comparison of the scripted engine, really run."""
     folder = tmp_path_factory.mktemp("reports")
     a, b = script(folder / "a.json", latency_us=100), script(folder / "b.json", latency_us=300)

@@ -111,6 +111,7 @@ TOLD = [
 ]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_engine_that_lies_is_found_out_wherever_its_number_is_shown(tmp_path):
     liar = script(tmp_path / "m.json", **LIES)
     said = {"precision": "fp32", "workspace": tmp_path / "workspace"}
@@ -141,6 +142,7 @@ def conv(path):
     return onnx_models.saved(made, path)
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
 def test_real_engines_say_as_what_they_ran(tmp_path, engine):
     pytest.importorskip(engine)
@@ -155,6 +157,7 @@ def test_real_engines_say_as_what_they_ran(tmp_path, engine):
     assert cell.facts.input_dtypes == {"x": "float32"}
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_pytorch_says_how_its_filters_lie(tmp_path):
     torch = pytest.importorskip("torch")
     module = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3)).eval()

@@ -76,6 +76,7 @@ def test_a_sequence_without_an_end_hides_nothing_of_a_record():
     assert RedactingFormatter().format(record) == r"\x1b]0; was refused by the guard"
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(
     "name", ["plain.onnx", "it's\n\x1b[2J\\ one", "\u202e\U000e0041\x9b", "byte \udcff", "`$x`\r"]
 )

@@ -28,7 +28,7 @@ def operations_served():
 
 
 @pytest.fixture(scope="session")
-def walked(tmp_path_factory, operations_served):
+def walked(tmp_path_factory, operations_served, starts_processes):
     """The walk, and what Node heard meanwhile (None where there is no Node)."""
     folder = tmp_path_factory.mktemp("documents")
     root = folder / "root"

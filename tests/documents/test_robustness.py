@@ -77,7 +77,7 @@ class Room:
 
 
 @pytest.fixture(scope="module")
-def room(tmp_path_factory):
+def room(tmp_path_factory, starts_processes):
     folder = tmp_path_factory.mktemp("robust")
     root = folder / "root"
     root.mkdir()

@@ -59,6 +59,7 @@ def test_exactly_as_much_as_allowed_is_read(tmp_path):
         read_small(tmp_path / "file", 8)
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(("make", "why"), WRONG.values(), ids=WRONG.keys())
 def test_a_sidecar_that_is_no_short_regular_file_is_told_as_such(make, why, tmp_path):
     path = onnx_models.saved(onnx_models.linear(), tmp_path / "net.onnx")

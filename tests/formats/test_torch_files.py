@@ -115,6 +115,7 @@ def test_a_wrong_sidecar_is_named(text, tmp_path):
         catalog.read(path)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_reading_needs_no_torch(tmp_path):
     path = made.export(tmp_path / "n.pt2")
     code = (

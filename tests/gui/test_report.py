@@ -13,7 +13,7 @@ FITS = "() => document.documentElement.scrollWidth <= innerWidth"
 
 
 @pytest.fixture
-def report(tmp_path):
+def report(tmp_path, starts_processes):
     a, b = script(tmp_path / "a.json", latency_us=100), script(tmp_path / "<b>&b.json")
     bench = modeldyno.bench(a, batch=[1, 2, 4], iterations=8, workspace=tmp_path / "workspace")
     compared = modeldyno.compare(a, b, pairs=2, workspace=tmp_path / "workspace")

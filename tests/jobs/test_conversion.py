@@ -54,7 +54,7 @@ def nets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forward: str, first: s
 
 
 @pytest.fixture(scope="module")
-def keras_model(tmp_path_factory):
+def keras_model(tmp_path_factory, starts_processes):
     """Made in a process of its own: TensorFlow in this one would meet the other tests."""
     code = """
     import keras

@@ -52,7 +52,7 @@ def stop():
 
 
 @pytest.fixture
-def holder(tmp_path):
+def holder(tmp_path, starts_processes):
     """Another process that has all the cores."""
     command = [sys.executable, "-c", HOLDING, str(tmp_path / "cores")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment()) as other:

@@ -20,7 +20,7 @@ DEEP = [fault("nest-folders", call=-1)]  # 1500 folders inside one another
 
 
 @pytest.fixture
-def room(tmp_path, empty_sqlite):
+def room(tmp_path, empty_sqlite, starts_processes):
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     shutil.copy(empty_sqlite, workspace / FILE)

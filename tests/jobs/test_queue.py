@@ -13,7 +13,7 @@ from tests.queue_room import QueueRoom
 
 class TestOnSqlite(QueueContract):
     @pytest.fixture
-    def room(self, tmp_path, empty_sqlite):
+    def room(self, tmp_path, empty_sqlite, starts_processes):
         workspace = tmp_path / "workspace"
         workspace.mkdir()
         shutil.copy(empty_sqlite, workspace / FILE)

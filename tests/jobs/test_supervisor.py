@@ -32,7 +32,7 @@ from tests.scripts import fault
 
 
 @pytest.fixture
-def room(tmp_path, empty_sqlite):
+def room(tmp_path, empty_sqlite, starts_processes):
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     shutil.copy(empty_sqlite, workspace / FILE)

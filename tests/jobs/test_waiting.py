@@ -29,7 +29,7 @@ def model(tmp_path):
 
 
 @pytest.fixture
-def jobs(tmp_path):
+def jobs(tmp_path, starts_processes):
     return LocalJobs(Leases(tmp_path / "cores", CORES), folders=Runs(tmp_path / "runs"))
 
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def server(request, tmp_path):
+def server(request, tmp_path, starts_processes):
     url = request.getfixturevalue("new_postgresql")() if request.param == "postgresql" else None
     (tmp_path / "models").mkdir()
     script(tmp_path / "models" / "m.json")

@@ -80,6 +80,7 @@ def test_events(served, request):
     check("events", surfaces.events(*served), request)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_writes(written, request):
     check("writes", written.answers, request)
 
@@ -88,6 +89,7 @@ def test_frames(written, request):
     check("frames", written.frames, request)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_live_runs(workspace, monkeypatch, request):
     shown = [*live_runs.terminal(workspace, monkeypatch)]
     live_runs.script_figures(monkeypatch, workspace.parent / "cores")

@@ -54,8 +54,12 @@ def killed(workspace: Path, times: int, seed: int) -> dict[str, object]:
             contextlib.suppress(ConnectionError, http.client.HTTPException, OSError),
             real_server(workspace, is_patient=True) as served,
         ):
-            threading.Timer(chance.uniform(0.05, 3.0), served.process.kill).start()
+            killer = threading.Timer(chance.uniform(0.05, 3.0), served.process.kill)
+            if number % 2:
+                killer.start()
             for made, sha256 in _busy(served, chance, number):
+                if killer.ident is None:  # in the other rounds there is something to lose first
+                    killer.start()
                 if sha256 is None:
                     gone.add(made)
                 else:

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def room(tmp_path):
+def room(tmp_path, starts_processes):
     return QueueRoom(tmp_path, Settings(tmp_path / "workspace"))
 
 

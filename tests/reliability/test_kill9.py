@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.reliability import kill9_uploads
+
 ROOT = Path(__file__).parents[2]
 KILLS = 10
 SEED = 20_261_115
@@ -26,6 +28,14 @@ def test_a_server_that_is_killed_loses_nothing_and_leaves_nothing_behind(db, new
     # Else nothing was at stake.
     assert report["units_announced"] > 0
     assert sum(report["ran_when_killed"].values()) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_models_that_were_answered_for_outlive_a_server_that_is_killed(tmp_path):
+    report = kill9_uploads.killed(tmp_path, times=2, seed=1)
+    assert report["wrong"] == []
+    assert report["answered"] > 0  # else nothing was at stake
 
 
 def test_a_loss_would_be_noticed(tmp_path):

@@ -60,13 +60,13 @@ def combinations(methods, paths):
 
 
 @pytest.fixture(scope="module", params=["h11", "httptools"])
-def served(request, tmp_path_factory):
+def served(request, tmp_path_factory, starts_processes):
     with serving(tmp_path_factory.mktemp("guarded"), request.param) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory):
+def bare(tmp_path_factory, starts_processes):
     with serving(tmp_path_factory.mktemp("bare"), mode="bare") as found:
         yield found
 

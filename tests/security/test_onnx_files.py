@@ -187,6 +187,7 @@ def test_m17_without_us_a_hard_link_is_read(folder):
     assert found.tobytes() == b"S" * 16
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_refusal_reaches_the_caller_from_the_worker(folder):
     path = folder / "model.onnx"
     path.write_bytes(in_initializer(_hard_link(folder)).SerializeToString())
@@ -237,6 +238,7 @@ def _loop(rounds):
     )
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_endless_loop_ends_at_the_time_limit(tmp_path):
     path = tmp_path / "loop.onnx"
     path.write_bytes(_loop(10).SerializeToString())
@@ -258,6 +260,7 @@ def _expand(shape):
     return model_of(nodes, [wanted])
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("shape", [[10**9, 4], [2**40, 4], [2**62, 4]])
 def test_a_memory_bomb_fails_alone(tmp_path, shape):
     path = tmp_path / "bomb.onnx"
@@ -328,6 +331,7 @@ def test_protobuf_is_parsed_by_the_native_backend():
     assert api_implementation.Type() in ("upb", "cpp")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_good_model_really_runs(folder, tmp_path):
     """The control of all refusals above: with honest weights the same file is measured."""
     path = folder / "model.onnx"

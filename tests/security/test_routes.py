@@ -77,7 +77,7 @@ def filled(path):
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory):
+def asked(tmp_path_factory, starts_processes):
     with real_server(tmp_path_factory.mktemp("server"), is_patient=True) as server:
         found = Asked(server)
         yield found

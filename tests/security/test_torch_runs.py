@@ -421,7 +421,7 @@ LINEAR = (
 
 
 @pytest.fixture(scope="module")
-def good(tmp_path_factory):
+def good(tmp_path_factory, starts_processes):
     """Weights that run: the control of those that are spoilt."""
     path = tmp_path_factory.mktemp("good") / "good.pt"
     torch.save({"weight": torch.ones(64, 4), "bias": torch.ones(64)}, path)
@@ -517,7 +517,7 @@ LIMIT = ("--memory-limit", "2G")
 
 
 @pytest.fixture(scope="module")
-def little_fits(tmp_path_factory):
+def little_fits(tmp_path_factory, starts_processes):
     """The control of the bombs."""
     path = tmp_path_factory.mktemp("small") / "small.pt"
     return bench(scripted(Swells(10), path), *VECTOR, *LIMIT).code == 0

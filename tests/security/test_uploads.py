@@ -34,7 +34,7 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def served(place):
+def served(place, starts_processes):
     with serving(place / "workspace", models_roots=(place / "root",)) as found:
         yield found
 

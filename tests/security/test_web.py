@@ -20,13 +20,13 @@ SOURCES = sorted(Path(modeldyno.__file__).parent.rglob("*.py"))
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory, starts_processes):
     with serving(tmp_path_factory.mktemp("served")) as found:
         yield found
 
 
 @pytest.fixture
-def fresh(tmp_path):
+def fresh(tmp_path, starts_processes):
     """A server of one's own: for tests that fail often, or change the token."""
     with serving(tmp_path) as found:
         yield found

@@ -113,6 +113,7 @@ def test_a_file_that_is_not_there(tmp_path):
         configured(tmp_path / "nothing.yaml")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_file_says_all(model, tmp_path):
     ended = modeldyno("bench", model, "--config", written(tmp_path, "model: m.json"))
     assert ended.code == 2

@@ -5,6 +5,8 @@ import pytest
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_server
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 
 @pytest.fixture
 def settings(tmp_path):

@@ -85,6 +85,7 @@ def test_our_own_python_is_refused():
     assert "in which Modeldyno runs" in refusal("second", python=sys.executable).title
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_another_python_beside_our_own_is_none_of_ours(tmp_path, monkeypatch):
     """As /usr/bin/python3.12 is beside /usr/bin/python3.11."""
     for name in ("python3.11", "python3.12"):
@@ -96,10 +97,12 @@ def test_another_python_beside_our_own_is_none_of_ours(tmp_path, monkeypatch):
     assert "in which Modeldyno runs" in refusal("second", python=str(tmp_path / "python3")).title
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_program_that_is_no_python_is_refused(tmp_path):
     assert "is no Python" in refusal("second", python=shutil.which("true")).title
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_old_python_is_refused_with_its_version(tmp_path):
     old = tmp_path / "python"
     old.write_text("""#!/bin/sh\necho '{"version": [3, 9, 18], "paths": []}'\n""")
@@ -109,12 +112,14 @@ def test_an_old_python_is_refused_with_its_version(tmp_path):
     assert "3.11" in error.fix
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_python_without_an_engine_is_refused(empty):
     error = refusal("second", python=str(empty))
     assert isinstance(error, EngineUnavailable)
     assert "onnxruntime" in error.why
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_of_several_engines_one_must_be_named(tmp_path):
     python = bare(tmp_path / "env")
     package(python, "onnxruntime", "1.30.0")
@@ -122,6 +127,7 @@ def test_of_several_engines_one_must_be_named(tmp_path):
     assert "--engine onnxruntime" in refusal("second", python=str(python)).fix
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_engine_that_is_too_old_is_refused(tmp_path):
     python = bare(tmp_path / "env")
     package(python, "torch", "2.9.1")
@@ -129,6 +135,7 @@ def test_an_engine_that_is_too_old_is_refused(tmp_path):
     assert error.title == "PyTorch 2.9.1 is too old"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_packages_of_ours_are_not_its_own(tmp_path):
     """NumPy is installed here, and not there: so the engine there does not work."""
     python = bare(tmp_path / "env")
@@ -138,6 +145,7 @@ def test_packages_of_ours_are_not_its_own(tmp_path):
     assert "numpy" in error.why
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_engine_that_cannot_be_imported_says_why(tmp_path, folder):
     python = bare(tmp_path / "env")
     package(python, "onnxruntime", "1.30.0", "raise ImportError('libcuda is away')")
@@ -173,6 +181,7 @@ def kept(name: str, python: str, **more) -> Environment:
     return there
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_one_that_was_added_is_listed_and_can_be_removed(folder):
     SERVICE.add("second", python=str(second_onnxruntime()))
     found = availability()[-1]

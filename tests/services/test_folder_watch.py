@@ -19,6 +19,8 @@ from tests import values
 from tests.processes import until
 from tests.scripts import script
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 
 @pytest.fixture
 def settings(tmp_path):

@@ -118,11 +118,13 @@ def bench(tmp_path):
     return open_workbench(Settings(tmp_path / "workspace"))
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_real_worker_reads_what_we_would_and_leaves_no_run(bench, model, tmp_path):
     assert bench.graphs.graph(spec(model)) == read_graph(model)
     assert [path.name for path in (tmp_path / "workspace").iterdir()] == ["graphs"]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_what_is_wrong_with_a_file_is_told_and_not_kept(bench, tmp_path):
     with pytest.raises(GraphUnavailable):
         bench.graphs.graph(spec(script(tmp_path / "m.json")))
@@ -131,6 +133,7 @@ def test_what_is_wrong_with_a_file_is_told_and_not_kept(bench, tmp_path):
     assert not (tmp_path / "workspace" / "graphs").exists()
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_file_that_is_not_what_was_promised_is_refused(bench, model):
     with pytest.raises(ModelChanged):
         bench.graphs.graph(spec(model, sha256="0" * 64))

@@ -104,6 +104,7 @@ OK = {"latency_us": 50}
 SLOWER = {"latency_us": 500}
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(
     "scripts",
     [{"bad": BAD, "ok": OK}, {"ok": OK, "bad": BAD}, {"bad": BAD, "worse": BAD}],
@@ -123,6 +124,7 @@ def test_a_side_that_is_left_alone_is_measured_alone(rank, scripts):
             assert f"{one.label}: {one.failure.title} [ENGINE_FAILED]" in str(found)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_sides_that_fail_in_any_position_and_way_leave_the_others_ranked(rank):
     found = rank(
         crash={"faults": [fault("segfault")]},
@@ -144,6 +146,7 @@ def test_sides_that_fail_in_any_position_and_way_leave_the_others_ranked(rank):
     assert "ok is the reference, because crash could not be measured" in str(found)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_side_that_cannot_run_beside_the_reference_is_measured_alone(rank):
     """It fails in the third and fourth session of a process, which has two when it is alone."""
     clash = {"faults": [fault("raise", call=-1, session=number) for number in (2, 3)]}
@@ -157,6 +160,7 @@ def test_a_side_that_cannot_run_beside_the_reference_is_measured_alone(rank):
     assert any(remark.startswith(reason) for remark in ranking_remarks(found))
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_first_side_with_outputs_of_its_own_is_not_the_reference(rank):
     found = rank(odd=OK | {"output": 5.0}, ok=OK, slower=SLOWER)
     assert found.reference == "ok"
@@ -167,6 +171,7 @@ def test_a_first_side_with_outputs_of_its_own_is_not_the_reference(rank):
     assert "ok is the reference, because odd is not comparable with the others" in str(found)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_file_that_nobody_can_read_does_not_keep_others_from_being_ranked(tmp_path):
     names = [tmp_path / "broken.onnx", *(tmp_path / f"{name}.json" for name in ("one", "two"))]
     names[0].write_bytes(b"not a model")

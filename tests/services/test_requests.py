@@ -304,6 +304,7 @@ except ModelNotFound as error:
 """
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_folder_that_we_may_not_enter_is_told_so(tmp_path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o000)

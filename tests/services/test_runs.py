@@ -21,6 +21,8 @@ from modeldyno.store.runs import RunFolder
 from modeldyno.workbench import open_workbench
 from tests.scripts import fault, script
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 
 @pytest.fixture
 def room(tmp_path):

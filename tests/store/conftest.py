@@ -17,7 +17,7 @@ from tests.databases import (  # noqa: F401 - fixtures
 
 
 @pytest.fixture(scope="session")
-def terminal_runs(tmp_path_factory):
+def terminal_runs(tmp_path_factory, starts_processes):
     """What two equal benchmarks, another one and a comparison leave in a workspace."""
     workspace = tmp_path_factory.mktemp("workspace")
     digits = str(model_path())

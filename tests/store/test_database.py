@@ -62,6 +62,7 @@ def fresh(place):
 # ---------------------------------------------------------------- migrations
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_newest_migration_is_the_one_we_check_for(fresh):
     with fresh.engine.connect() as connection:
         assert schema.version(connection) == schema.head()
@@ -416,6 +417,7 @@ except WorkspaceUnusable as error:
 """
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("there", [True, False])
 def test_a_workspace_that_may_not_be_written_is_told(empty_sqlite, there):
     """Not in ``tmp_path``: other users may not even look into that."""
@@ -468,6 +470,7 @@ while True:
 """
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("acknowledged", [1, 7, 23])
 def test_what_was_acknowledged_survives_a_kill_at_any_moment(place, acknowledged):
     workspace, url = place

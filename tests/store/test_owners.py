@@ -4,6 +4,8 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import pytest
+
 from modeldyno.store.owners import Owner, started, this_process
 
 
@@ -19,6 +21,7 @@ def test_we_are_here():
     assert not this_process().is_gone()
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_process_is_there_until_it_is_killed():
     with sleeper() as process:
         owner = owner_of(process)
@@ -28,6 +31,7 @@ def test_a_process_is_there_until_it_is_killed():
         assert owner.is_gone()
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_zombie_is_gone():
     with sleeper() as process:
         owner = owner_of(process)
@@ -45,6 +49,7 @@ def test_of_another_machine_nobody_here_can_tell():
     assert not Owner("elsewhere", 1, 1).is_gone()
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_system_without_start_times_is_asked_for_the_number_alone():
     with sleeper() as process:
         owner = replace(owner_of(process), started=0)

@@ -213,6 +213,7 @@ except StorageFailed as error:
 """
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(
     ("limit", "count"),
     [

@@ -86,6 +86,7 @@ open_database(Path(sys.argv[2]), sys.argv[3] or None, upgrading=upgrading)
 """
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_an_upgrade_that_was_killed_at_any_step_is_done_by_the_next_start(frozen, step):
     workspace, url = frozen

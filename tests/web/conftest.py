@@ -12,7 +12,7 @@ expect.set_options(timeout=30_000)  # the five seconds of its own are short besi
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(starts_processes):
     """Of a file, not of the session: its event loop would meet tests that have one of their own."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIETLY)
@@ -21,7 +21,7 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server(tmp_path_factory, starts_processes):
     workspace = tmp_path_factory.mktemp("web") / "workspace"
     workspace.mkdir()
     started = Server(workspace)

@@ -30,6 +30,8 @@ from modeldyno.worker.messages import Inspect, Inspected, MeasureSession, Sessio
 from tests.worker import probes
 from tests.worker.probes import NOBODY
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 SOON = 30.0
 needs_landlock = pytest.mark.skipif(
     sys.platform != "linux" or not landlock.kernel_abi(), reason="this kernel has no Landlock"

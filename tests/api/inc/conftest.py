@@ -5,7 +5,7 @@ from tests.api.v1.server import serving
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory, starts_processes):
     """One server for the tests of a file; each makes a project of its own."""
     with serving(tmp_path_factory.mktemp("served")) as found:
         yield found

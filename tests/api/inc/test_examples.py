@@ -59,7 +59,7 @@ def counts(served):
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory, starts_processes):
     with serving(tmp_path_factory.mktemp("w")) as server:
         yield server
 

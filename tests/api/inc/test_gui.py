@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory, folder):
+def served(tmp_path_factory, folder, starts_processes):
     with serving(tmp_path_factory.mktemp("w"), inc_gui=folder) as server:
         yield server
 

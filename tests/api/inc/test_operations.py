@@ -6,7 +6,7 @@ from tests.api.v1.server import serving
 
 
 @pytest.fixture
-def served(tmp_path):
+def served(tmp_path, starts_processes):
     with serving(tmp_path) as server:
         yield server
 

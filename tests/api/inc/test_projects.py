@@ -19,7 +19,7 @@ def root(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory, root):
+def served(tmp_path_factory, root, starts_processes):
     saved(onnx_models.linear(), root / "net.onnx")
     (root / "net.pb").write_bytes(tf_files.linear())
     (root / "rubbish.onnx").write_bytes(b"no model at all" * 10)

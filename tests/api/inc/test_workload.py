@@ -24,7 +24,7 @@ def root(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory, root):
+def served(tmp_path_factory, root, starts_processes):
     with serving(tmp_path_factory.mktemp("served"), models_roots=(root,)) as found:
         yield found
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory, starts_processes):
     workspace = tmp_path_factory.mktemp("served")
     folders(workspace)
     with serving(workspace) as found:

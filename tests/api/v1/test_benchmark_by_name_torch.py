@@ -60,7 +60,7 @@ def say(path: Path, text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory, starts_processes):
     workspace = tmp_path_factory.mktemp("served")
     exported = folders(workspace)
     trained = workspace / "models" / "trained"

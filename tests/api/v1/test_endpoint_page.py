@@ -29,7 +29,7 @@ def blocks(language):
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory, starts_processes):
     workspace = tmp_path_factory.mktemp("served")
     made.saved(made.linear(), folders(workspace) / "tenn_eeg.onnx")
     with serving(workspace) as found:

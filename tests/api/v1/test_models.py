@@ -509,7 +509,7 @@ def test_a_file_comes_back_whole_or_in_a_range(served, project):
 
 
 @pytest.fixture(scope="module")
-def allowed(tmp_path_factory):
+def allowed(tmp_path_factory, starts_processes):
     """A server that may import from one folder, and that folder."""
     top = tmp_path_factory.mktemp("allowed")
     root = top / "root"
