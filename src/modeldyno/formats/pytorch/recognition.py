@@ -1,4 +1,4 @@
-"""Which of PyTorch's file formats a file has, told by what is in it."""
+"""Which of PyTorch's file formats a file has, judged by its content."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _OLD_HEAD_BYTES = 64
 def torch_format(path: Path, head: bytes) -> ModelFormat | None:
     """None for files that are not PyTorch's.
 
-    The most dangerous reading wins: an archive with the marks of several formats is of the one
-    that can do most.
+    The most dangerous reading wins: an archive with the marks of several formats has the one that
+    can do the most harm.
     """
     if is_old_checkpoint(head):
         return "torch-checkpoint"

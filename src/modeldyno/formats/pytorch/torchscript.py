@@ -1,4 +1,4 @@
-"""TorchScript: its inputs, as the text of ``forward`` and the traced example tell them."""
+"""TorchScript: its inputs, from the text of ``forward`` and the traced example."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 
 from modeldyno.core.models import InputSpec
 from modeldyno.core.stated import UNSTATED
-from modeldyno.formats.containers.pickle_listing import Listing
-from modeldyno.formats.containers.zip_members import Archive
+from modeldyno.formats.containers.pickle_listing import PickleListing
+from modeldyno.formats.containers.zip_members import ModelArchive
 
 _SCALARS = {"int": "int64", "float": "float64", "bool": "bool"}
 _OPENING, _CLOSING = "([{", ")]}"
 
 
 def inputs(
-    archive: Archive, root: str, traced: Listing | None
+    archive: ModelArchive, root: str, traced: PickleListing | None
 ) -> tuple[tuple[InputSpec, ...], tuple[str, ...]]:
-    """The inputs that ``forward`` cannot do without, and notes on those it can."""
+    """The required inputs of ``forward``, and a note on its optional ones."""
     arguments = _arguments(archive, root)
     required = [(name, kind) for name, kind, has_default in arguments if not has_default]
     spare = [name for name, _, has_default in arguments if has_default]
@@ -36,8 +36,8 @@ def inputs(
     return tuple(specs), notes
 
 
-def _arguments(archive: Archive, root: str) -> list[tuple[str, str, bool]]:
-    """Name, type and whether it may be left out, of every argument of the root's forward."""
+def _arguments(archive: ModelArchive, root: str) -> list[tuple[str, str, bool]]:
+    """Name, type and whether it is optional, of every argument of the root's forward."""
     module, _, name = root.rpartition(".")
     member = f"code/{module.replace('.', '/')}.py"
     if member not in archive:
