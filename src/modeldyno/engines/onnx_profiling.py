@@ -15,9 +15,8 @@ from typing import Any
 from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
+from modeldyno.engines.node_times import NodeEvent, Tally, counted_calls
 from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.recorded_calls import counted_calls
-from modeldyno.engines.tallies import NodeEvent, Tally
 
 _KERNEL = "_kernel_time"
 _CALL = "model_run"

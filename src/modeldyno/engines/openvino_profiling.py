@@ -15,9 +15,8 @@ from typing import Any
 from modeldyno.core.sessions import CallContract, SessionFacts
 from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.core.work import Operands
+from modeldyno.engines.node_times import Key, counted_calls, lost_calls
 from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.recorded_calls import counted_calls, lost_calls
-from modeldyno.engines.tallies import Key
 
 _PROFILER = "OpenVINO's profiler"
 _MOST_EVENT_NS = 2_000

@@ -36,8 +36,8 @@ from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
+from modeldyno.engines.node_times import NodeEvent, Tally
 from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.tallies import NodeEvent, Tally
 from modeldyno.engines.threads import require_default_spinning
 
 
