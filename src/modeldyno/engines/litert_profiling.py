@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
-from modeldyno.core.sessions import CallContract, SessionFacts, Target
+from modeldyno.core.sessions import CallContract, Target
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands, plain_name
 from modeldyno.engines.litert_library import (
@@ -25,7 +25,7 @@ from modeldyno.engines.litert_library import (
     RecordedEvent,
 )
 from modeldyno.engines.node_times import Key, NodeEvent, RecordedCalls, Tally, known_operands
-from modeldyno.engines.protocol import Tensors
+from modeldyno.engines.protocol import ProfiledFacts, Tensors
 
 _MOST_EVENT_NS = 5_000
 _CUT_OFF_NS = 500  # lost on average by rounding down to microseconds
@@ -34,7 +34,7 @@ _GRAPH_RUN = "Invoke"  # LiteRT's name for the run of a graph
 _POOLINGS = {"MAX_POOL_2D": "MaxPool2d", "AVERAGE_POOL_2D": "AveragePool2d"}
 
 
-class LiteRtProfiled:
+class LiteRtProfiled(ProfiledFacts):
     """A session of the same model, loaded with the profiler."""
 
     def __init__(
@@ -53,11 +53,6 @@ class LiteRtProfiled:
         self._model: CompiledModel | None = None
         self._shapes: tuple[tuple[int, ...], ...] = ()
         self._calls: RecordedCalls[list[RecordedEvent]] = RecordedCalls("LiteRT's profiler")
-
-    @property
-    def facts(self) -> SessionFacts:
-        facts: SessionFacts = self._session.facts
-        return facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         self._inputs = inputs

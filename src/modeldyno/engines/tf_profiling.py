@@ -11,11 +11,11 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from modeldyno.core.sessions import CallContract, SessionFacts
+from modeldyno.core.sessions import CallContract
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, RecordedCalls, Tally, known_operands
-from modeldyno.engines.protocol import Tensors
+from modeldyno.engines.protocol import ProfiledFacts, Tensors
 
 # Half of the gap between two small nodes, in which the trace is written.
 _MOST_EVENT_NS = 1_000
@@ -23,18 +23,13 @@ _MOST_EVENT_NS = 1_000
 _CALL_NODES = ("NoOp", "_Arg", "_Retval")
 
 
-class TensorFlowProfiled:
+class TensorFlowProfiled(ProfiledFacts):
     """A session whose calls are traced while they are recorded."""
 
     def __init__(self, session: Any) -> None:
         self._session = session
         self._calls: RecordedCalls[Any] = RecordedCalls("TensorFlow's trace")
         self._inputs: Tensors = {}
-
-    @property
-    def facts(self) -> SessionFacts:
-        facts: SessionFacts = self._session.facts
-        return facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         self._inputs = inputs

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from modeldyno.core.sessions import CallContract, SessionFacts
+from modeldyno.core.sessions import CallContract
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import (
     Operand,
@@ -25,7 +25,7 @@ from modeldyno.core.work import (
     work_of,
 )
 from modeldyno.engines.node_times import NodeEvent, Tally, counted_calls
-from modeldyno.engines.protocol import Tensors
+from modeldyno.engines.protocol import ProfiledFacts, Tensors
 
 _CALL = "modeldyno call"
 _MOST_EVENT_NS = 3_000
@@ -33,18 +33,13 @@ _OPERATOR = "cpu_op"
 _RUNTIME = ("cuda", "cu", "hip", "[memory]")  # prefixes of calls of a device's library
 
 
-class TorchProfiled:
+class TorchProfiled(ProfiledFacts):
     def __init__(self, session: Any, device: str, *, is_script: bool) -> None:
         self._session = session
         self._device = device
         self._is_script = is_script
         self._events: list[Any] = []
         self._call: Callable[[], object] | None = None
-
-    @property
-    def facts(self) -> SessionFacts:
-        facts: SessionFacts = self._session.facts
-        return facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         """Each call is marked, so that the trace shows where it began and ended."""

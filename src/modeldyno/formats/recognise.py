@@ -17,8 +17,7 @@ from modeldyno.formats.containers.zip_members import is_zip, member_names
 from modeldyno.formats.file_reading import is_text
 from modeldyno.formats.litert.flatbuffer_file import is_litert
 from modeldyno.formats.onnx.recognition import Outline, broken, outline_of
-from modeldyno.formats.pytorch.model import list_file
-from modeldyno.formats.pytorch.recognition import is_pickle, torch_format
+from modeldyno.formats.pytorch.model import is_pickle, list_file, torch_format
 from modeldyno.formats.refusals import FileRefusal, shown
 from modeldyno.formats.tensorflow.recognition import tf_format
 

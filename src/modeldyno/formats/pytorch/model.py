@@ -6,11 +6,14 @@ neither. A ``<file>.modeldyno.toml`` can add what is missing (``formats/sidecar.
 
 from __future__ import annotations
 
+import pickletools
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.models import InputSpec, ModelFacts, ModelFormat
+from modeldyno.core.stated import UNSTATED
 from modeldyno.formats import sidecar
 from modeldyno.formats.containers.pickle_listing import (
     Call,
@@ -19,9 +22,15 @@ from modeldyno.formats.containers.pickle_listing import (
     PickleListing,
     list_pickle,
 )
-from modeldyno.formats.containers.zip_members import ModelArchive, is_zip, pickles_of
+from modeldyno.formats.containers.zip_members import (
+    ModelArchive,
+    inside,
+    is_zip,
+    member_names,
+    pickles_of,
+)
 from modeldyno.formats.model_facts import and_more, count_weights, model_facts
-from modeldyno.formats.pytorch import exported_program, torchscript
+from modeldyno.formats.pytorch import exported_program
 
 _LARGEST_OLD_FILE = 64 << 20  # bytes of an old checkpoint that are walked
 # What torch.save writes around tensors; anything else is more than weights.
@@ -35,7 +44,7 @@ def read_script(path: Path) -> ModelFacts:
         list_pickle(archive.read("traced_inputs.pkl")) if "traced_inputs.pkl" in archive else None
     )
     data = list_pickle(archive.read("data.pkl")) if "data.pkl" in archive else PickleListing()
-    inputs, notes = torchscript.inputs(archive, _root_class(data), traced)
+    inputs, notes = _script_inputs(archive, _root_class(data), traced)
     # Classes under __torch__ are the file's own: torch reads them from its code/, Python never.
     foreign = [name for name in listing.imports if not name.startswith("__torch__.")]
     facts = _facts(path, "torchscript", foreign, data.tensors, inputs)
@@ -139,3 +148,116 @@ def _facts(
         imports=tuple(imports),
         notes=(note,) if weights else ("its tensors could not be counted",),
     )
+
+
+# ---------------------------------------------------------------- inputs of TorchScript
+
+
+# Of ``forward``'s arguments.
+_SCALARS = {"int": "int64", "float": "float64", "bool": "bool"}
+_OPENING, _CLOSING = "([{", ")]}"
+
+
+def _script_inputs(
+    archive: ModelArchive, root: str, traced: PickleListing | None
+) -> tuple[tuple[InputSpec, ...], tuple[str, ...]]:
+    """The required inputs of ``forward``, and a note on its optional ones."""
+    arguments = _arguments(archive, root)
+    required = [(name, kind) for name, kind, has_default in arguments if not has_default]
+    spare = [name for name, _, has_default in arguments if has_default]
+    notes = (f"optional inputs that are left out: {', '.join(spare)}",) if spare else ()
+    tensors = [name for name, kind in required if kind == "Tensor"]
+    shapes = dict(zip(tensors, traced.tensors, strict=False)) if traced else {}
+    if traced is not None and len(traced.tensors) != len(tensors):
+        shapes = {}
+    specs = []
+    for name, kind in required:
+        if name in shapes:
+            specs.append(InputSpec(name, shapes[name].dtype, shapes[name].shape))
+        elif kind in _SCALARS:
+            specs.append(InputSpec(name, _SCALARS[kind], ()))
+        else:
+            specs.append(InputSpec(name, UNSTATED if kind == "Tensor" else f"({kind})", None))
+    return tuple(specs), notes
+
+
+def _arguments(archive: ModelArchive, root: str) -> list[tuple[str, str, bool]]:
+    """Name, type and whether it is optional, of every argument of the root's forward."""
+    module, _, name = root.rpartition(".")
+    member = f"code/{module.replace('.', '/')}.py"
+    if member not in archive:
+        return []
+    text = archive.read(member).decode("utf-8", "replace")
+    start = re.search(rf"^class {re.escape(name)}\(", text, re.MULTILINE)
+    forward = (
+        re.compile(r"^\s+def forward\(", re.MULTILINE).search(text, start.end()) if start else None
+    )
+    return [_argument(part) for part in _split(text, forward.end())[1:]] if forward else []
+
+
+def _split(text: str, position: int) -> list[str]:
+    """The arguments of a call whose bracket opened just before ``position``."""
+    depth, parts, current = 0, [], ""
+    for character in text[position:]:
+        if character in _CLOSING and depth == 0:
+            break
+        depth += (character in _OPENING) - (character in _CLOSING)
+        if character == "," and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += character
+    return [part.strip() for part in (*parts, current) if part.strip()]
+
+
+def _argument(text: str) -> tuple[str, str, bool]:
+    name, _, rest = text.partition(":")
+    kind, equals, _ = rest.partition("=")
+    return name.strip(), kind.strip(), bool(equals) or kind.strip().startswith("Optional[")
+
+
+# ---------------------------------------------------------------- recognition
+
+
+# torch.save wrote this number before everything else until 1.6, and still does when asked to.
+_OLD_MAGIC = 0x1950A86A20F9469CFC6C
+_OLD_HEAD_BYTES = 64
+
+
+def torch_format(path: Path, head: bytes) -> ModelFormat | None:
+    """None for files that are not PyTorch's.
+
+    The most dangerous reading wins: an archive with the marks of several formats has the one that
+    can do the most harm.
+    """
+    if is_old_checkpoint(head):
+        return "torch-checkpoint"
+    names = member_names(path) if is_zip(head) else None
+    return format_of_members(names) if names else None
+
+
+def format_of_members(names: list[str]) -> ModelFormat | None:
+    members = {inside(name) for name in names} | set(names)
+    if "archive_format" in members or any("serialized_exported_program" in n for n in members):
+        return "torch-export"
+    if members & {"constants.pkl", "bytecode.pkl"} or any(n.startswith("code/") for n in members):
+        return "torchscript"
+    if "data.pkl" in members:
+        return "torch-checkpoint"
+    return None
+
+
+def is_pickle(head: bytes) -> bool:
+    return head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+
+
+def is_old_checkpoint(head: bytes) -> bool:
+    if not is_pickle(head):
+        return False
+    try:
+        for opcode, argument, _ in pickletools.genops(head[:_OLD_HEAD_BYTES]):
+            if opcode.name not in ("PROTO", "FRAME"):
+                return bool(argument == _OLD_MAGIC)
+    except ValueError:  # cut off in the middle, or no pickle after all
+        return False
+    return False
