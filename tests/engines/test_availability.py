@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from modeldyno.core.documents.engines import EngineDocument
-from modeldyno.engines import devices
+from modeldyno.engines import availability
 from modeldyno.engines.availability import availability_of
 from modeldyno.engines.catalog import Entry
 
@@ -23,7 +23,7 @@ def gpu(tmp_path, monkeypatch):
     """A machine with the node of a GPU; no driver is loaded."""
     node = tmp_path / "nvidia0"
     node.touch()
-    monkeypatch.setattr(devices, "_GPU_NODES", (str(node),))
+    monkeypatch.setattr(availability, "_GPU_NODES", (str(node),))
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
 
@@ -48,7 +48,7 @@ def test_gpus_that_the_environment_hides_are_not_there(monkeypatch, numbers):
 
 
 def test_a_machine_without_a_gpu_has_no_cuda(monkeypatch):
-    monkeypatch.setattr(devices, "_GPU_NODES", ())
+    monkeypatch.setattr(availability, "_GPU_NODES", ())
     assert "no NVIDIA GPU was found" in document().unavailable_devices["cuda"]
 
 

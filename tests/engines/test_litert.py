@@ -11,9 +11,13 @@ from modeldyno.core.work import Operand, Operands, Work, work_of
 from modeldyno.engines import litert_library
 from modeldyno.engines.litert import EMPTY_MODEL, LiteRt, _precision, delegated_operators
 from modeldyno.engines.litert_library import OPERATOR, XNNPACK_OPERATOR, RecordedEvent
-from modeldyno.engines.litert_operands import FileOperator, file_operators, operands_of
-from modeldyno.engines.litert_profiling import node_events
-from modeldyno.engines.tallies import Tally
+from modeldyno.engines.litert_profiling import (
+    FileOperator,
+    file_operators,
+    node_events,
+    operands_of,
+)
+from modeldyno.engines.node_times import Tally
 from modeldyno.formats import catalog
 from tests import litert_files
 from tests.contracts.engine_contract import EngineContract

@@ -6,9 +6,9 @@ import pytest
 
 from modeldyno.core.errors import EngineFailed
 from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
+from modeldyno.engines.node_times import NodeEvent, Tally
 from modeldyno.engines.onnx_profiling import bare_model, read_trace
 from modeldyno.engines.onnxruntime import OnnxRuntime
-from modeldyno.engines.tallies import NodeEvent, Tally
 from modeldyno.engines.torch_profiling import read_events
 from tests import onnx_models
 from tests.scripts import target

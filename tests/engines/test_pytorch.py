@@ -21,7 +21,7 @@ from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.engines import catalog
 from modeldyno.engines.protocol import Resumes, TimesDevice
 from modeldyno.engines.torch_loading import require_safe_version
-from modeldyno.engines.torch_operands import operands_of
+from modeldyno.engines.torch_profiling import operands_of
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import OpenSide, Side, SideReady

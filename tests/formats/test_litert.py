@@ -139,10 +139,10 @@ GOOD = written(linear())
     [
         (linear(version=2), "version 2 of the format"),
         (linear(operators=[operator(7, [0, 1], [2])]), "has the type 7, and there are 1"),
-        (linear(operators=[operator(0, [0, 99], [2])]), "tensors that are not there"),
-        (linear(operators=[operator(0, [0, -2], [2])]), "tensors that are not there"),
+        (linear(operators=[operator(0, [0, 99], [2])]), "tensors that do not exist"),
+        (linear(operators=[operator(0, [0, -2], [2])]), "tensors that do not exist"),
         (model([operator_code(9)], [graph([tensor("x", [1] * 65)], [0], [0], [])], []), "65"),
-        (model([operator_code(9)], [graph([tensor("x", [1], 8)], [0], [0], [])], []), "not there"),
+        (model([operator_code(9)], [graph([tensor("x", [1], 8)], [0], [0], [])], []), "not exist"),
         (Table({**linear().fields, 9: [Table()]}), "weights in other files"),
         (Table({0: ("Uint32", 3)}), "has no graph"),
     ],

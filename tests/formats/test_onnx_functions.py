@@ -7,8 +7,8 @@ from onnx import TensorProto, helper
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.formats.onnx import model as onnx
-from modeldyno.formats.onnx.functions import MOST_WRITTEN_OUT, functions_of
 from modeldyno.formats.onnx.graph import read_graph
+from modeldyno.formats.onnx.messages import MOST_WRITTEN_OUT, functions_of
 
 OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
 

@@ -14,8 +14,8 @@ from modeldyno.core.errors import GraphUnavailable, ModelUnreadable
 from modeldyno.core.graph_rows import from_rows, to_rows
 from modeldyno.core.graphs import Attribute, Body, Edge, Graph, GraphNode, GraphTensor
 from modeldyno.formats import catalog
-from modeldyno.formats.onnx.attributes import attribute, number
-from modeldyno.formats.onnx.graph import read_graph
+from modeldyno.formats.graph_attributes import number
+from modeldyno.formats.onnx.graph import attribute, read_graph
 from tests.onnx_models import FLOAT, INT64, linear, model, saved, value, weight
 
 
@@ -297,7 +297,7 @@ def test_a_damaged_tensor_is_no_error():
 
 def test_what_a_function_leaves_to_its_caller_says_so():
     proto = AttributeProto(name="axis", type=AttributeProto.INT, ref_attr_name="dim")
-    assert attribute(proto) == Attribute("axis", "int", None, "what its caller says of dim")
+    assert attribute(proto) == Attribute("axis", "int", None, "what its caller gives as dim")
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))

@@ -5,9 +5,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.formats.onnx import skeleton
-from modeldyno.formats.onnx.model import parse
-from modeldyno.formats.onnx.skeleton import parse_without_weights
+from modeldyno.formats.onnx.file import LARGEST_CONSTANT, parse, parse_without_weights
 from tests.onnx_models import FLOAT, linear, model, saved, value, weight
 from tests.test_real_models import LIGHT
 
@@ -45,7 +43,7 @@ def test_a_model_of_small_weights_is_read_whole(tmp_path):
 def test_real_models_lose_nothing_but_numbers(path):
     whole, bare = parse(path), parse_without_weights(path)
     for tensor in whole.graph.initializer:
-        if tensor.ByteSize() > skeleton._SMALL:
+        if tensor.ByteSize() > LARGEST_CONSTANT:
             kept = {"name": tensor.name, "data_type": tensor.data_type, "dims": [*tensor.dims]}
             tensor.CopyFrom(TensorProto(**kept))
     assert bare == whole

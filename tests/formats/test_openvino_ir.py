@@ -105,7 +105,7 @@ NO_PLACE = layer(9, "w2", "Const", 'element_type="f32" shape="4" offset="-8" siz
         (linear()[:-20], "damaged OpenVINO model"),
         (linear([*LAYERS, DEEP]), "more than 200 deep"),
         (linear([*LAYERS, DIMS]), "more than 64 dimensions"),
-        (linear([*LAYERS, NO_PLACE]), "is no number"),
+        (linear([*LAYERS, NO_PLACE]), "is not a number"),
         (linear(version=7), "of version 7"),
         ('<net name="m" version="11">&lost;</net>', "undefined entity"),
     ],

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modeldyno.formats.containers.pickle_listing import TensorListed, list_pickle
+from modeldyno.formats.containers.pickle_listing import ListedTensor, list_pickle
 from tests.torch_archives import payload, tensor_pickle
 
 
@@ -62,8 +62,8 @@ def test_a_damaged_pickle_still_tells_what_came_before():
 def test_tensors_are_counted_from_their_description():
     data = tensor_pickle(("w", "FloatStorage", (2, 3)), ("steps", "LongStorage", ()))
     assert list_pickle(data).tensors == [
-        TensorListed("float32", (2, 3), "0", 0),
-        TensorListed("int64", (), "1", 0),
+        ListedTensor("float32", (2, 3), "0", 0),
+        ListedTensor("int64", (), "1", 0),
     ]
 
 

@@ -7,7 +7,7 @@ import pytest
 import modeldyno
 from modeldyno.core.errors import BadValue, ModelUnreadable
 from modeldyno.formats import sidecar
-from modeldyno.formats.small_files import read_small
+from modeldyno.formats.file_reading import read_small
 from modeldyno.store.configs import read_config
 from tests import onnx_models
 

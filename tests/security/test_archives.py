@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from modeldyno.core.errors import ArchiveRefused, StorageFailed
 from modeldyno.formats.containers import members
-from modeldyno.formats.containers.extraction import Extracted, Limits, extract
+from modeldyno.formats.containers.extraction import ArchiveLimits, Extracted, extract
 
 OUTSIDE = [
     "../x", "a/../../x", "/tmp/x", "..", "a/..", "~/x", "C:/x", "\\x", "..\\x", "a//x", "./x",
@@ -78,7 +78,7 @@ def make(request):
 
 
 def unpack(data, folder, **limits):
-    return extract(io.BytesIO(data), folder, Limits(**limits))
+    return extract(io.BytesIO(data), folder, ArchiveLimits(**limits))
 
 
 def refuses(data, folder, why=".", **limits):

@@ -169,7 +169,7 @@ def test_groups_by_the_million_stay_few(tmp_path, monkeypatch):
     graph = read_graph(made(nodes, tmp_path))
     assert len(graph.groups) <= 51
     assert all(node.scope.count("/") < graph_building.DEEPEST_SCOPE for node in graph.nodes)
-    assert "it has more than 50 groups: the others are not told" in graph.notes
+    assert "it has more than 50 groups: the others are left out" in graph.notes
 
 
 def test_shapes_of_a_thousand_dimensions_are_not_told(tmp_path):

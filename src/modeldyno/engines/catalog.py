@@ -20,6 +20,7 @@ from modeldyno.engines.environments import DamagedEnvironment, Environment
 from modeldyno.engines.protocol import Engine
 
 ENTRY_POINTS = "modeldyno.engines"
+_BROKEN = "broken:"  # instead of a factory: why there is none
 
 
 @dataclass(frozen=True)
@@ -198,12 +199,11 @@ def _entry_of_environment(environment: Environment | DamagedEnvironment) -> Entr
     name = environment.name
     removal = f"modeldyno engines remove {name}"
     if isinstance(environment, DamagedEnvironment):
-        why = f"broken:its entry is damaged: {environment.why}"
-        return Entry(name, why, None, removal, (), ())
+        return _broken_entry(name, f"its entry is damaged: {environment.why}", removal)
     adapter = next((entry for entry in adapters() if entry.name == environment.engine), None)
     if adapter is None:
-        why = f"broken:this version of Modeldyno has no engine {environment.engine!r}"
-        return Entry(name, why, None, removal, (), ())
+        why = f"this version of Modeldyno has no engine {environment.engine!r}"
+        return _broken_entry(name, why, removal)
     has_own_name = name == adapter.name
     return replace(
         adapter,
@@ -216,35 +216,29 @@ def _entry_of_environment(environment: Environment | DamagedEnvironment) -> Entr
 
 
 def _load_entry_point(point: importlib.metadata.EntryPoint) -> Entry:
+    why = "it does not name an Entry"
     try:
         entry = point.load()
+        if isinstance(entry, Entry):
+            decode(Entry, encode(entry))
+            return entry
+    except Mismatch as error:
+        why = f"its Entry is wrong: {error}"
     # A faulty plug-in must neither raise here nor end the process.
     except (Exception, SystemExit) as error:  # noqa: BLE001
-        return _broken_entry(point, f"{type(error).__name__}: {error}")
-    if not isinstance(entry, Entry):
-        return _broken_entry(point, "it does not name an Entry")
-    try:
-        decode(Entry, encode(entry))
-    except Mismatch as error:
-        return _broken_entry(point, f"its Entry is wrong: {error}")
-    return entry
+        why = f"{type(error).__name__}: {error}"
+    why = f"its entry point cannot be loaded: {why}"
+    return _broken_entry(point.name, why, f"repair the package behind {point.value}")
 
 
-def _broken_entry(point: importlib.metadata.EntryPoint, why: str) -> Entry:
-    return Entry(
-        point.name,
-        f"broken:its entry point cannot be loaded: {why}",
-        None,
-        f"repair the package behind {point.value}",
-        (),
-        (),
-    )
+def _broken_entry(name: str, why: str, install: str) -> Entry:
+    return Entry(name, f"{_BROKEN}{why}", None, install, devices=(), formats=())
 
 
 def version_of(entry: Entry) -> tuple[str | None, str | None]:
     """The version of its package, or why there is none."""
-    if entry.factory.startswith("broken:"):
-        return None, entry.factory.removeprefix("broken:")
+    if entry.factory.startswith(_BROKEN):
+        return None, entry.factory.removeprefix(_BROKEN)
     if entry.environment is not None:
         return _version_in_environment(entry, entry.environment)
     for package in (entry.package or "modeldyno", *entry.other_builds):

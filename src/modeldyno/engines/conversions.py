@@ -69,7 +69,7 @@ ROUTES = (
         makes="openvino-ir",
         names=("model.xml", "model.bin"),
         tool="openvino.convert_model",
-        factory="modeldyno.engines.onnx_to_openvino:convert",
+        factory="modeldyno.engines.openvino:convert",
         packages={"openvino": _OPENVINO},
     ),
     Route(
@@ -78,7 +78,7 @@ ROUTES = (
         makes="onnx",
         names=("model.onnx",),
         tool="tf2onnx",
-        factory="modeldyno.engines.tf_to_onnx:convert",
+        factory="modeldyno.engines.tf_conversions:to_onnx",
         packages={"tensorflow": _TENSORFLOW, "tf2onnx": _CONVERT},
     ),
     Route(
@@ -87,7 +87,7 @@ ROUTES = (
         makes="litert",
         names=("model.tflite",),
         tool="tf.lite.TFLiteConverter",
-        factory="modeldyno.engines.tf_to_litert:convert",
+        factory="modeldyno.engines.tf_conversions:to_litert",
         packages={"tensorflow": _TENSORFLOW},
     ),
 )

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.session_checks import cannot_load, require_own_precision
 from modeldyno.engines.threads import count_threads, require_default_spinning
 
 ITSELF, FALLBACK = "DeepSparse", "ONNX Runtime inside DeepSparse"
@@ -42,12 +42,7 @@ class DeepSparse:
     def _load(self, target: Target, shapes: dict[str, tuple[int, ...]]) -> DeepSparseSession:
         import deepsparse
 
-        if target.precision not in (None, "fp32"):
-            raise BadValue(
-                f"DeepSparse cannot change the precision to {target.precision!r}",
-                why="an ONNX file fixes its precision",
-                fix="Give a model that was converted to that precision",
-            )
+        require_own_precision(target, "DeepSparse", "an ONNX")
         require_default_spinning("DeepSparse", target)
         threads_before = count_threads()
         try:
@@ -56,11 +51,7 @@ class DeepSparse:
                     model, batch_size=_batch(shapes), num_cores=target.threads, num_streams=1
                 )
         except Exception as error:
-            raise EngineFailed(
-                "DeepSparse could not compile the model",
-                why=str(error).strip()[:600],
-                fix="Check its operators with `modeldyno inspect`, or use another engine",
-            ) from error
+            raise cannot_load("DeepSparse", error, verb="compile") from error
         return DeepSparseSession(raw, 1 + count_threads() - threads_before)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from base64 import b64decode
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,9 +15,15 @@ from typing import Any
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.signatures import Signature, names_of, serving
-from modeldyno.engines.litert_operands import FileOperator, file_operators
-from modeldyno.engines.litert_profiling import LiteRtProfiled
+from modeldyno.engines.litert_profiling import FileOperator, LiteRtProfiled, file_operators
 from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.session_checks import (
+    by_use,
+    cannot_load,
+    require_input,
+    require_own_precision,
+    with_shapes_of,
+)
 from modeldyno.engines.threads import count_threads, require_default_spinning
 
 XNNPACK, OWN = "XNNPACK", "LiteRT"
@@ -58,7 +63,7 @@ class LiteRt:
             session.close()
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
-        with self.open(_with_shapes_of(inputs, target)) as session:
+        with self.open(with_shapes_of(inputs, target)) as session:
             outputs = session.run(inputs)
             return session.examined(), outputs
 
@@ -80,17 +85,13 @@ class LiteRt:
     def _file_operators(self, target: Target, inputs: Tensors) -> dict[int, FileOperator]:
         """From a session without XNNPACK, which would hide the sizes inside the part it took. Empty
         if LiteRT alone cannot run the model."""
-        without_xnnpack = replace(_with_shapes_of(inputs, target), options={"xnnpack": False})
+        without_xnnpack = replace(with_shapes_of(inputs, target), options={"xnnpack": False})
         try:
             with self.open(without_xnnpack) as session:
                 session.run(inputs)
                 return session.file_operators()
         except (EngineFailed, RuntimeError, ValueError):
             return {}
-
-
-def _with_shapes_of(inputs: Tensors, target: Target) -> Target:
-    return replace(target, shapes={name: tuple(array.shape) for name, array in inputs.items()})
 
 
 def takes_xnnpack(target: Target) -> bool:
@@ -227,7 +228,7 @@ class LiteRtSession:
         except (RuntimeError, ValueError) as error:
             if is_resized:
                 raise  # other sizes may work
-            raise _cannot_load(error) from error
+            raise cannot_load("LiteRT", error) from error
         self.inputs, self.outputs = _ports(self._interpreter)
         self._threads = self._threads_started(threads_before)
 
@@ -249,13 +250,10 @@ class LiteRtSession:
             self._shapes = shapes
             self._load()  # again: XNNPACK does not support every change of sizes
         ports = {port.name: port for port in self.inputs}
+        dtypes = {port.name: port.dtype for port in self.inputs}
         arrays = {}
         for name, array in inputs.items():
-            if name not in ports:
-                raise ValueError(f"the model has no input {name!r}, but {', '.join(ports)}")
-            dtype = ports[name].dtype
-            if str(array.dtype) != dtype:
-                raise ValueError(f"input {name!r} is {dtype}, and {array.dtype} was given")
+            require_input(name, array, dtypes)
             arrays[ports[name].tensor] = array
         return arrays
 
@@ -289,12 +287,7 @@ class LiteRtSession:
 def _require_supported(target: Target) -> None:
     if target.device != "cpu":
         raise BadValue(f"LiteRT cannot use device {target.device!r} here", fix="Use --device cpu")
-    if target.precision not in (None, "fp32"):
-        raise BadValue(
-            f"LiteRT cannot change the precision to {target.precision!r}",
-            why="a LiteRT file fixes its precision",
-            fix="Give a model that was converted to that precision",
-        )
+    require_own_precision(target, "LiteRT", "a LiteRT")
     require_default_spinning("LiteRT", target)
 
 
@@ -314,7 +307,7 @@ def _interpreter(target: Target, takes_xnnpack: bool, content: bytes | None = No
             experimental_op_resolver_type=resolver,
         )
     except (RuntimeError, ValueError) as error:
-        raise _cannot_load(error) from error
+        raise cannot_load("LiteRT", error) from error
 
 
 def _ports(interpreter: Any) -> tuple[tuple[LiteRtPort, ...], tuple[LiteRtPort, ...]]:
@@ -380,18 +373,10 @@ def _precision(operators: list[dict[str, Any]]) -> str | None:
     """
     import numpy as np
 
-    precisions: Counter[str] = Counter()
+    precisions: list[str] = []
     for operator in operators:
         if any(word in operator["op_name"] for word in _COMPUTE):
             types = [str(np.dtype(kind)) for kind in operator["operand_types"]]
             names = [table[kind] for table in (_INTEGER, _FLOAT) for kind in types if kind in table]
-            precisions.update(names[:1])
-    return "+".join(name for name, _ in precisions.most_common()) or None
-
-
-def _cannot_load(error: Exception) -> EngineFailed:
-    return EngineFailed(
-        "LiteRT could not load the model",
-        why=" ".join(str(error).split())[:600],
-        fix="Check its operators with `modeldyno inspect`, or use another engine",
-    )
+            precisions += names[:1]
+    return by_use(precisions)

@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.sessions import CallContract, SessionFacts
+from modeldyno.core.sessions import CallContract
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
-from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.recorded_calls import counted_calls
-from modeldyno.engines.tallies import NodeEvent, Tally
+from modeldyno.engines.node_times import NodeEvent, Tally, counted_calls
+from modeldyno.engines.protocol import ProfiledFacts, Tensors
 
 _KERNEL = "_kernel_time"
 _CALL = "model_run"
@@ -26,18 +25,13 @@ _CUT_OFF_NS = 500  # of each duration, on average
 _MAX_LINE_BYTES = 1 << 20  # a node with thousands of inputs lists them all on its line
 
 
-class OnnxProfiled:
+class OnnxProfiled(ProfiledFacts):
     """A session under the profiler; ``open_bare`` opens a session of the given model file."""
 
     def __init__(self, session: Any, open_bare: Callable[[bytes], Any] | None) -> None:
         self._session = session
         self._open_bare = open_bare
         self._trace: Path | None = None
-
-    @property
-    def facts(self) -> SessionFacts:
-        facts: SessionFacts = self._session.facts
-        return facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         call: Callable[[], object] = self._session.bind(inputs, contract)

@@ -6,15 +6,16 @@ import contextlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines import onnx_providers
 from modeldyno.engines.onnx_profiling import OnnxProfiled
 from modeldyno.engines.onnx_providers import OnnxDevice
 from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.session_checks import by_use, cannot_load, require_own_precision
 from modeldyno.engines.threads import count_threads
 
 SPINNING = "session.intra_op.allow_spinning"
@@ -38,10 +39,7 @@ class OnnxRuntime:
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Run once under ONNX Runtime's own profiler, which reports each kernel's operand types."""
-        options = _options(target)
-        options.enable_profiling = True
-        options.profile_file_prefix = str(Path.cwd() / "examine")
-        session = self._load(target, options)
+        session = self._load(target, _options(target, profile="examine"))
         try:
             outputs = session.run(inputs)
         finally:
@@ -53,12 +51,9 @@ class OnnxRuntime:
     @contextlib.contextmanager
     def profiled(self, target: Target, session: OnnxSession) -> Iterator[OnnxProfiled]:
         """Another session: this profiler starts with a session and cannot be paused."""
-        options = _options(target)
-        options.enable_profiling = True
-        options.profile_file_prefix = str(Path.cwd() / "profile")
         is_cpu = target.device.partition(":")[0] == "cpu"
         profiled = OnnxProfiled(
-            self._load(target, options),
+            self._load(target, _options(target, profile="profile")),
             (lambda model: self._load(target, _options(target), model)) if is_cpu else None,
         )
         try:
@@ -77,29 +72,24 @@ class OnnxRuntime:
             )
         except Exception as error:
             # EngineFailed, because other input shapes would not help.
-            raise EngineFailed(
-                "ONNX Runtime could not load the model",
-                why=str(error).strip()[:600],
-                fix="Check its operators and versions with `modeldyno inspect`",
-            ) from error
+            raise cannot_load("ONNX Runtime", error) from error
         onnx_providers.require_provider(device, raw.get_providers())
         return OnnxSession(raw, device, 1 + count_threads() - threads_before)
 
 
-def _options(target: Target) -> Any:
+def _options(target: Target, profile: str = "") -> Any:
+    """``profile``: how the file of its profiler begins; empty: no profiler."""
     import onnxruntime
 
-    if target.precision not in (None, "fp32"):
-        raise BadValue(
-            f"ONNX Runtime cannot change the precision to {target.precision!r}",
-            why="an ONNX file fixes its precision",
-            fix="Give a model that was converted to that precision",
-        )
+    require_own_precision(target, "ONNX Runtime", "an ONNX")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = target.threads
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.log_severity_level = 3
+    if profile:
+        options.enable_profiling = True
+        options.profile_file_prefix = str(Path.cwd() / profile)
     if target.spinning is not None:
         options.add_session_config_entry(SPINNING, "1" if target.spinning else "0")
     return options
@@ -177,8 +167,6 @@ class OnnxSession:
 
     def examined(self, events: list[dict[str, Any]]) -> SessionFacts:
         """The facts plus precision and placement, from the profiler's kernel events."""
-        from dataclasses import replace
-
         kernels = [e["args"] for e in events if e.get("name", "").endswith("_kernel_time")]
         providers = Counter(kernel.get("provider", "") for kernel in kernels)
         return replace(
@@ -204,8 +192,7 @@ def _dtype(onnx_type: str) -> str:
 
 def _precision(kernels: list[dict[str, Any]]) -> str | None:
     """The operand types of the computing kernels: "fp32", "int8", or several joined by +."""
-    precisions = Counter(filter(None, map(_kernel_precision, kernels)))
-    return "+".join(name for name, _ in precisions.most_common()) or None
+    return by_use(filter(None, map(_kernel_precision, kernels)))
 
 
 def _layout(kernels: set[str]) -> str | None:

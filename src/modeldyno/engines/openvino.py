@@ -18,8 +18,10 @@ from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines import openvino_devices
+from modeldyno.engines.conversions import ConversionSource
 from modeldyno.engines.openvino_profiling import CompiledNode, OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.session_checks import by_use, cannot_load, require_input, with_shapes_of
 from modeldyno.engines.tf_loading import DEFAULT_SIGNATURE, saved_model_folder
 from modeldyno.engines.threads import require_default_spinning
 
@@ -62,7 +64,7 @@ class OpenVino:
         yield OpenVinoSession(target, self.version())
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
-        with self.open(_with_shapes_of(inputs, target)) as session:
+        with self.open(with_shapes_of(inputs, target)) as session:
             outputs = session.run(inputs)
             return session.examined(), outputs
 
@@ -77,10 +79,6 @@ def _core() -> Any:
     import openvino
 
     return openvino.Core()
-
-
-def _with_shapes_of(inputs: Tensors, target: Target) -> Target:
-    return replace(target, shapes={name: tuple(array.shape) for name, array in inputs.items()})
 
 
 # ---------------------------------------------------------------- a session
@@ -216,12 +214,9 @@ class OpenVinoSession:
             self._compiled = self._compile()
         places = self._places(self._compiled.inputs)
         arrays = {}
+        dtypes = {name: _dtype(self._compiled.inputs[place]) for name, place in places.items()}
         for name, array in inputs.items():
-            if name not in places:
-                raise ValueError(f"the model has no input {name!r}, but {', '.join(places)}")
-            dtype = _dtype(self._compiled.inputs[places[name]])
-            if str(array.dtype) != dtype:
-                raise ValueError(f"input {name!r} is {dtype}, and {array.dtype} was given")
+            require_input(name, array, dtypes)
             arrays[places[name]] = array
         return arrays
 
@@ -383,8 +378,7 @@ def _precision(layers: list[tuple[str, str]]) -> str | None:
     """
     kernels = [kernel for kind, kernel in layers if kind in _COMPUTE]
     types = [kernel.rpartition("_")[2].lower() for kernel in kernels]
-    precisions = Counter(_PRECISIONS.get(name, name) for name in types)
-    return "+".join(name for name, _ in precisions.most_common()) or None
+    return by_use(_PRECISIONS.get(name, name) for name in types)
 
 
 def _is_convolution(node: Any) -> bool:
@@ -403,10 +397,17 @@ def _layout(output_layouts: Iterable[str]) -> str | None:
 
 def _cannot_load(error: Exception) -> EngineFailed:
     """OpenVINO's message, without the lines that name its source files."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    message = [line for line in lines if not line.startswith(("Exception from", "Check '"))]
-    return EngineFailed(
-        "OpenVINO could not load the model",
-        why=" ".join(message or lines)[:600],
-        fix="Check its operators with `modeldyno inspect`, or use another engine",
-    )
+    return cannot_load("OpenVINO", error, without=("Exception from", "Check '"))
+
+
+# ---------------------------------------------------------------- conversion
+
+
+def convert(source: ConversionSource, place: Path) -> tuple[str, ...]:
+    """ONNX to OpenVINO's own files, with every weight as it was."""
+    import openvino
+
+    model = openvino.convert_model(source.target.model)
+    # By default it silently halves the weights to float16.
+    openvino.save_model(model, place, compress_to_fp16=False)
+    return ()

@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from modeldyno.core.sessions import CallContract, SessionFacts
+from modeldyno.core.sessions import CallContract
 from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.core.work import Operands
-from modeldyno.engines.protocol import Tensors
-from modeldyno.engines.recorded_calls import counted_calls, lost_calls
-from modeldyno.engines.tallies import Key
+from modeldyno.engines.node_times import Key, counted_calls, lost_calls
+from modeldyno.engines.protocol import ProfiledFacts, Tensors
 
 _PROFILER = "OpenVINO's profiler"
 _MOST_EVENT_NS = 2_000
@@ -66,7 +65,7 @@ def reading(calls: int, nodes: Sequence[Any], provider: str, earlier: Reading) -
     return Reading(calls, totals)
 
 
-class OpenVinoProfiled:
+class OpenVinoProfiled(ProfiledFacts):
     """A session compiled with node timing."""
 
     def __init__(self, session: Any) -> None:
@@ -76,11 +75,6 @@ class OpenVinoProfiled:
         self._is_recording = False
         self._recorded = Reading()  # total of the recordings before the current one
         self._first = self._begin = self._end = Reading()  # the last two: of the current one
-
-    @property
-    def facts(self) -> SessionFacts:
-        facts: SessionFacts = self._session.facts
-        return facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         call: Callable[[], object] = self._session.bind(inputs, contract)

@@ -72,6 +72,17 @@ class ProfiledSession(Protocol):
         """A call of this engine that computes nothing; None if the engine has no such call."""
 
 
+class ProfiledFacts:
+    """The facts of a profiled session are those of the session."""
+
+    _session: Any
+
+    @property
+    def facts(self) -> SessionFacts:
+        facts: SessionFacts = self._session.facts
+        return facts
+
+
 @runtime_checkable
 class Profiles(Protocol):
     """An engine that can show where a model spends its time."""

@@ -36,8 +36,8 @@ from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
-from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.tallies import NodeEvent, Tally
+from modeldyno.engines.node_times import NodeEvent, Tally
+from modeldyno.engines.protocol import Capabilities, ProfiledFacts, Tensors
 from modeldyno.engines.threads import require_default_spinning
 
 
@@ -129,7 +129,7 @@ class ScriptedSession:
                 _FAULTS[fault["do"]](self._target)
 
 
-class ScriptedProfiled:
+class ScriptedProfiled(ProfiledFacts):
     def __init__(self, script: dict[str, Any], session: ScriptedSession) -> None:
         latency = script.get("latency_us", 100)
         only_node = {
@@ -140,10 +140,6 @@ class ScriptedProfiled:
         self._nodes = script.get("nodes", [only_node])
         self._cost_ns = int(script.get("profiler_us", 0) * 1e3)
         self._session = session
-
-    @property
-    def facts(self) -> SessionFacts:
-        return self._session.facts
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         call, overhead_ns = self._session.bind(inputs, contract), self._cost_ns * len(self._nodes)

@@ -16,6 +16,7 @@ from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines import tf_process
 from modeldyno.engines.protocol import Capabilities, Tensors
+from modeldyno.engines.session_checks import by_use, require_input
 from modeldyno.engines.tf_loading import load
 from modeldyno.engines.tf_profiling import TensorFlowProfiled, node_events
 from modeldyno.engines.threads import require_default_spinning
@@ -164,9 +165,7 @@ class TensorFlowSession:
             if tensor is None:
                 known = ", ".join(self._loaded.inputs)
                 raise ValueError(f"the model has no input {name!r}, but {known}")
-            dtype = graph.get_tensor_by_name(tensor).dtype.name
-            if str(array.dtype) != dtype:
-                raise ValueError(f"input {name!r} is {dtype}, and {array.dtype} was given")
+            require_input(name, array, {name: graph.get_tensor_by_name(tensor).dtype.name})
             arrays[tensor] = array
         return arrays
 
@@ -230,13 +229,13 @@ def _layout(nodes: Sequence[Any]) -> str | None:
 
 def _precision(nodes: Sequence[Any]) -> str | None:
     """The types of computing operators, after all rewriting: "fp32", or several joined by +."""
-    precisions: Counter[str] = Counter()
+    precisions: list[str] = []
     for node in nodes:
         if not any(part in node.op for part in _COMPUTE):
             continue
         if node.op.startswith(("Quantized", "_MklQuantized")):
-            precisions["int8"] += 1
+            precisions.append("int8")
         elif "T" in node.attr:
             kind = node.attr["T"].type
-            precisions[_PRECISIONS.get(kind, f"type {kind}")] += 1
-    return "+".join(name for name, _ in precisions.most_common()) or None
+            precisions.append(_PRECISIONS.get(kind, f"type {kind}"))
+    return by_use(precisions)

@@ -13,6 +13,7 @@ from typing import Any
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import Target
 from modeldyno.engines import tf_process
+from modeldyno.engines.session_checks import cannot_load
 
 SAVED_MODEL = "saved_model.pb"
 SERVE, DEFAULT_SIGNATURE = "serve", "serving_default"
@@ -63,7 +64,7 @@ def _load_graph(tf: Any, session: Any, path: Path, chosen_outputs: str) -> Loade
         with session.graph.as_default():
             tf.graph_util.import_graph_def(definition, name="")
     except Exception as error:  # protobuf and the import raise many kinds
-        raise cannot_load(error) from error
+        raise cannot_load("TensorFlow", error) from error
     read_by_others = {
         source.lstrip("^").partition(":")[0] for node in definition.node for source in node.input
     }
@@ -129,7 +130,7 @@ def _load_saved_model(
         with session.graph.as_default():
             meta = _quietly(lambda: loader.load(session, _tags(folder), str(folder)))
     except Exception as error:  # the loader raises many kinds
-        raise cannot_load(error) from error
+        raise cannot_load("TensorFlow", error) from error
     candidates = (
         (chosen_signature,)
         if chosen_signature
@@ -206,7 +207,7 @@ def _export_keras(path: str, changed_ns: int) -> _ExportedKeras:
         model = keras.saving.load_model(link, compile=False, safe_mode=True)
         model.export(folder / "saved", verbose=False)
     except Exception as error:  # a layer may raise anything
-        raise cannot_load(error, "Keras") from error
+        raise cannot_load("Keras", error) from error
     inputs = {_layer_name(tensor): tensor.name for tensor in model.inputs}
     return _ExportedKeras(folder / "saved", inputs, _keras_outputs(model))
 
@@ -221,12 +222,3 @@ def _keras_outputs(model: Any) -> dict[str, str]:
 
 def _layer_name(tensor: Any) -> str:
     return str(tensor._keras_history.operation.name)
-
-
-def cannot_load(error: Exception, loader: str = "TensorFlow") -> EngineFailed:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return EngineFailed(
-        f"{loader} could not load the model",
-        why=(" ".join(lines) or type(error).__name__)[:600],
-        fix="Check its operators with `modeldyno inspect`, or use another engine",
-    )

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from modeldyno.engines.session_checks import by_use
+
 _NAMES = {
     "float32": "fp32",
     "float16": "fp16",
@@ -88,11 +90,6 @@ def observe(call: Any, tf32: tuple[bool, bool]) -> Observation:
     return observation
 
 
-def joined(names: Counter[str]) -> str | None:
-    """Most used first: ``bf16+fp32``; None if there are none."""
-    return "+".join(name for name, _ in names.most_common()) or None
-
-
 def of_parameters(parameters: Iterable[Any]) -> str | None:
     """The type of the weights, for models without computing operators."""
     counts: Counter[str] = Counter()
@@ -100,4 +97,4 @@ def of_parameters(parameters: Iterable[Any]) -> str | None:
         name = _NAMES.get(str(parameter.dtype).removeprefix("torch."))
         if name is not None:
             counts[name] += parameter.numel()
-    return joined(counts)
+    return by_use(counts)

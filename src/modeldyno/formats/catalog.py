@@ -27,10 +27,11 @@ from modeldyno.formats.tensorflow import graph as tensorflow_graph
 
 
 def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
-    """What a model file says; raises ModelNotFound, ModelUnreadable or UnsafeFormat, and BadValue
-    where it has no such ``signature``.
+    """The facts of a model file; raises ModelNotFound, ModelUnreadable or UnsafeFormat.
 
-    ``without_weights``: weights files beside it that are not there are listed, not refused.
+    ``signature``: BadValue is raised if it has none of that name.
+
+    ``without_weights``: absent weights files are listed as missing, not refused.
     """
     return sidecar.with_making(_read(path, without_weights, signature))
 
@@ -62,7 +63,7 @@ def _read(path: Path, without_weights: bool, signature: str) -> ModelFacts:
 
 
 def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Graph:
-    """A model's graph; raises as ``read`` does, and GraphUnavailable where there is none."""
+    """A model's graph; raises as ``read`` does, and GraphUnavailable if there is none."""
     match _recognised(path, signature):
         case "onnx":
             return onnx_graph.read_graph(path, infer_shapes)
@@ -89,10 +90,10 @@ def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Gr
 
 
 def _recognised(path: Path, signature: str) -> ModelFormat:
-    found = recognise(path)
-    if signature and found != saved_model.FORMAT:
-        raise without_signatures(shown(path), found)
-    return found
+    model_format = recognise(path)
+    if signature and model_format != saved_model.FORMAT:
+        raise without_signatures(shown(path), model_format)
+    return model_format
 
 
 def _no_graph(path: Path, what: str) -> GraphUnavailable:

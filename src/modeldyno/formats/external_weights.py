@@ -1,4 +1,4 @@
-"""Files beside a model that hold its weights: checked before anybody opens them.
+"""Files beside a model that hold its weights: checked before anything opens them.
 
 A location may be a string in a file from a stranger. It may name only regular files in the model's
 own folder: otherwise a model could make an engine read ``/etc/shadow`` as weights.
@@ -12,14 +12,14 @@ from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import ExternalFile
-from modeldyno.formats.digest import sha256
+from modeldyno.formats.file_reading import sha256
 from modeldyno.formats.refusals import shown
 
 _LFS_POINTER = b"version https://git-lfs"
 
 
 def is_there(path: Path, location: str) -> bool:
-    """Something is: whether it can be used is another question."""
+    """Whether something is there, usable or not."""
     return os.path.lexists(path.parent / location)
 
 
@@ -48,7 +48,7 @@ def checked(path: Path, location: str, end: int, tensor: str) -> ExternalFile:
 
 
 def _refuse_links(path: Path, location: str, real: Path, links: int) -> None:
-    """A link may stay inside the folder; caches that link the model itself keep both together."""
+    """A link may stay inside the folder; caches that link to models keep both files together."""
     homes = (path.parent.resolve(), path.resolve().parent)
     if not any(real.is_relative_to(home) for home in homes):
         raise outside(path, location, "that is a link to another folder")

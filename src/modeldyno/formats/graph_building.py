@@ -1,8 +1,8 @@
-"""Put a graph together from a stranger's file: ids made unique, everything bounded."""
+"""Builds a graph from a stranger's file: ids made unique, everything bounded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from modeldyno.core.graphs import (
     TensorKind,
 )
 from modeldyno.core.models import Dim, ModelFormat
-from modeldyno.formats.plain_text import decoded
+from modeldyno.formats.file_reading import decoded, sha256
 from modeldyno.formats.refusals import shown
 
 LONGEST_NAME = 256  # characters; the longest that we saw in a real model has 180
@@ -37,9 +37,13 @@ _PLACE = 8  # of a number that stands for a tensor
 
 
 def too_many_nodes(path: Path, count: int) -> GraphUnavailable:
+    return _too_large(path, f"it has {count} nodes; up to {MOST_NODES} can be shown")
+
+
+def _too_large(path: Path, why: str) -> GraphUnavailable:
     return GraphUnavailable(
         f"The graph of {shown(path)} is too large to be shown",
-        why=f"it has {count} nodes; up to {MOST_NODES} can be shown",
+        why=why,
         fix="Look at its operators with `modeldyno inspect`; it can be measured all the same",
     )
 
@@ -58,12 +62,12 @@ class Names:
         self._own[name] = id_
 
     def find(self, name: str) -> str | None:
-        """The tensor's id; None: nobody makes it."""
-        here: Names | None = self
-        while here is not None:
-            if name in here._own:
-                return here._own[name]
-            here = here._outer
+        """The tensor's id; None if nothing makes it."""
+        graph: Names | None = self
+        while graph is not None:
+            if name in graph._own:
+                return graph._own[name]
+            graph = graph._outer
         return None
 
 
@@ -71,7 +75,7 @@ class GraphBuilder:
     """Collects nodes and tensors.
 
     Raises GraphUnavailable as soon as there are too many, and UnicodeDecodeError for names that
-    are no text.
+    are not text.
     """
 
     def __init__(self, path: Path) -> None:
@@ -103,58 +107,83 @@ class GraphBuilder:
         self._tensors.append(GraphTensor(id_, text, kind, dtype, shape))
         return id_
 
-    def node_id(self, name: str, op_type: str, position: int) -> str:
-        """A node's id, before its bodies are read; ``position`` is that in its own graph."""
-        return self._node_ids.unique(self._short(name) or f"{self._short(op_type)}#{position}")
-
     def node(
         self,
-        id_: str,
         op_type: str,
-        domain: str,
         name: str,
-        scope: str,
+        position: int,
+        parts: Sequence[str],
         inputs: Iterable[str],
         outputs: Iterable[str],
-        attributes: Sequence[Attribute] = (),
-        bodies: Sequence[str] = (),
-    ) -> None:
+        attributes: Iterable[Attribute] = (),
+        *,
+        domain: str = "",
+        bodies: Iterable[str] = (),
+        function: Sequence[str] = (),
+    ) -> list[tuple[str, ...]]:
+        """Adds a node, and returns the scope of each of its ``bodies``, which are given by name.
+
+        ``position`` is that in its own graph, ``parts`` the scope that it lies in, ``function``
+        the scope of the local function that it calls.
+        """
         if len(self._nodes) >= MOST_NODES:
             raise too_many_nodes(self._path, len(self._nodes) + 1)
         op_type, domain, name = (self._short(text) for text in (op_type, domain, name))
-        taken, made = tuple(inputs), tuple(outputs)
-        self._spend((id_, op_type, domain, name, scope, *bodies))
-        self._left -= _PLACE * (len(taken) + len(made))
-        for attribute in attributes:
-            self._spend_attribute(attribute)
-        self._nodes.append(
-            GraphNode(
-                id_, op_type, domain, name, scope, taken, made, tuple(attributes), tuple(bodies)
-            )
+        id_ = self._node_ids.unique(name or f"{op_type}#{position}")
+        # The brackets keep bodies apart from scopes of names: ``If_3[then_branch]``.
+        label = id_.rpartition("/")[2] or op_type
+        inner = [(*parts, f"{label}[{body}]") for body in bodies]
+        scope = self.scope(parts)
+        body_scopes = [self.scope(body) for body in ([function] if function else inner)]
+        node = GraphNode(
+            *(id_, op_type, domain, name, scope, tuple(inputs), tuple(outputs)),
+            *(tuple(attributes), tuple(body_scopes)),
         )
+        self._spend((id_, op_type, domain, name, scope, *body_scopes))
+        self._left -= _PLACE * (len(node.inputs) + len(node.outputs))
+        for attribute in node.attributes:
+            self._spend_attribute(attribute)
+        self._nodes.append(node)
+        return inner
 
     def body(
         self,
-        scope: str,
+        parts: Sequence[str],
         name: str,
-        kind: BodyKind,
-        inputs: Iterable[str],
-        outputs: Iterable[str],
+        depth: int,
+        read: Callable[[], tuple[list[str], list[str]]],
+        kind: BodyKind = "subgraph",
     ) -> None:
-        taken, made = tuple(inputs), tuple(outputs)
-        name = self._short(name)
+        """Adds a body; ``read`` adds its nodes, and returns the ids of its inputs and outputs."""
+        if depth > DEEPEST_BODY:
+            self.note(f"sub-graphs nested deeper than {DEEPEST_BODY} are left out")
+            return
+        inputs, outputs = read()
+        name, scope = self._short(name), self.scope(parts)
         self._spend((scope, name))
-        self._left -= _PLACE * (len(taken) + len(made))
-        self._bodies.append(Body(scope, name, kind, taken, made))
+        self._left -= _PLACE * (len(inputs) + len(outputs))
+        self._bodies.append(Body(scope, name, kind, tuple(inputs), tuple(outputs)))
+
+    def find(self, names: Names, name: str) -> str:
+        """The id of a tensor by its name."""
+        id_ = names.find(name)
+        if id_ is None:
+            id_ = names[name] = self.missing(name)
+        return id_
+
+    def missing(self, name: str) -> str:
+        """A tensor that nodes use and nothing makes."""
+        self.note("it uses tensors that nothing makes: engines will refuse it")
+        return self.tensor(name, "missing", None, None)
 
     def scope(self, parts: Sequence[str]) -> str:
-        """``a/b/c``; what is too deep, or one group too many, lies in the group around it."""
+        """``a/b/c``; beyond the limits, the group that encloses it."""
         known: tuple[str, ...] = ()
         for part in parts[:DEEPEST_SCOPE]:
             inner = (*known, part[:LONGEST_PART])
             if inner not in self._scopes:
                 if len(self._scopes) > MOST_GROUPS:
-                    self.note(f"it has more than {MOST_GROUPS} groups: the others are not told")
+                    self.note(f"it has more than {MOST_GROUPS} groups: the others are left out")
                     break
                 around = self._scopes[known]
                 label = _cut(part, LONGEST_PART).replace("/", "_")
@@ -167,27 +196,29 @@ class GraphBuilder:
             self._notes[_cut(text, 300)] = None
 
     def finish(
-        self,
-        model_format: ModelFormat,
-        sha256: str,
-        name: str,
-        inputs: Iterable[str],
-        outputs: Iterable[str],
+        self, model_format: ModelFormat, name: str, inputs: Iterable[str], outputs: Iterable[str]
     ) -> Graph:
-        taken, made = tuple(inputs), tuple(outputs)
-        self._left -= _PLACE * (len(taken) + len(made))
-        self._spend((name := self._short(name),))
-        return Graph(
+        input_ids, output_ids = tuple(inputs), tuple(outputs)
+        self._left -= _PLACE * (len(input_ids) + len(output_ids))
+        name = self._short(name)
+        self._spend((name,))
+        graph = Graph(
             format=model_format,
-            sha256=sha256,
+            sha256=sha256(self._path),
             name=name,
             nodes=tuple(self._nodes),
             tensors=tuple(self._tensors),
-            inputs=taken,
-            outputs=made,
+            inputs=input_ids,
+            outputs=output_ids,
             bodies=tuple(self._bodies),
             notes=tuple(self._notes),
         )
+        count = _nodes_in_cycles(graph)
+        if not count:
+            return graph
+        # No engine accepts it, but people may look at it.
+        note = f"{count} nodes lie on a circle or behind one: engines will refuse the model"
+        return replace(graph, notes=(*graph.notes, note))
 
     # ------------------------------------------------------------ bounds
 
@@ -207,12 +238,8 @@ class GraphBuilder:
     def _spend(self, texts: Iterable[str]) -> None:
         self._left -= _ROW + sum(map(_bytes, texts))
         if self._left < 0:
-            raise GraphUnavailable(
-                f"The graph of {shown(self._path)} is too large to be shown",
-                why=f"its names and attributes alone take more than {LARGEST_BYTES >> 20} MiB",
-                fix="Look at its operators with `modeldyno inspect`; "
-                "it can be measured all the same",
-            )
+            most = f"{LARGEST_BYTES >> 20} MiB"
+            raise _too_large(self._path, f"its names and attributes alone take more than {most}")
 
 
 class _Ids:
@@ -242,22 +269,19 @@ def _bytes(text: str) -> int:
     return _WIDEST_CHARACTER * len(text) + 3
 
 
-def check_order(graph: Graph) -> Graph:
-    """Adds a note if the graph has a cycle: no engine accepts one, but people may look at it."""
+def _nodes_in_cycles(graph: Graph) -> int:
+    """How many nodes can never run, because they wait for each other."""
     waiting = {node.id: 0 for node in graph.nodes}
-    after: dict[str, list[str]] = {}
+    successors: dict[str, list[str]] = {}
     for edge in graph.edges:
         waiting[edge.target] += 1
-        after.setdefault(edge.source, []).append(edge.target)
+        successors.setdefault(edge.source, []).append(edge.target)
     ready = [id_ for id_, count in waiting.items() if count == 0]
-    left = len(waiting)
+    count = len(waiting)
     while ready:
-        left -= 1
-        for target in after.get(ready.pop(), ()):
+        count -= 1
+        for target in successors.get(ready.pop(), ()):
             waiting[target] -= 1
             if waiting[target] == 0:
                 ready.append(target)
-    if not left:
-        return graph
-    note = f"{left} nodes lie on a circle or behind one: engines will refuse the model"
-    return replace(graph, notes=(*graph.notes, note))
+    return count

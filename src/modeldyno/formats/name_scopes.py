@@ -1,4 +1,4 @@
-"""In which scope a node lies, told by the names that exporters write."""
+"""The scope of a node, from the names that exporters write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 _NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
-_LONGEST_READ = 4096  # characters of a hostile name that are looked at
+_LONGEST_READ = 4096  # characters of a hostile name
 
 
 def from_name(name: str) -> tuple[str, ...]:
@@ -25,17 +25,17 @@ def from_name(name: str) -> tuple[str, ...]:
     return ()
 
 
-def from_metadata(said: Mapping[str, str]) -> tuple[str, ...] | None:
-    """From what torch.onnx's exporter notes on each node; None when it noted nothing.
+def from_metadata(metadata: Mapping[str, str]) -> tuple[str, ...] | None:
+    """From the metadata that torch.onnx's exporter adds to each node; None if there is none.
 
     ``pkg.torch.onnx.name_scopes`` is ``['', 'layer1', 'layer1.0', 'conv2d']``: modules by their
-    whole path, then the node itself. ``namespace`` says the same in one line, with classes:
+    whole path, then the node itself. ``namespace`` has the same in one line, with classes:
     ``: Net/layer1: Sequential/layer1.0: Conv2d/conv2d: aten.conv2d.default``.
     """
-    scopes = said.get("pkg.torch.onnx.name_scopes", "")[:_LONGEST_READ]
+    scopes = metadata.get("pkg.torch.onnx.name_scopes", "")[:_LONGEST_READ]
     if scopes:
         return _of_modules([single or double for single, double in _QUOTED.findall(scopes)][:-1])
-    namespace = said.get("namespace", "")[:_LONGEST_READ]
+    namespace = metadata.get("namespace", "")[:_LONGEST_READ]
     if namespace:
         return _of_modules([part.partition(":")[0].strip() for part in namespace.split("/")][:-1])
     return None
@@ -48,6 +48,6 @@ def from_module_stack(stack: str) -> tuple[str, ...]:
 
 
 def _of_modules(paths: Sequence[str]) -> tuple[str, ...]:
-    """The innermost module's path holds those around it."""
+    """The innermost module's path contains those around it."""
     deepest = next((path for path in reversed(paths) if path and path != _NO_MODULE), "")
     return tuple(part for part in re.split(r"[./]", deepest) if part.strip())

@@ -1,4 +1,4 @@
-"""Which format a file has: decided by its content, never by its name."""
+"""Which format a file has: judged by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from modeldyno.core.errors import ModelNotFound, ModelUnreadable, UserError
 from modeldyno.core.models import ModelFormat
 from modeldyno.core.near_misses import near_misses
 from modeldyno.formats import refusals
-from modeldyno.formats.containers.protobuf import Field, Foreign, Wire
+from modeldyno.formats.containers.protobuf import Field, NotProtobuf, Wire
 from modeldyno.formats.containers.zip_members import is_zip, member_names
+from modeldyno.formats.file_reading import is_text
 from modeldyno.formats.litert.flatbuffer_file import is_litert
 from modeldyno.formats.onnx.recognition import Outline, broken, outline_of
-from modeldyno.formats.plain_text import is_text
-from modeldyno.formats.pytorch.model import list_file
-from modeldyno.formats.pytorch.recognition import is_pickle, torch_format
-from modeldyno.formats.refusals import Refusal, shown
+from modeldyno.formats.pytorch.model import is_pickle, list_file, torch_format
+from modeldyno.formats.refusals import FileRefusal, shown
 from modeldyno.formats.tensorflow.recognition import tf_format
 
 SCRIPTED = "scripted/1"
@@ -45,12 +44,12 @@ def recognise(path: Path) -> ModelFormat:
         return "scripted"
     if is_text(head) and _is_openvino(_decoded(head)):
         return "openvino-ir"
-    if (found := tf_format(path, head, outline)) is not None:
-        return found
+    if (model_format := tf_format(path, head, outline)) is not None:
+        return model_format
     if is_litert(head):
         return "litert"
-    if (found := torch_format(path, head)) is not None:
-        return found
+    if (model_format := torch_format(path, head)) is not None:
+        return model_format
     raise _refusal(path, head, size, outline)
 
 
@@ -76,7 +75,7 @@ def _size(path: Path) -> int:
 
 def _not_found(path: Path) -> ModelNotFound:
     if path.is_symlink():
-        why, fix = f"it is a link to {path.readlink()}, which does not exist", "Mend the link"
+        why, fix = f"it is a link to {path.readlink()}, which does not exist", "Repair the link"
     elif close := near_misses(path.name, _files_in(path.parent), most=3):
         why, fix = "", "Did you mean " + " or ".join(str(path.with_name(name)) for name in close)
     else:
@@ -109,7 +108,7 @@ def _folder(path: Path) -> UserError:
     if not models:
         return refusals.FOLDER.of(path)
     choice = " or ".join(str(path / name) for name in models[:3])
-    return Refusal(
+    return FileRefusal(
         "a folder", f"Give the ONNX file itself: {choice}", why="a model is one file"
     ).of(path)
 
@@ -141,16 +140,16 @@ def _zip(path: Path) -> UserError:
     if names is None:
         why = "its table of contents, which is at the end, is missing or broken"
         fix = "Copy or download it again"
-        return Refusal("a truncated or damaged zip archive", fix, why=why).of(path)
+        return FileRefusal("a truncated or damaged zip archive", fix, why=why).of(path)
     return _zip_of(names).of(path)
 
 
-def _zip_of(names: list[str]) -> Refusal:
+def _zip_of(names: list[str]) -> FileRefusal:
     if names and all(name.endswith(".npy") for name in names):
         return refusals.NPZ
     models = [name for name in names if name.endswith(".onnx") and name.isprintable()]
     if models:
-        return Refusal("a zip archive, not a model", f"Unpack it, and give {models[0]} inside")
+        return FileRefusal("a zip archive, not a model", f"Unpack it, and give {models[0]} inside")
     return refusals.archive("a zip")
 
 
@@ -168,7 +167,7 @@ def _decoded(head: bytes) -> str:
     return head.decode("utf-8", "replace").lstrip("\ufeff")
 
 
-def _text(head: bytes) -> Refusal:
+def _text(head: bytes) -> FileRefusal:
     text = _decoded(head).lstrip()
     start = text[:200].lower()
     if text.startswith("version https://git-lfs"):
@@ -192,8 +191,8 @@ def _is_scripted(path: Path, head: bytes, size: int) -> bool:
     return isinstance(script, dict) and script.get("modeldyno") == SCRIPTED
 
 
-def _other_protobuf(outline: Outline) -> Refusal:
-    if isinstance(outline.trouble, Foreign):
+def _other_protobuf(outline: Outline) -> FileRefusal:
+    if isinstance(outline.trouble, NotProtobuf):
         return refusals.UNKNOWN
     match outline.fields.get(1), outline.fields.get(2):
         case Field(wire=Wire.VARINT), Field(wire=Wire.VARINT) if outline.trouble is None:

@@ -1,7 +1,7 @@
-"""What we say about files that we do not read: what they are, and how to get ONNX from them.
+"""Messages about files that we do not read: what they are, and how to get a model from them.
 
-Every sentence must be true of this version: it reads ONNX, OpenVINO IR, LiteRT, and the own files
-of PyTorch, TensorFlow and Keras.
+They must be true of this version, which reads ONNX, OpenVINO IR, LiteRT, and the files of PyTorch,
+TensorFlow and Keras.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNPACK = "Unpack it, and give the model file inside"
 
 
 @dataclass(frozen=True)
-class Refusal:
+class FileRefusal:
     """``what`` completes "<name> is …"; ``fix`` may use {name} and {stem}."""
 
     what: str
@@ -43,36 +43,42 @@ class Refusal:
 
 
 def shown(path: Path) -> str:
-    """The file's name, harmless on a terminal."""
+    """The file's name, safe to print on a terminal."""
     return "".join(c if c.isprintable() else "�" for c in path.name) or str(path)
 
 
-def archive(a_kind: str) -> Refusal:
-    return Refusal(f"{a_kind} archive, not a model", _UNPACK)
+def damaged(
+    path: Path, why: str, what: str = "damaged", fix: str = "Copy, download or export it again"
+) -> ModelUnreadable:
+    return ModelUnreadable(f"{shown(path)} is {what}", why=why, fix=fix)
 
 
-EMPTY = Refusal(
+def archive(a_kind: str) -> FileRefusal:
+    return FileRefusal(f"{a_kind} archive, not a model", _UNPACK)
+
+
+EMPTY = FileRefusal(
     "empty",
     "Copy or download it again",
     why="it has no bytes: a copy, download or export stopped before it began",
 )
-ZEROS = Refusal(
+ZEROS = FileRefusal(
     "not a model: its first bytes are all zero",
     "Copy or download it again",
-    why="this is what a download or copy leaves behind that reserved its space and then stopped",
+    why="an interrupted download or copy that had reserved its space looks like this",
 )
-NOT_A_FILE = Refusal(
+NOT_A_FILE = FileRefusal(
     "neither a file nor a folder",
     "Write the model to a file first, and give that file",
     why="a model is read more than once, so it cannot come from a pipe or a device",
 )
-FOLDER = Refusal("a folder", "Give the ONNX file itself", why="a model is one file")
-SAVED_MODEL_FOLDER = Refusal(
+FOLDER = FileRefusal("a folder", "Give the ONNX file itself", why="a model is one file")
+SAVED_MODEL_FOLDER = FileRefusal(
     "the folder of a TensorFlow SavedModel",
     "Give the file in it: {name}/saved_model.pb",
     why="a model is one file, with its weights beside it",
 )
-SAVED_MODEL_TEXT = Refusal(
+SAVED_MODEL_TEXT = FileRefusal(
     "a TensorFlow SavedModel written as text",
     "Save it as usual: tf.saved_model.save(tf.saved_model.load(FOLDER), NEW_FOLDER)",
     why="this version of Modeldyno reads saved_model.pb, not saved_model.pbtxt",
@@ -80,9 +86,9 @@ SAVED_MODEL_TEXT = Refusal(
 
 
 def pickle(path: Path, imports: list[str]) -> UserError:
-    """A bare pickle: what it would import stands in the reason, and nothing of it was run."""
+    """A bare pickle: the reason lists what it would import; nothing in it was run."""
     names = ", ".join(imports[:8]) + (f" and {len(imports) - 8} more" if len(imports) > 8 else "")
-    return Refusal(
+    return FileRefusal(
         "a Python pickle. Loading it can run any code inside it",
         _EXPORT_TORCH,
         why=(f"it would import {names}; " if imports else "")
@@ -91,7 +97,7 @@ def pickle(path: Path, imports: list[str]) -> UserError:
     ).of(path)
 
 
-HDF5 = Refusal(
+HDF5 = FileRefusal(
     "an HDF5 file (older Keras models and weights are kept in these)",
     "If it is a whole Keras model that you trust, save it anew where it was made: "
     'keras.models.load_model("{name}").save("{stem}.keras")',
@@ -99,69 +105,69 @@ HDF5 = Refusal(
     "loaded here",
     unsafe=True,
 )
-NPZ = Refusal(
+NPZ = FileRefusal(
     "a NumPy archive: arrays, not a model",
     "Give an ONNX model; these arrays can be its inputs with --data {name}",
 )
-NPY = Refusal("a NumPy array, not a model", "Give an ONNX model")
-ORT_FORMAT = Refusal(
+NPY = FileRefusal("a NumPy array, not a model", "Give an ONNX model")
+ORT_FORMAT = FileRefusal(
     "a model in ONNX Runtime's own ORT format, which is not supported",
     "Give the .onnx file it was made from",
 )
-GGUF = Refusal(
+GGUF = FileRefusal(
     "a GGUF file, made for llama.cpp",
     "Export the original model to ONNX, for example with "
     "`optimum-cli export onnx --model NAME FOLDER`",
 )
-SAFETENSORS = Refusal(
+SAFETENSORS = FileRefusal(
     "a safetensors file: weights without the graph that uses them",
     "Load the weights into their model and export that: "
     'torch.onnx.export(model, (x,), "{stem}.onnx", dynamo=True)',
 )
-ONNX_TENSOR = Refusal(
+ONNX_TENSOR = FileRefusal(
     "one tensor in ONNX's format, not a model",
     "Give the model; files like this one are kept beside it to test it",
     why="it holds dimensions, a type and values, but no graph",
 )
-OTHER_PROTOBUF = Refusal(
+OTHER_PROTOBUF = FileRefusal(
     "protobuf, but not an ONNX model",
     "If it comes from another framework, export it to ONNX there",
     why="an ONNX model has an IR version and a graph; this file has not both",
 )
-ELF = Refusal(
+ELF = FileRefusal(
     "a program or shared library (ELF), not a model",
     "Give the model file; compiled models cannot be measured",
 )
 
-WEB_PAGE = Refusal(
+WEB_PAGE = FileRefusal(
     "a web page (HTML), not a model",
     "Download the file itself: on GitHub use the “Raw” link, on Hugging Face the address with "
     "/resolve/ instead of /blob/",
     why="the download got a page about the model, or a login page",
 )
-LFS_POINTER = Refusal(
+LFS_POINTER = FileRefusal(
     "a Git LFS pointer: a few lines of text that stand for the model",
     "Run `git lfs pull` in the repository it comes from",
     why="the repository was cloned without Git LFS",
 )
-ONNX_TEXT = Refusal(
+ONNX_TEXT = FileRefusal(
     "an ONNX model written as text",
     'Convert it: python -c "import onnx; '
     "onnx.save(onnx.load('{name}', format='textproto'), '{stem}.onnx')\"",
     why="this version of Modeldyno reads ONNX in its binary form only",
 )
-JSON = Refusal("a JSON file, not a model", "Give the ONNX file it describes")
-XML = Refusal("an XML file, not a model", "Give an ONNX file")
-TEXT = Refusal("a text file, not a model", "Give an ONNX file")
+JSON = FileRefusal("a JSON file, not a model", "Give the ONNX file it describes")
+XML = FileRefusal("an XML file, not a model", "Give an ONNX file")
+TEXT = FileRefusal("a text file, not a model", "Give an ONNX file")
 
-UNKNOWN = Refusal(
+UNKNOWN = FileRefusal(
     "not a model in any format we know",
     "Export the model to ONNX where it was made, or copy the file again if it should be ONNX",
     why="its bytes match none of the formats we can tell apart; its name does not count",
 )
 
 # Where a format writes its name into the file.
-BY_MAGIC: tuple[tuple[int, bytes, Refusal], ...] = (
+BY_MAGIC: tuple[tuple[int, bytes, FileRefusal], ...] = (
     (0, b"\x89HDF\r\n\x1a\n", HDF5),
     (4, b"ORTM", ORT_FORMAT),
     (0, b"GGUF", GGUF),

@@ -13,7 +13,7 @@ from pathlib import Path
 from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
-from modeldyno.formats.digest import sha256
+from modeldyno.formats.model_facts import model_facts
 from modeldyno.formats.refusals import shown
 
 _INPUTS = (InputSpec("x", "float32", ("batch", 4)),)
@@ -22,15 +22,13 @@ _OUTPUTS = (TensorSpec("y", "float32", ("batch", 1)),)
 
 def read(path: Path) -> ModelFacts:
     """The facts of a script; raises ModelUnreadable when its inputs are not what they should be."""
-    return ModelFacts(
-        path=str(path),
-        format="scripted",
-        framework="scripted",
-        sha256=sha256(path),
-        size_bytes=path.stat().st_size,
-        parameters=0,
+    return model_facts(
+        path,
+        "scripted",
+        "scripted",
         inputs=_inputs(path),
         outputs=_OUTPUTS,
+        weights={},
         producer="modeldyno",
     )
 

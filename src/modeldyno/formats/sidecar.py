@@ -1,4 +1,4 @@
-"""``<file>.modeldyno.toml`` beside a model: what the file itself cannot say.
+"""``<file>.modeldyno.toml`` beside a model: what the file itself cannot declare.
 
 architecture = "package.module:factory"
 
@@ -10,8 +10,8 @@ name = "x"
 dtype = "float32"
 shape = ["batch", 3, 224, 224]
 
-And beside a model that was converted, of which we write it ourselves, ``[made]``: what it was
-converted from and with what (``core.models.Making``).
+Beside a model that we converted, ``[made]``, written by us: what it was converted from and with
+what (``core.models.Making``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import Architecture, InputSpec, Making, ModelFacts
-from modeldyno.formats.small_files import read_small
+from modeldyno.formats.file_reading import read_small
 
 SUFFIX = ".modeldyno.toml"
 LONGEST = 64 << 10  # bytes
@@ -33,43 +33,43 @@ _KEYS = ("architecture", "arguments", "inputs", "made")
 
 
 def applied(facts: ModelFacts) -> ModelFacts:
-    """The facts with what the sidecar adds; as they were when there is none."""
+    """The facts with what the sidecar adds, if there is one."""
     path = Path(facts.path + SUFFIX)
-    said = _said(path)
-    if said is None or not said.keys() - {"made"}:
+    table = _table(path)
+    if table is None or not table.keys() - {"made"}:
         return facts
-    return _applied(facts, path, said)
+    return _applied(facts, path, table)
 
 
 def with_making(facts: ModelFacts) -> ModelFacts:
-    """The facts of any model with what it was converted from, where that is known."""
+    """The facts with what the model was converted from, if known."""
     path = Path(facts.path + SUFFIX)
-    said = _said(path)
-    if said is None or "made" not in said:
+    table = _table(path)
+    if table is None or "made" not in table:
         return facts
     try:
-        made: Making = decode(Making, said["made"])
+        made: Making = decode(Making, table["made"])
     except Mismatch as error:
         raise _wrong(path, f"[made]: {error}") from error
     return replace(facts, made=made)
 
 
 def text_of(made: Making) -> str:
-    """What is to stand beside a model that was converted."""
-    told = encode(made)
-    versions = told.pop("versions")
-    lines = [f"{name} = {_toml(value)}" for name, value in told.items()]
+    """The sidecar of a converted model."""
+    fields = encode(made)
+    versions = fields.pop("versions")
+    lines = [f"{name} = {_toml(value)}" for name, value in fields.items()]
     lines += ["", "[made.versions]"]
     lines += [f"{_toml(name)} = {_toml(value)}" for name, value in versions.items()]
     return "\n".join(("[made]", *lines, ""))
 
 
 def _toml(value: str | float) -> str:
-    """Texts and numbers are written as JSON writes them, but for surrogates and one character."""
+    """Texts and numbers as JSON writes them, except for surrogates and one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _said(path: Path) -> dict[str, Any] | None:
+def _table(path: Path) -> dict[str, Any] | None:
     try:
         return tomllib.loads(read_small(path, LONGEST).decode())
     except FileNotFoundError:
@@ -84,14 +84,14 @@ def _said(path: Path) -> dict[str, Any] | None:
         raise _wrong(path, str(error)) from error
 
 
-def _applied(facts: ModelFacts, path: Path, said: dict[str, Any]) -> ModelFacts:
-    odd = [key for key in said if key not in _KEYS]
+def _applied(facts: ModelFacts, path: Path, table: dict[str, Any]) -> ModelFacts:
+    odd = [key for key in table if key not in _KEYS]
     if odd:
         raise _wrong(path, f"it has {odd[0]!r}; known are {', '.join(_KEYS)}")
     try:
-        inputs: tuple[InputSpec, ...] = decode(tuple[InputSpec, ...], said.get("inputs", []))
-        factory: str | None = decode(str | None, said.get("architecture"))
-        arguments: dict[str, Any] = decode(dict[str, Any], said.get("arguments", {}))
+        inputs: tuple[InputSpec, ...] = decode(tuple[InputSpec, ...], table.get("inputs", []))
+        factory: str | None = decode(str | None, table.get("architecture"))
+        arguments: dict[str, Any] = decode(dict[str, Any], table.get("arguments", {}))
     except Mismatch as error:
         raise _wrong(path, str(error)) from error
     if not _is_plain(arguments):

@@ -32,7 +32,7 @@ from modeldyno.core.requests.measuring import MOST_BATCH, BenchmarkRequest
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE
 from modeldyno.core.stated import check_complete
-from modeldyno.engines import catalog, devices
+from modeldyno.engines import availability, catalog
 from modeldyno.engines.catalog import Entry, title_of
 from modeldyno.services import requests
 from modeldyno.services.benchmarks import BenchmarkService, MakeSpec
@@ -107,7 +107,7 @@ class BenchmarkByName:
     def devices_of(self, engine: str = "") -> dict[str, str]:
         """Each device, and why it cannot be used by that engine, or by any; empty: it can."""
         entries = [entry for entry in catalog.entries() if entry.name == engine]
-        return devices.devices_of(entries[0]) if entries else devices.devices_here()
+        return availability.devices_of(entries[0]) if entries else availability.devices_here()
 
     # ------------------------------------------------------------ wait, or do not
 
@@ -247,7 +247,7 @@ def _is_exact(path: str, name: str) -> bool:
 
 
 def _require_known(requested: Sequence[str]) -> None:
-    known = devices.all_devices()
+    known = availability.all_devices()
     for device in requested:
         kind, colon, number = device.partition(":")
         if kind not in known or (colon and not number.isdigit()):
@@ -286,7 +286,7 @@ def _engine_for(requested: Sequence[str], model_format: str) -> Entry:
 
 
 def _unavailable(entry: Entry, requested: Sequence[str]) -> dict[str, Failure]:
-    reasons = devices.devices_of(entry)
+    reasons = availability.devices_of(entry)
     return {
         device: Failure.of(
             EngineUnavailable(

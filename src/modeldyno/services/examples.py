@@ -20,7 +20,7 @@ from modeldyno.core.examples import Example, ExampleStatus
 from modeldyno.core.near_misses import near_misses
 from modeldyno.core.web_addresses import refused
 from modeldyno.engines import catalog
-from modeldyno.formats.containers.extraction import Limits, extract
+from modeldyno.formats.containers.extraction import ArchiveLimits, extract
 from modeldyno.services import architectures
 from modeldyno.store.downloads import Downloads, Say
 from modeldyno.store.examples import wheel_file
@@ -182,7 +182,7 @@ class ExampleService:
     def _unpacked(self, example: Example, archive: Path, stop: Stop) -> Iterator[Path]:
         folder = archive.with_suffix(".unpacked")
         discard_tree(folder)  # left by somebody who was killed
-        limits = Limits(total_bytes=self._objects.largest)
+        limits = ArchiveLimits(total_bytes=self._objects.largest)
         try:
             with io.BufferedReader(_Heeding(archive, stop)) as file:
                 names = [member.name for member in extract(file, folder, limits)]

@@ -38,7 +38,7 @@ from modeldyno.core.models import Boundary, ExternalFile, Model, ModelFacts, New
 from modeldyno.core.precisions import precision_of
 from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.core.trust import architecture_of
-from modeldyno.formats.containers.extraction import Limits, extract
+from modeldyno.formats.containers.extraction import ArchiveLimits, extract
 from modeldyno.formats.sidecar import LONGEST as LONGEST_SIDECAR
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.formats.tensorflow.saved_model import INDEX
@@ -233,7 +233,7 @@ class ModelFiles:
         with self._at_work_on(owner):
             folder.parent.mkdir(parents=True, exist_ok=True)
             try:
-                limits = Limits(total_bytes=self._objects.largest)
+                limits = ArchiveLimits(total_bytes=self._objects.largest)
                 with incoming.reading() as archive:
                     extract(archive, folder, limits, self._objects.check_room)
                 return self._copied(Roots([folder]), project_id, path, "", "upload").add()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from modeldyno.core.errors import BadValue
 from modeldyno.core.specs import RunSpec
-from modeldyno.formats.small_files import read_small
+from modeldyno.formats.file_reading import read_small
 
 if TYPE_CHECKING:
     from yaml import MappingNode, SafeLoader

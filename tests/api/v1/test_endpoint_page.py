@@ -14,7 +14,7 @@ import pytest
 from modeldyno.api.v1.benchmark_by_name import MeasureByNameRequest
 from modeldyno.core.documents.by_name import MeasuredByNameDocument
 from modeldyno.core.documents.described import field_names
-from modeldyno.engines import devices
+from modeldyno.engines import availability
 from tests import onnx_models as made
 from tests.api.serving import ROOT
 from tests.api.v1.by_name import ERROR_KEYS, folders
@@ -83,4 +83,4 @@ def test_it_tells_of_every_parameter_and_field():
 
 def test_every_device_stands_in_the_page_about_devices():
     page = (ROOT / "docs" / "devices.md").read_text()
-    assert [name for name in devices.all_devices() if f"| `{name}`" not in page] == []
+    assert [name for name in availability.all_devices() if f"| `{name}`" not in page] == []

@@ -1,6 +1,6 @@
-"""Unpack an archive into a new folder, or leave nothing at all.
+"""Unpack an archive into a new folder, completely or not at all.
 
-Every limit is held against what was really unpacked, not against what the archive says.
+Limits apply to what was really unpacked, not to what the archive says.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
-class Limits:
+class ArchiveLimits:
     total_bytes: int = 16 << 30
     ratio: int = 200  # unpacked to packed; a file of zeros reaches 1000
-    free_bytes: int = 1 << 20  # so much may come from anything: small files pack very well
+    free_bytes: int = 1 << 20  # allowed at any ratio: small files pack very well
 
 
-CheckRoom = Callable[[int], None]  # for so many bytes more; raises when there is none
+CheckRoom = Callable[[int], None]  # for this many more bytes; raises if there is none
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Extracted:
 def extract(
     archive: BinaryIO,
     folder: Path,
-    limits: Limits | None = None,
+    limits: ArchiveLimits | None = None,
     check_room: CheckRoom = lambda more: None,
 ) -> tuple[Extracted, ...]:
     """Its files, in their order, below ``folder``, which must not exist before.
@@ -54,7 +54,7 @@ def extract(
     try:
         folder.mkdir(mode=0o700)
         with _removed_unless_finished(folder):
-            return tuple(_extract(archive, folder, limits or Limits(), check_room))
+            return tuple(_extract(archive, folder, limits or ArchiveLimits(), check_room))
     except OSError as error:
         raise StorageFailed(
             "The archive could not be unpacked",
@@ -73,9 +73,9 @@ def _removed_unless_finished(folder: Path) -> Iterator[None]:
 
 
 def _extract(
-    archive: BinaryIO, folder: Path, limits: Limits, check_room: CheckRoom
+    archive: BinaryIO, folder: Path, limits: ArchiveLimits, check_room: CheckRoom
 ) -> Iterator[Extracted]:
-    taken = _Names()
+    taken = _TakenNames()
     whole = archive.seek(0, os.SEEK_END)
     archive.seek(0)
     total = 0
@@ -88,8 +88,10 @@ def _extract(
         with _inside(folder, names[:-1]) as place, _new_file(names[-1], place) as target:
             for piece in member.pieces:
                 size += len(piece)
-                _check(size, whole if member.packed_bytes is None else member.packed_bytes, limits)
-                _check(total + size, whole, limits)
+                _require_within(
+                    size, whole if member.packed_bytes is None else member.packed_bytes, limits
+                )
+                _require_within(total + size, whole, limits)
                 check_room(len(piece))
                 _write(target, piece)
         if size != member.size_bytes:
@@ -98,15 +100,15 @@ def _extract(
         yield Extracted("/".join(names), size)
 
 
-def _check(size: int, packed: int, limits: Limits) -> None:
+def _require_within(size: int, packed: int, limits: ArchiveLimits) -> None:
     if size > limits.total_bytes:
         raise refused(f"it would fill more than {limits.total_bytes >> 20} MiB")
     if size > limits.free_bytes and size > limits.ratio * packed:
         raise refused(f"it unpacks to more than {limits.ratio} times its size")
 
 
-class _Names:
-    """What is taken already: as file systems see it that tell neither case nor accents apart."""
+class _TakenNames:
+    """Names in use, compared as by file systems that ignore case and accents."""
 
     def __init__(self) -> None:
         self._folders: dict[str, str] = {}  # as compared → as spelled

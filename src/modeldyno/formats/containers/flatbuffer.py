@@ -1,8 +1,8 @@
-"""Flatbuffers, taken apart by hand: every offset is checked, and reading has an end.
+"""Flatbuffers, read by our own code: every offset is checked, and reading comes to an end.
 
-A table begins with the way back to its vtable, which says where in the table each field lies. An
-offset always points forward from where it stands. Nothing is read twice for free: a small file
-whose tables share one long vector would be read for hours, so all reads are counted.
+A table begins with an offset back to its vtable, which says where in the table each field is. All
+other offsets point forward. All reads are counted: a small file whose tables share one long vector
+would otherwise be read for hours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _READS_PER_BYTE = 2  # a field takes at least four bytes, and is read three time
 
 
 class Damaged(Exception):
-    """What the file says cannot be; the message completes a sentence."""
+    """The file contradicts itself; the message says how."""
 
 
 class Flatbuffer:
@@ -59,10 +59,10 @@ class Flatbuffer:
         blocks = [self._block(number) for number in range(first, last + 1)]
         start = place - first * _BLOCK
         data = blocks[0] if len(blocks) == 1 else b"".join(blocks)
-        found = data[start : start + count]
-        if len(found) != count:  # it became shorter meanwhile
+        content = data[start : start + count]
+        if len(content) != count:  # it became shorter in the meantime
             raise Damaged(f"it ends before byte {place + count}")
-        return found
+        return content
 
     def number(self, layout: str, place: int) -> int:
         value: int = struct.unpack(layout, self.bytes_at(place, struct.calcsize(layout)))[0]
@@ -80,14 +80,14 @@ class Flatbuffer:
 
 @dataclass(frozen=True)
 class Vector:
-    """Elements that lie one after the other, inside the file."""
+    """Consecutive elements, inside the file."""
 
     start: int
     count: int
 
 
 class Table:
-    """Fields by their number in the schema; those that are not there have the schema's default."""
+    """Fields by their number in the schema; absent ones have the schema's default."""
 
     def __init__(self, buffer: Flatbuffer, place: int) -> None:
         self._buffer = buffer
@@ -108,11 +108,11 @@ class Table:
         return value
 
     def text(self, field: int) -> str:
-        """What is no UTF-8 is shown all the same."""
-        found = self.vector(field, 1)
-        if found is None:
+        """Also if it is not UTF-8."""
+        vector = self.vector(field, 1)
+        if vector is None:
             return ""
-        data = self._buffer.bytes_at(found.start, min(found.count, LONGEST_TEXT))
+        data = self._buffer.bytes_at(vector.start, min(vector.count, LONGEST_TEXT))
         return data.decode("utf-8", "replace")
 
     def table(self, field: int) -> Table | None:
@@ -120,9 +120,9 @@ class Table:
         return None if place is None else Table(self._buffer, self._follow(place))
 
     def tables(self, field: int) -> Iterator[Table]:
-        found = self.vector(field, 4) or Vector(0, 0)
-        for number in range(found.count):
-            yield Table(self._buffer, self._follow(found.start + 4 * number))
+        vector = self.vector(field, 4) or Vector(0, 0)
+        for number in range(vector.count):
+            yield Table(self._buffer, self._follow(vector.start + 4 * number))
 
     def ints(self, field: int) -> tuple[int, ...]:
         """Of 32 bits each."""
@@ -135,7 +135,7 @@ class Table:
         return self._values(field, "f", 4)
 
     def vector(self, field: int, element_bytes: int) -> Vector | None:
-        """Where it lies; None: it is not there."""
+        """Where it is; None if it is absent."""
         place = self._at(field)
         if place is None:
             return None
@@ -147,9 +147,9 @@ class Table:
         return Vector(start + 4, count)
 
     def _values(self, field: int, letter: str, size: int) -> tuple[Any, ...]:
-        found = self.vector(field, size) or Vector(0, 0)
-        data = self._buffer.bytes_at(found.start, size * found.count)
-        return struct.unpack(f"<{found.count}{letter}", data)
+        vector = self.vector(field, size) or Vector(0, 0)
+        data = self._buffer.bytes_at(vector.start, size * vector.count)
+        return struct.unpack(f"<{vector.count}{letter}", data)
 
     def _at(self, field: int) -> int | None:
         offset = self._fields[field] if field < len(self._fields) else 0

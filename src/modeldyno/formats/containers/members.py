@@ -1,8 +1,7 @@
-"""The members of a zip or tar archive, one after the other, without believing the archive.
+"""The members of a zip or tar archive, one after the other, without trusting the archive.
 
-Python's own ``extractall`` has been talked into writing outside its folder more than once. Here an
-archive is a list of plain files with plain names; at the first thing that is not, it is refused
-as a whole.
+Python's own ``extractall`` has been tricked into writing outside its folder more than once. Here an
+archive is a list of plain files with plain names; one with anything else is refused as a whole.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _BROKEN = (
 class Member:
     name: str
     size_bytes: int  # as stated
-    packed_bytes: int | None  # in the archive, where that can be told for one member
+    packed_bytes: int | None  # in the archive, if known for one member
     pieces: Iterator[bytes] | None  # None for a folder
 
 
@@ -81,7 +80,7 @@ def _members(file: BinaryIO) -> Iterator[Member]:
 
 
 def _zip(file: BinaryIO) -> Iterator[Member]:
-    _check_directory(file)
+    _require_small_directory(file)
     with zipfile.ZipFile(file) as archive:
         infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
         if len(infos) > MOST_MEMBERS:
@@ -97,8 +96,8 @@ def _zip(file: BinaryIO) -> Iterator[Member]:
                 yield Member(name, info.file_size, packed, _pieces(member.read))
 
 
-def _check_directory(file: BinaryIO) -> None:
-    """zipfile reads the whole table of contents at once: look at its stated size first."""
+def _require_small_directory(file: BinaryIO) -> None:
+    """zipfile reads the whole table of contents at once, so its stated size is checked first."""
     size = file.seek(0, 2)
     start = max(0, size - 65_557)
     file.seek(start)
@@ -137,13 +136,13 @@ def _check_place(file: BinaryIO, info: zipfile.ZipInfo, end: int) -> int:
     signature, (flags, method, crc, packed, size, names, extra) = fields[0], map(int, fields[1:])
     name = file.read(names)
     encoding = "utf-8" if flags & 0x800 else "cp437"
-    told = (info.flag_bits, info.compress_type, info.orig_filename)
-    if signature != b"PK\x03\x04" or (flags, method, name.decode(encoding)) != told:
+    listed_as = (info.flag_bits, info.compress_type, info.orig_filename)
+    if signature != b"PK\x03\x04" or (flags, method, name.decode(encoding)) != listed_as:
         raise refused("its table of contents and its members disagree")
-    later = bool(flags & 0x8)  # sizes then stand behind the member
+    has_sizes_behind = bool(flags & 0x8)  # the member
     sizes = ((crc, info.CRC), (packed, info.compress_size), (size, info.file_size))
-    for said, listed in sizes:
-        if said != listed and said != 0xFFFFFFFF and not (later and said == 0):
+    for stated, listed in sizes:
+        if stated != listed and stated != 0xFFFFFFFF and not (has_sizes_behind and stated == 0):
             raise refused("its table of contents and its members disagree")
     return info.header_offset + 30 + names + extra + info.compress_size
 
@@ -154,14 +153,14 @@ def _check_place(file: BinaryIO, info: zipfile.ZipInfo, end: int) -> int:
 def _tar(stream: BinaryIO) -> Iterator[Member]:
     """Header by header: ``tarfile`` itself would follow whatever an extended header asks for."""
     for _ in range(MOST_MEMBERS + 1):
-        found = _tar_header(stream)
-        if found is None:
+        header = _tar_header(stream)
+        if header is None:
             return
-        pieces = None if found.isdir() else _exactly(stream, found.size)
-        yield Member(found.name, found.size, None, pieces)
+        pieces = None if header.isdir() else _exactly(stream, header.size)
+        yield Member(header.name, header.size, None, pieces)
         if pieces is not None and any(True for _ in pieces):
             raise refused("a member was not read to its end")
-        _read(stream, -found.size % tarfile.BLOCKSIZE)
+        _read(stream, -header.size % tarfile.BLOCKSIZE)
     raise refused(f"it has more than {MOST_MEMBERS} members")
 
 
@@ -216,15 +215,15 @@ def _extension(stream: BinaryIO, size: int) -> bytes:
 
 def _records(data: bytes) -> dict[str, str]:
     """``13 path=a/b\\n`` and so on: each line begins with its length."""
-    found: dict[str, str] = {}
+    records: dict[str, str] = {}
     while data.strip(b"\0"):
         length = int(data.partition(b" ")[0])
         record, data = data[:length], data[length:]
         key, is_there, value = record.partition(b" ")[2].partition(b"=")
         if length < 5 or not is_there or not value.endswith(b"\n"):
             raise refused("a member's extended header is damaged")
-        found[key.decode()] = value[:-1].decode()
-    return found
+        records[key.decode()] = value[:-1].decode()
+    return records
 
 
 # ---------------------------------------------------------------- reading

@@ -1,8 +1,8 @@
-"""What a pickle would import and build, read off its opcodes. Nothing is ever unpickled.
+"""What a pickle would import and build, from its opcodes. Nothing is ever unpickled.
 
 The walk follows Python's pickle machine with stand-ins for values: strings, numbers and tuples are
-kept, since names and tensor sizes are made of them; everything else is opaque. What it finds is a
-listing, not a verdict: a file is no safer for naming only harmless things.
+kept, since names and tensor sizes are made of them; everything else is opaque. The outcome is a
+listing, not a verdict: a file that names only harmless things is not therefore safe.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Persistent:
 
 
 @dataclass(frozen=True)
-class TensorListed:
+class ListedTensor:
     """A tensor that torch would rebuild, as the pickle describes it."""
 
     dtype: str
@@ -56,9 +56,9 @@ class TensorListed:
 
 
 @dataclass
-class Listing:
+class PickleListing:
     imports: dict[str, None] = field(default_factory=dict)  # in order, each once
-    tensors: list[TensorListed] = field(default_factory=list)
+    tensors: list[ListedTensor] = field(default_factory=list)
     trouble: str = ""  # why the walk ended before the pickle did
     length: int = 0  # bytes of the pickles that were walked
     root: Any = None  # a stand-in for what would come out
@@ -73,21 +73,21 @@ _STRINGS = (
 _NUMBERS = ("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT")
 
 
-def list_pickle(data: bytes) -> Listing:
+def list_pickle(data: bytes) -> PickleListing:
     """Walk one pickle, or several in a row as torch's old format has them."""
-    listing = Listing()
+    listing = PickleListing()
     while listing.length < len(data) and not listing.trouble:
         stream = io.BytesIO(data)
         stream.seek(listing.length)
         if listing.length and data[listing.length : listing.length + 1] != b"\x80":
             break  # torch's old format: numbers follow the pickles
-        _Machine(listing).walk(stream)
+        _PickleMachine(listing).walk(stream)
         listing.length = stream.tell()
     return listing
 
 
-class _Machine:
-    def __init__(self, listing: Listing) -> None:
+class _PickleMachine:
+    def __init__(self, listing: PickleListing) -> None:
         self._listing = listing
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
@@ -211,7 +211,7 @@ _DTYPES = {
 }
 
 
-def _tensor(arguments: Any) -> TensorListed | None:
+def _tensor(arguments: Any) -> ListedTensor | None:
     """(storage, offset, size, stride, …), where storage is ("storage", class, key, device, n)."""
     match arguments:
         case (Persistent(key=("storage", Global(name=name), str(key), *_)), int(offset), size, *_):
@@ -219,5 +219,5 @@ def _tensor(arguments: Any) -> TensorListed | None:
                 isinstance(n, int) and 0 <= n < _LARGEST_SIZE for n in size
             ):
                 dtype = _DTYPES.get(name.rpartition(".")[2], name)
-                return TensorListed(dtype, size, key, offset)
+                return ListedTensor(dtype, size, key, offset)
     return None

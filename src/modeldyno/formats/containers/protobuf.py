@@ -1,11 +1,15 @@
-"""The outermost fields of a protobuf file, read without loading what they hold."""
+"""Protobuf: the outermost fields of a file without their content, and messages in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import BinaryIO
+
+from modeldyno.core.errors import ModelUnreadable
+from modeldyno.formats.refusals import shown
 
 
 class Wire(IntEnum):
@@ -19,6 +23,7 @@ class Wire(IntEnum):
 
 _WIRES = {int(wire): wire for wire in Wire}
 _FIXED_BYTES = {Wire.FIXED64: 8, Wire.FIXED32: 4}
+_LARGEST = 2**31 - 1  # bytes that protobuf itself can read
 _LONGEST_VARINT = 10
 _LONGEST_HEADER = 2 * _LONGEST_VARINT  # a tag and a length
 # A hostile file of a billion two-byte fields would keep us busy for an hour; the largest real
@@ -35,7 +40,11 @@ class Field:
     value: int = 0  # of a varint
 
 
-class Cut(Exception):
+class DamagedMessage(Exception):
+    """Not what protobuf writes."""
+
+
+class TruncatedField(DamagedMessage):
     """The file ends inside a field."""
 
     def __init__(
@@ -50,7 +59,7 @@ class Cut(Exception):
         self.rest = rest  # of ``values``: the field's number, and these bytes
 
 
-class Foreign(Exception):
+class NotProtobuf(DamagedMessage):
     """These bytes are not protobuf."""
 
     def __init__(self, offset: int) -> None:
@@ -58,8 +67,18 @@ class Foreign(Exception):
         self.offset = offset
 
 
+def require_protobuf_size(path: Path, kind: str, fix: str) -> None:
+    size = path.stat().st_size
+    if size > _LARGEST:
+        raise ModelUnreadable(
+            f"{shown(path)} is too large for one {kind}",
+            why=f"it has {size} bytes, and protobuf cannot read more than {_LARGEST}",
+            fix=fix,
+        )
+
+
 def fields(file: BinaryIO, start: int, end: int) -> Iterator[Field]:
-    """Every field between two offsets; raises Cut or Foreign where they stop making sense."""
+    """Every field between two offsets; raises DamagedMessage where they stop making sense."""
     position = start
     for _ in range(_MOST_FIELDS):
         if position == end:
@@ -67,9 +86,9 @@ def fields(file: BinaryIO, start: int, end: int) -> Iterator[Field]:
         field = _field(file, position, end)
         position = field.start + field.length
         if position > end:
-            raise Cut(field, end - field.start)
+            raise TruncatedField(field, end - field.start)
         yield field
-    raise Foreign(position)
+    raise NotProtobuf(position)
 
 
 def _field(file: BinaryIO, position: int, end: int) -> Field:
@@ -78,7 +97,7 @@ def _field(file: BinaryIO, position: int, end: int) -> Field:
     tag, used = _varint(header, 0, position)
     number, wire = tag >> 3, _WIRES.get(tag & 7)
     if number == 0 or wire is None:
-        raise Foreign(position)
+        raise NotProtobuf(position)
     if wire in _FIXED_BYTES:
         return Field(number, wire, position + used, _FIXED_BYTES[wire])
     value, after = _varint(header, used, position)
@@ -95,8 +114,8 @@ def _varint(data: bytes, at: int, offset: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + index + 1
     if len(data) - at >= _LONGEST_VARINT:
-        raise Foreign(offset)
-    raise Cut(None, len(data))
+        raise NotProtobuf(offset)
+    raise TruncatedField(None, len(data))
 
 
 # ---------------------------------------------------------------- messages in memory
@@ -105,14 +124,14 @@ def _varint(data: bytes, at: int, offset: int) -> tuple[int, int]:
 def values(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Every field of a message: its number, and its value (a number, or the bytes it holds).
 
-    Fixed numbers come as their bits, unsigned. Raises Cut or Foreign.
+    Fixed numbers come as their bits, unsigned. Raises TruncatedField or NotProtobuf.
     """
     position, end = 0, len(data)
     while position < end:
         tag, position = _number(data, position, end)
         number, wire = tag >> 3, tag & 7
         if number == 0:
-            raise Foreign(position)
+            raise NotProtobuf(position)
         if wire == Wire.VARINT:
             value, position = _number(data, position, end)
             yield number, value
@@ -122,9 +141,9 @@ def values(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
         elif wire in _FIXED_LENGTHS:
             length = _FIXED_LENGTHS[wire]
         else:
-            raise Foreign(position)
+            raise NotProtobuf(position)
         if length > end - position:
-            raise Cut(None, end - position, (number, data[position:]))
+            raise TruncatedField(None, end - position, (number, data[position:]))
         held = data[position : position + length]
         position += length
         yield number, held if wire == Wire.BYTES else int.from_bytes(held, "little")
@@ -134,7 +153,7 @@ _FIXED_LENGTHS = {int(wire): length for wire, length in _FIXED_BYTES.items()}
 
 
 def packed(data: memoryview) -> Iterator[int]:
-    """Numbers written one after the other; raises Cut or Foreign."""
+    """Numbers written one after the other; raises TruncatedField or NotProtobuf."""
     position, end = 0, len(data)
     while position < end:
         value, position = _number(data, position, end)
@@ -156,8 +175,8 @@ def _number(data: memoryview, at: int, end: int) -> tuple[int, int]:
             return value & _MOST_NUMBER, at
         shift += 7
         if shift >= 7 * _LONGEST_VARINT:
-            raise Foreign(at)
-    raise Cut(None, 0)
+            raise NotProtobuf(at)
+    raise TruncatedField(None, 0)
 
 
 _MOST_NUMBER = (1 << 64) - 1

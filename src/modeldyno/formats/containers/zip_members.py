@@ -1,4 +1,4 @@
-"""A zip archive's members, read with care: nothing is unpacked, and no stated size is believed."""
+"""A zip archive's members, read with care: nothing is unpacked, no stated size is trusted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import damaged
 
 LARGEST_MEMBER = 256 << 20  # bytes of a pickle or a graph; weights are never read
 _BROKEN = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, zlib.error)
@@ -29,14 +29,14 @@ def member_names(path: Path) -> list[str] | None:
         return None
 
 
-class Archive:
+class ModelArchive:
     """The members of a torch archive, without the folder that torch puts around all of them."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.members: dict[str, str] = {}
         for name in member_names(path) or ():
-            if inside(name) in self.members:  # which of the two counts, readers do not agree on
+            if inside(name) in self.members:  # readers differ on which of the two counts
                 raise self._damaged(inside(name), "there are two of that name")
             self.members[inside(name)] = name
 
@@ -68,11 +68,7 @@ class Archive:
 
     def _damaged(self, name: str, why: str) -> ModelUnreadable:
         printable = "".join(c if c.isprintable() else "�" for c in name)[:100]
-        return ModelUnreadable(
-            f"{shown(self._path)} is damaged",
-            why=f"its part {printable!r} cannot be read: {why}"[:300],
-            fix="Copy, download or export it again",
-        )
+        return damaged(self._path, f"its part {printable!r} cannot be read: {why}"[:300])
 
 
 def inside(name: str) -> str:

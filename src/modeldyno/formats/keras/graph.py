@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,140 +9,126 @@ from typing import Any
 from modeldyno.core.graphs import Attribute, Graph
 from modeldyno.core.models import Dim
 from modeldyno.formats import name_scopes
-from modeldyno.formats.containers.zip_members import Archive
-from modeldyno.formats.digest import sha256
-from modeldyno.formats.graph_building import GraphBuilder, check_order
+from modeldyno.formats.containers.zip_members import ModelArchive
+from modeldyno.formats.graph_attributes import MOST_ATTRIBUTES, scalar, text_attribute
+from modeldyno.formats.graph_building import GraphBuilder
 from modeldyno.formats.keras.model import (
-    INPUT,
     TENSOR,
+    built_shape,
     described,
     dtype_of,
     ends,
+    is_input,
     layers_of,
     name_of,
     settings,
     shape_of,
 )
-from modeldyno.formats.onnx.attributes import LONGEST_TEXT, MOST_ATTRIBUTES
 
 End = tuple[str, int, int]  # a layer, which of its calls, and which of that call's outputs
-_DEEPEST = 16  # lists inside lists, in what a layer is called with
+Kind = tuple[str | None, tuple[Dim, ...] | None]  # dtype and shape
+_DEEPEST = 16  # lists inside lists, in the arguments of a layer
 
 
 def read_graph(path: Path) -> Graph:
-    """Raises as ``keras_files.read`` does, or GraphUnavailable when it is too large."""
-    config = described(path, Archive(path))
-    reader = _Reader(path)
-    if config["class_name"] == "Sequential":
-        inputs, outputs = reader.row(config)
-    else:
-        inputs, outputs = reader.net(config)
-    name = name_of(config)
-    return check_order(reader.builder.finish("keras", sha256(path), name, inputs, outputs))
+    """Raises as ``model.read`` does, or GraphUnavailable when it is too large."""
+    config = described(path, ModelArchive(path))
+    reader = _KerasGraphReader(path)
+    is_chain = config["class_name"] == "Sequential"
+    inputs, outputs = reader.add_chain(config) if is_chain else reader.add_net(config)
+    return reader.builder.finish("keras", name_of(config), inputs, outputs)
 
 
-class _Reader:
+class _KerasGraphReader:
     def __init__(self, path: Path) -> None:
         self.builder = GraphBuilder(path)
-        self._tensors: dict[End, str] = {}
-        self._known: dict[End, tuple[str | None, tuple[Dim, ...] | None]] = {}
+        self._ids: dict[End, str] = {}  # of tensors
+        self._kinds: dict[End, Kind] = {}
 
-    def net(self, config: dict[str, Any]) -> tuple[list[str], list[str]]:
+    def add_net(self, config: dict[str, Any]) -> tuple[list[str], list[str]]:
         layers = layers_of(config)
         calls = [
-            (layer, number, list(_taken(call)))
+            (layer, number, list(_tensors(call)))
             for layer in layers
             for number, call in _calls(layer)
         ]
-        for _, _, taken in calls:
-            self._known |= dict(taken)
-        used: dict[tuple[str, int], list[End]] = {}
-        for end in self._known:
+        for _, _, tensors in calls:
+            self._kinds |= dict(tensors)
+        used: dict[tuple[str, int], list[End]] = {}  # outputs that are used, by their call
+        for end in self._kinds:
             used.setdefault(end[:2], []).append(end)
-        for layer in layers:
-            if layer.get("class_name") == INPUT:
-                self._input(layer)
-        for position, (layer, number, taken) in enumerate(calls):
-            made = (name_of(layer), number)
-            outputs = sorted(used.get(made, [(*made, 0)]))
-            self._node(layer, position, [self._tensor(end) for end, _ in taken], outputs)
-        inner = settings(config)
-        inputs = [self._tensor(end) for end in ends(inner.get("input_layers"))]
-        return inputs, [self._tensor(end) for end in ends(inner.get("output_layers"))]
-
-    def row(self, config: dict[str, Any]) -> tuple[list[str], list[str]]:
-        """One layer after the other."""
-        layers = [one for one in layers_of(config) if one.get("class_name") != INPUT]
-        built = [_built(one) for one in layers]
-        stated = [one for one in layers_of(config) if one.get("class_name") == INPUT]
-        first: End = (name_of(stated[0]) if stated else "input_layer", 0, 0)
-        shape = shape_of(settings(stated[0]).get("batch_shape")) if stated else None
-        tensor = self.builder.tensor(
-            first[0], "input", "float32", shape or (built[0] if built else None)
+        for layer in filter(is_input, layers):
+            declared, end = settings(layer), (name_of(layer), 0, 0)
+            dtype, shape = dtype_of(declared.get("dtype")), shape_of(declared.get("batch_shape"))
+            self._ids[end] = self.builder.tensor(end[0], "input", dtype, shape)
+        for position, (layer, number, tensors) in enumerate(calls):
+            outputs = sorted(used.get((name_of(layer), number), [(name_of(layer), number, 0)]))
+            self._add_node(layer, position, [self._tensor(end) for end, _ in tensors], outputs)
+        inputs, outputs_ids = (
+            [self._tensor(end) for end in ends(settings(config).get(side))]
+            for side in ("input_layers", "output_layers")
         )
-        inputs = [tensor]
+        return inputs, outputs_ids
+
+    def add_chain(self, config: dict[str, Any]) -> tuple[list[str], list[str]]:
+        """Each layer takes the output of the one before."""
+        layers = [layer for layer in layers_of(config) if not is_input(layer)]
+        built = [built_shape(layer) for layer in layers]
+        declared = next(filter(is_input, layers_of(config)), None)
+        name = name_of(declared) if declared else "input_layer"
+        shape = shape_of(settings(declared).get("batch_shape")) if declared else None
+        shape = shape or (built[0] if built else None)
+        tensor = first = self.builder.tensor(name, "input", "float32", shape)
         for position, layer in enumerate(layers):
             end: End = (name_of(layer), 0, 0)
             if position + 1 < len(layers) and built[position + 1] is not None:
-                self._known[end] = (None, built[position + 1])
-            self._node(layer, position, [tensor], [end])
+                self._kinds[end] = (None, built[position + 1])
+            self._add_node(layer, position, [tensor], [end])
             tensor = self._tensor(end)
-        return inputs, [tensor]
-
-    def _input(self, layer: dict[str, Any]) -> None:
-        said = settings(layer)
-        end: End = (name_of(layer), 0, 0)
-        dtype, shape = dtype_of(said.get("dtype")), shape_of(said.get("batch_shape"))
-        self._tensors[end] = self.builder.tensor(end[0], "input", dtype, shape)
+        return [first], [tensor]
 
     def _tensor(self, end: End) -> str:
-        if end not in self._tensors:
-            dtype, shape = self._known.get(end, (None, None))
+        if end not in self._ids:
             name = end[0] + (f":{end[2]}" if end[2] else "")
-            self._tensors[end] = self.builder.tensor(name, "node", dtype, shape)
-        return self._tensors[end]
+            kind = self._kinds.get(end, (None, None))
+            self._ids[end] = self.builder.tensor(name, "node", *kind)
+        return self._ids[end]
 
-    def _node(
-        self, layer: dict[str, Any], position: int, taken: list[str], made: list[End]
+    def _add_node(
+        self, layer: dict[str, Any], position: int, inputs: list[str], outputs: list[End]
     ) -> None:
-        name, kind = name_of(layer), str(layer.get("class_name"))
         if "layers" in settings(layer):
             self.builder.note("a model inside the model is shown as one node")
+        name = name_of(layer)
         self.builder.node(
-            self.builder.node_id(name, kind, position),
-            kind,
-            "",
+            str(layer.get("class_name")),
             name,
-            self.builder.scope(name_scopes.from_name(name)),
-            taken,
-            [self._tensor(end) for end in made],
-            list(_attributes(layer)),
+            position,
+            name_scopes.from_name(name),
+            inputs,
+            [self._tensor(end) for end in outputs],
+            _attributes(layer),
         )
 
 
 def _calls(layer: dict[str, Any]) -> Iterator[tuple[int, Any]]:
-    said = layer.get("inbound_nodes")
-    return enumerate(said) if isinstance(said, list) else iter(())
+    nodes = layer.get("inbound_nodes")
+    return enumerate(nodes) if isinstance(nodes, list) else iter(())
 
 
-def _taken(call: Any, deeper: int = _DEEPEST) -> Iterator[tuple[End, tuple[Any, Any]]]:
-    """The tensors among what a layer is called with."""
+def _tensors(arguments: Any, deeper: int = _DEEPEST) -> Iterator[tuple[End, Kind]]:
+    """The tensors in the arguments of a layer."""
     if deeper == 0:
         return
-    if isinstance(call, dict) and call.get("class_name") == TENSOR:
-        said = settings(call)
-        dtype = said.get("dtype") if isinstance(said.get("dtype"), str) else None
-        for end in ends(said.get("keras_history")):
-            yield end, (dtype, shape_of(said.get("shape")))
+    if isinstance(arguments, dict) and arguments.get("class_name") == TENSOR:
+        tensor = settings(arguments)
+        dtype = tensor.get("dtype") if isinstance(tensor.get("dtype"), str) else None
+        for end in ends(tensor.get("keras_history")):
+            yield end, (dtype, shape_of(tensor.get("shape")))
         return
-    inside = call.values() if isinstance(call, dict) else call if isinstance(call, list) else ()
-    for one in inside:
-        yield from _taken(one, deeper - 1)
-
-
-def _built(layer: dict[str, Any]) -> tuple[Dim, ...] | None:
-    said = layer.get("build_config")
-    return shape_of(said.get("input_shape")) if isinstance(said, dict) else None
+    inner = arguments.values() if isinstance(arguments, dict) else arguments
+    for argument in inner if isinstance(arguments, dict | list) else ():
+        yield from _tensors(argument, deeper - 1)
 
 
 def _attributes(layer: dict[str, Any]) -> Iterator[Attribute]:
@@ -152,12 +137,9 @@ def _attributes(layer: dict[str, Any]) -> Iterator[Attribute]:
         if name in ("name", "trainable", "layers") or value is None:
             continue
         kind = type(value).__name__
-        if isinstance(value, dict):
-            kind, value = "object", value.get("class_name", "")
-        if not isinstance(value, bool | int | float) or not math.isfinite(value):
-            value = str(value)
-            kind = "string" if kind == "str" else kind
-            note = f"{len(value)} characters" if len(value) > LONGEST_TEXT else ""
-            yield Attribute(str(name)[:100], kind, value[:LONGEST_TEXT], note)
-            continue
-        yield Attribute(str(name)[:100], kind, value)
+        if isinstance(value, bool | int | float):
+            yield Attribute(str(name)[:100], kind, scalar(value))
+        elif isinstance(value, dict):
+            yield text_attribute(str(name), str(value.get("class_name", "")), "object")
+        else:
+            yield text_attribute(str(name), str(value), "string" if kind == "str" else kind)

@@ -1,7 +1,7 @@
 """Keras's own files (.keras): a zip of a description and weights, read without Keras.
 
-The description names classes, which Keras imports and calls. So only those of Keras itself are
-let through, and none that is, or reads, somebody's code or files.
+The description names classes, which Keras imports and calls. So only Keras's own classes are
+accepted, and none that contain code or read files.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.domains import telling_words
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import Dim, InputSpec, ModelFacts, TensorSpec
-from modeldyno.formats.containers.zip_members import Archive
-from modeldyno.formats.digest import sha256
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.containers.zip_members import ModelArchive
+from modeldyno.formats.model_facts import model_facts
+from modeldyno.formats.refusals import damaged, shown
 
 CONFIG, WEIGHTS, METADATA = "config.json", "model.weights.h5", "metadata.json"
 INPUT = "InputLayer"
@@ -44,31 +43,26 @@ def is_keras(names: list[str]) -> bool:
 
 def read(path: Path) -> ModelFacts:
     """Raises ModelUnreadable or UnsafeFormat."""
-    archive = Archive(path)
+    archive = ModelArchive(path)
     config = described(path, archive)
     layers = list(every_layer(config))
-    learned, notes = _learned(path)
-    return ModelFacts(
-        path=str(path),
-        format="keras",
-        framework="tensorflow",
-        sha256=sha256(path),
-        size_bytes=path.stat().st_size,
-        parameters=sum(learned.values()),
-        inputs=tuple(_inputs(path, config)),
-        outputs=tuple(_outputs(config)),
+    weights, notes = _weights(path)
+    return model_facts(
+        path,
+        "keras",
+        "tensorflow",
+        inputs=_inputs(path, config),
+        outputs=_outputs(config),
+        weights=weights,
+        operators=(layer["class_name"] for layer in layers if layer["class_name"] != INPUT),
+        names=map(name_of, layers),
         producer=f"Keras {_version(archive)}".strip(),
-        nodes_by_op=dict(
-            Counter(one["class_name"] for one in layers if one["class_name"] != INPUT).most_common()
-        ),
-        weights_by_dtype=learned,
         notes=notes,
-        telling=telling_words(name_of(one) for one in layers),
     )
 
 
-def described(path: Path, archive: Archive) -> dict[str, Any]:
-    """The model's description; raises UnsafeFormat where it would run more than Keras."""
+def described(path: Path, archive: ModelArchive) -> dict[str, Any]:
+    """The model's description; raises UnsafeFormat if loading it would run code of others."""
     if WEIGHTS not in archive:
         raise ModelUnreadable(
             f"{shown(path)} keeps its weights in a way that is not supported",
@@ -77,17 +71,17 @@ def described(path: Path, archive: Archive) -> dict[str, Any]:
         )
     config = archive.json(CONFIG)
     if not isinstance(config, dict):
-        raise _damaged(path, "its description is no object")
-    _check(path, {k: v for k, v in config.items() if k != "compile_config"}, _DEEPEST)
+        raise _damaged(path, "its description is not an object")
+    _require_only_keras(path, {k: v for k, v in config.items() if k != "compile_config"}, _DEEPEST)
     if config.get("class_name") not in _MODELS or not isinstance(config.get("config"), dict):
         raise _unsafe(path, f"the model itself is a {str(config.get('class_name'))[:100]!r}")
-    if not all(isinstance(one, dict) for one in _listed(config["config"].get("layers"))):
-        raise _damaged(path, "a layer in its description is no object")
+    if not all(isinstance(layer, dict) for layer in _listed(config["config"].get("layers"))):
+        raise _damaged(path, "a layer in its description is not an object")
     return config
 
 
 def every_layer(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Those of models inside it too, without the models themselves."""
+    """Including those of models inside it, but not these models themselves."""
     waiting = [config]
     count = 0
     while waiting:
@@ -104,53 +98,63 @@ def every_layer(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def layers_of(model: dict[str, Any]) -> list[dict[str, Any]]:
     inner = model.get("config")
     listed = _listed(inner.get("layers")) if isinstance(inner, dict) else []
-    return [one for one in listed if isinstance(one, dict)]
+    return [layer for layer in listed if isinstance(layer, dict)]
+
+
+def is_input(layer: dict[str, Any]) -> bool:
+    return layer.get("class_name") == INPUT
 
 
 def name_of(layer: dict[str, Any]) -> str:
-    said = layer.get("name") or settings(layer).get("name")
-    return said[:256] if isinstance(said, str) else ""
+    name = layer.get("name") or settings(layer).get("name")
+    return name[:256] if isinstance(name, str) else ""
 
 
 def settings(layer: dict[str, Any]) -> dict[str, Any]:
-    found = layer.get("config")
-    return found if isinstance(found, dict) else {}
+    config = layer.get("config")
+    return config if isinstance(config, dict) else {}
 
 
-def shape_of(said: Any) -> tuple[Dim, ...] | None:
-    if not isinstance(said, list) or not all(one is None or type(one) is int for one in said):
+def shape_of(sizes: Any) -> tuple[Dim, ...] | None:
+    if not isinstance(sizes, list) or not all(n is None or type(n) is int for n in sizes):
         return None
-    return tuple(said)
+    return tuple(sizes)
 
 
-def dtype_of(said: Any) -> str:
-    """A name, or a policy: ``mixed_float16`` computes in float16."""
-    if isinstance(said, dict):
-        said = settings(said).get("name")
-    name = said if isinstance(said, str) else "float32"
+def dtype_of(policy: Any) -> str:
+    """Of a name, or of a policy: ``mixed_float16`` computes in float16."""
+    if isinstance(policy, dict):
+        policy = settings(policy).get("name")
+    name = policy if isinstance(policy, str) else "float32"
     return name.removeprefix("mixed_")[:100]
 
 
-def ends(said: Any) -> list[tuple[str, int, int]]:
+def ends(history: Any) -> list[tuple[str, int, int]]:
     """``["dense", 0, 0]``, a list or an object of such: layer, call, and number of output."""
-    if isinstance(said, dict):
-        said = list(said.values())
-    if not isinstance(said, list):
+    if isinstance(history, dict):
+        history = list(history.values())
+    if not isinstance(history, list):
         return []
-    if len(said) == 3 and isinstance(said[0], str) and type(said[1]) is type(said[2]) is int:
-        return [(said[0], said[1], said[2])]
-    return [end for one in said[:1000] if isinstance(one, list | dict) for end in ends(one)]
+    match history:
+        case [str(layer), int(call), int(output)] if type(call) is type(output) is int:
+            return [(layer, call, output)]
+    return [end for each in history[:1000] if isinstance(each, list | dict) for end in ends(each)]
+
+
+def built_shape(layer: dict[str, Any]) -> tuple[Dim, ...] | None:
+    """The input shape that it was built for."""
+    config = layer.get("build_config")
+    return shape_of(config.get("input_shape")) if isinstance(config, dict) else None
 
 
 def _inputs(path: Path, config: dict[str, Any]) -> Iterator[InputSpec]:
     inner = config["config"]
-    layers = {name_of(one): one for one in layers_of(config)}
+    layers = {name_of(layer): layer for layer in layers_of(config)}
     names = [name for name, _, _ in ends(inner.get("input_layers"))]
     if config["class_name"] == "Sequential":
-        names = [name for name, one in layers.items() if one.get("class_name") == INPUT][:1]
+        names = [name for name, layer in layers.items() if is_input(layer)][:1]
     if not names:
-        built = config.get("build_config")
-        shape = shape_of(built.get("input_shape")) if isinstance(built, dict) else None
+        shape = built_shape(config)
         if shape is None:
             raise ModelUnreadable(
                 f"{shown(path)} does not say what it takes",
@@ -159,30 +163,30 @@ def _inputs(path: Path, config: dict[str, Any]) -> Iterator[InputSpec]:
             )
         yield InputSpec("input_layer", "float32", shape)
     for name in names:
-        said = settings(layers.get(name, {}))
-        shape = shape_of(said.get("batch_shape", said.get("batch_input_shape")))
-        yield InputSpec(name, dtype_of(said.get("dtype")), shape)
+        declared = settings(layers.get(name, {}))
+        shape = shape_of(declared.get("batch_shape", declared.get("batch_input_shape")))
+        yield InputSpec(name, dtype_of(declared.get("dtype")), shape)
 
 
 def _outputs(config: dict[str, Any]) -> Iterator[TensorSpec]:
-    layers = {name_of(one): one for one in layers_of(config)}
+    layers = {name_of(layer): layer for layer in layers_of(config)}
     names = [name for name, _, _ in ends(config["config"].get("output_layers"))]
     for name in names or list(layers)[-1:]:
         dtype = dtype_of(settings(layers.get(name, {})).get("dtype"))
         yield TensorSpec(name, dtype, None)
 
 
-def _learned(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Elements of its weights by type; h5py comes with Keras."""
+def _weights(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Elements by dtype, with notes; h5py comes with Keras."""
     try:
         import h5py
     except ImportError:
         return {}, ("its parameters are not counted: that needs the Python package h5py",)
     counts: Counter[str] = Counter()
 
-    def count(name: str, found: Any) -> None:
-        if isinstance(found, h5py.Dataset) and not name.startswith("optimizer"):
-            counts[str(found.dtype)] += math.prod(found.shape or ())
+    def count(name: str, entry: Any) -> None:
+        if isinstance(entry, h5py.Dataset) and not name.startswith("optimizer"):
+            counts[str(entry.dtype)] += math.prod(entry.shape or ())
 
     try:
         with (
@@ -196,47 +200,45 @@ def _learned(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
     return dict(counts.most_common()), ()
 
 
-def _version(archive: Archive) -> str:
-    said = archive.json(METADATA) if METADATA in archive else {}
-    version = said.get("keras_version") if isinstance(said, dict) else ""
+def _version(archive: ModelArchive) -> str:
+    metadata = archive.json(METADATA) if METADATA in archive else {}
+    version = metadata.get("keras_version") if isinstance(metadata, dict) else ""
     return version[:50] if isinstance(version, str) else ""
 
 
-def _listed(said: Any) -> list[Any]:
-    return said if isinstance(said, list) else []
+def _listed(layers: Any) -> list[Any]:
+    return layers if isinstance(layers, list) else []
 
 
 # ---------------------------------------------------------------- what it would run
 
 
-def _check(path: Path, said: Any, deeper: int) -> None:
+def _require_only_keras(path: Path, description: Any, deeper: int) -> None:
     if deeper == 0:
         raise _damaged(path, f"its description is nested deeper than {_DEEPEST}")
-    if isinstance(said, list):
-        for one in said:
-            _check(path, one, deeper - 1)
-    elif isinstance(said, dict):
-        if "class_name" in said:
-            _check_class(path, said)
-        for one in said.values():
-            _check(path, one, deeper - 1)
+    if isinstance(description, dict) and "class_name" in description:
+        _require_keras_class(path, description)
+    inner = description.values() if isinstance(description, dict) else description
+    for each in inner if isinstance(description, dict | list) else ():
+        _require_only_keras(path, each, deeper - 1)
 
 
-def _check_class(path: Path, said: dict[str, Any]) -> None:
-    name, module = said["class_name"], said.get("module")
-    registered = said.get("registered_name")
+def _require_keras_class(path: Path, layer: dict[str, Any]) -> None:
+    name, module = layer["class_name"], layer.get("module")
+    registered = layer.get("registered_name")
     if name in _CODE:
-        raise _unsafe(path, f"it has a {name} layer, which is code of whoever made it")
-    if name in _VALUES and not said.get("module"):
+        raise _unsafe(path, f"it has a {name} layer, which is code of its maker")
+    if name in _VALUES and not module:
         return
     if not isinstance(name, str) or not _CLASS.fullmatch(name):
         raise _unsafe(path, f"it names a class {str(name)[:100]!r}")
     if registered not in (None, name, f"keras>{name}"):
-        raise _unsafe(path, f"it needs the class {str(registered)[:100]!r}, which Keras has not")
+        raise _unsafe(path, f"it needs the class {str(registered)[:100]!r}, which Keras lacks")
     if module is not None and not (isinstance(module, str) and _MODULES.fullmatch(module)):
         raise _unsafe(path, f"it would import {name!r} from {str(module)[:100]!r}")
-    if isinstance(settings(said).get("vocabulary"), str):
-        raise _unsafe(path, f"its {name} layer reads the file {settings(said)['vocabulary']!r}")
+    vocabulary = settings(layer).get("vocabulary")
+    if isinstance(vocabulary, str):
+        raise _unsafe(path, f"its {name} layer reads the file {vocabulary!r}")
 
 
 def _unsafe(path: Path, why: str) -> UnsafeFormat:
@@ -249,6 +251,4 @@ def _unsafe(path: Path, why: str) -> UnsafeFormat:
 
 
 def _damaged(path: Path, why: str) -> ModelUnreadable:
-    return ModelUnreadable(
-        f"{shown(path)} is damaged", why=why, fix="Copy, download or save it again"
-    )
+    return damaged(path, why, fix="Copy, download or save it again")

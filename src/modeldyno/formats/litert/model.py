@@ -1,25 +1,26 @@
-"""LiteRT (.tflite): what the file says, without LiteRT."""
+"""LiteRT (.tflite): facts, read without LiteRT."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from modeldyno.core.domains import telling_words
-from modeldyno.core.models import IndexRange, InputSpec, ModelFacts, TensorSpec
+from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.signatures import names_of, serving
-from modeldyno.formats.digest import sha256
-from modeldyno.formats.litert.flatbuffer_file import File, Subgraph, Tensor, opened
+from modeldyno.formats.litert.flatbuffer_file import LiteRtFile, LiteRtTensor, Subgraph, opened
+from modeldyno.formats.model_facts import (
+    NEVER_LEARNED,
+    and_more,
+    count_weights,
+    embedding_range,
+    is_integer,
+    model_facts,
+)
 
-# Types of shapes, axes and conditions: constants of these are part of the graph, not learned.
-_NEVER_LEARNED = ("int64", "uint64", "bool", "string", "resource", "variant")
-# Shapes and axes are kept in this one; quantised biases are as well, and say so.
+# Shapes and axes are kept in this type; so are quantised biases, which have scales.
 _LEARNED_IF_QUANTISED = "int32"
-# Operators that hand their first input's values on.
+# Operators that pass on the values of their first input.
 _PASSES = ("CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE", "BROADCAST_TO", "TILE")
-_LONGEST_WAY = 16  # from an input to what it indexes
 # Which input of these is the table, and which one indexes it.
 _LOOKUPS = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 
@@ -27,116 +28,95 @@ _LOOKUPS = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 def read(path: Path) -> ModelFacts:
     """Raises ModelUnreadable."""
     with opened(path) as file:
-        learned = _learned(file)
-        inputs, outputs = ends_of(file)
-        operators = [one for graph in file.subgraphs for one in graph.operators]
-        names = (tensor.name for graph in file.subgraphs for tensor in graph.tensors)
-        return ModelFacts(
-            path=str(path),
-            format="litert",
-            framework="litert",
-            sha256=sha256(path),
-            size_bytes=path.stat().st_size,
-            parameters=sum(learned.values()),
+        inputs, outputs = ports_of(file)
+        tensors = (tensor for graph in file.subgraphs for tensor in graph.tensors)
+        operators = (operator for graph in file.subgraphs for operator in graph.operators)
+        return model_facts(
+            path,
+            "litert",
+            "litert",
             inputs=inputs,
             outputs=outputs,
+            weights=count_weights(_learned(file)),
+            operators=(operator.type[:100] for operator in operators),
+            names=(file.subgraphs[0].name, *(tensor.name for tensor in tensors)),
             ir_version=file.version,
             producer=file.description[:100],
-            nodes_by_op=dict(Counter(one.type[:100] for one in operators).most_common()),
-            weights_by_dtype=learned,
-            notes=tuple(_notes(file, inputs, outputs)),
-            telling=telling_words((file.subgraphs[0].name, *names)),
+            notes=tuple(_notes(file, (*inputs, *outputs))),
         )
 
 
-def ends_of(file: File) -> tuple[tuple[InputSpec, ...], tuple[TensorSpec, ...]]:
+def ports_of(file: LiteRtFile) -> tuple[tuple[InputSpec, ...], tuple[TensorSpec, ...]]:
     """Inputs and outputs in the order of the graph, by the names that a signature gives them."""
     graph = file.subgraphs[0]
     signature = serving(file.signatures, graph.inputs)
-    taken, made = (
-        names_of(tensors, said, [graph.tensors[number].name for number in tensors])
-        for tensors, said in (
+    uses = _index_uses(graph)
+    inputs, outputs = (
+        tuple(
+            zip(
+                names_of(numbers, names, [graph.tensors[n].name for n in numbers]),
+                numbers,
+                strict=True,
+            )
+        )
+        for numbers, names in (
             (graph.inputs, signature.inputs if signature else {}),
             (graph.outputs, signature.outputs if signature else {}),
         )
     )
-    inputs = tuple(
-        InputSpec(name, tensor.dtype, tensor.shape, _indexed(graph, number, tensor))
-        for name, number, tensor in _with_tensors(graph, taken, graph.inputs)
-    )
-    outputs = tuple(
-        TensorSpec(name, tensor.dtype, tensor.shape)
-        for name, _, tensor in _with_tensors(graph, made, graph.outputs)
-    )
-    return inputs, outputs
+    specs = []
+    for name, number in inputs:
+        tensor = graph.tensors[number]
+        indices = None
+        if is_integer(tensor.dtype):
+            indices = embedding_range(number, lambda number: uses.get(number, ()))
+        specs.append(InputSpec(name, tensor.dtype, tensor.shape, indices))
+    made = ((name, graph.tensors[number]) for name, number in outputs)
+    return tuple(specs), tuple(TensorSpec(name, t.dtype, t.shape) for name, t in made)
 
 
-def _with_tensors(
-    graph: Subgraph, names: list[str], numbers: tuple[int, ...]
-) -> Iterator[tuple[str, int, Tensor]]:
-    for name, number in zip(names, numbers, strict=True):
-        yield name, number, graph.tensors[number]
-
-
-def _learned(file: File) -> dict[str, int]:
+def _learned(file: LiteRtFile) -> Iterator[tuple[str, int]]:
     """Tensors that share their values count once."""
-    counts: Counter[str] = Counter()
-    seen: set[int] = set()
+    buffers: set[int] = set()
     for graph in file.subgraphs:
         for tensor in graph.tensors:
-            if _is_learned(tensor) and tensor.buffer not in seen:
-                seen.add(tensor.buffer)
-                counts[tensor.dtype] += math.prod(size or 0 for size in tensor.shape or ())
-    return {dtype: count for dtype, count in counts.most_common() if count}
+            if _is_learned(tensor) and tensor.buffer not in buffers:
+                buffers.add(tensor.buffer)
+                yield tensor.dtype, tensor.elements
 
 
-def _is_learned(tensor: Tensor) -> bool:
-    if not tensor.stored_bytes or tensor.dtype in _NEVER_LEARNED:
+def _is_learned(tensor: LiteRtTensor) -> bool:
+    if not tensor.stored_bytes or not tensor.elements or tensor.dtype in NEVER_LEARNED:
         return False
     if tensor.dtype == _LEARNED_IF_QUANTISED:
         return bool(tensor.scales)
-    return math.prod(size or 0 for size in tensor.shape or ()) > 1
+    return tensor.elements > 1
 
 
-def _notes(
-    file: File, inputs: tuple[InputSpec, ...], outputs: tuple[TensorSpec, ...]
-) -> Iterator[str]:
-    custom = sorted({one.type for g in file.subgraphs for one in g.operators if one.is_custom})
+def _notes(file: LiteRtFile, ports: Iterable[TensorSpec]) -> Iterator[str]:
+    custom = {op.type[:60] for graph in file.subgraphs for op in graph.operators if op.is_custom}
     if custom:
-        names = ", ".join(name[:60] for name in custom[:4]) + (" and more" if custom[4:] else "")
+        names = and_more(sorted(custom))
         yield f"uses operators that are not in LiteRT's list ({names}): engines may lack them"
     graph = file.subgraphs[0]
-    for spec, number in (
-        *zip(inputs, graph.inputs, strict=True),
-        *zip(outputs, graph.outputs, strict=True),
-    ):
+    for spec, number in zip(ports, (*graph.inputs, *graph.outputs), strict=True):
         tensor = graph.tensors[number]
         if len(tensor.scales) == 1 and "int" in tensor.dtype:
             zero = tensor.zero_points[0] if tensor.zero_points else 0
-            said = f"scale {tensor.scales[0]:.6g}, zero point {zero}"
-            yield f"{spec.name[:100]} is quantised: {tensor.dtype}, {said}"
+            scale = f"scale {tensor.scales[0]:.6g}, zero point {zero}"
+            yield f"{spec.name[:100]} is quantised: {tensor.dtype}, {scale}"
     if file.other_signatures:
         yield f"{file.other_signatures} more signatures have graphs of their own: not measured"
 
 
-def _indexed(graph: Subgraph, number: int, tensor: Tensor) -> IndexRange | None:
-    """The smallest table that an input's values index; None: it indexes nothing that we know."""
-    if not tensor.dtype.lstrip("u").startswith("int"):
-        return None
-    reached, rows = {number}, []
-    for _ in range(_LONGEST_WAY):
-        onward: set[int] = set()
-        for one in graph.operators:
-            if one.type in _PASSES and one.inputs[:1] and one.inputs[0] in reached:
-                onward.update(one.outputs)
-            elif one.type in _LOOKUPS and len(one.inputs) > 1:
-                table, index = (one.inputs[place] for place in _LOOKUPS[one.type])
-                sizes = graph.tensors[table].shape if table >= 0 else None
-                if index in reached and sizes and sizes[0]:
-                    rows.append(sizes[0])
-        reached = onward
-        if not reached:
-            break
-    if not rows:
-        return None
-    return IndexRange(0, min(rows), f"indexes an embedding of {min(rows)} rows")
+def _index_uses(graph: Subgraph) -> dict[int, list[tuple[int | None, tuple[int, ...]]]]:
+    """By the tensor: tables that it indexes, and tensors that its values are passed on in."""
+    uses: dict[int, list[tuple[int | None, tuple[int, ...]]]] = {}
+    for operator in graph.operators:
+        if operator.type in _PASSES and operator.inputs:
+            uses.setdefault(operator.inputs[0], []).append((None, operator.outputs))
+        elif operator.type in _LOOKUPS and len(operator.inputs) > 1:
+            table, index = (operator.inputs[place] for place in _LOOKUPS[operator.type])
+            sizes = graph.tensors[table].shape if table >= 0 else None
+            uses.setdefault(index, []).append((sizes[0] if sizes else None, ()))
+    return uses

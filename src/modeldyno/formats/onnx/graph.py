@@ -2,61 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from modeldyno.core.graphs import MOST_NODES, Graph, TensorKind
+from modeldyno.core.graphs import MOST_NODES, Attribute, Graph, Scalar, TensorKind
 from modeldyno.core.models import TensorSpec
 from modeldyno.formats import name_scopes
-from modeldyno.formats.digest import sha256
-from modeldyno.formats.graph_building import (
-    DEEPEST_BODY,
-    GraphBuilder,
-    Names,
-    check_order,
-    too_many_nodes,
+from modeldyno.formats.file_reading import decoded
+from modeldyno.formats.graph_attributes import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    MOST_ATTRIBUTES,
+    list_attribute,
+    number,
+    scalar,
 )
-from modeldyno.formats.onnx.attributes import attributes
-from modeldyno.formats.onnx.model import undecodable
-from modeldyno.formats.onnx.shape_inference import drop_weights, with_shapes
-from modeldyno.formats.onnx.skeleton import parse_without_weights
-from modeldyno.formats.onnx.traversal import graphs
-from modeldyno.formats.onnx.types import dtype_name, tensor_spec
-from modeldyno.formats.plain_text import decoded
+from modeldyno.formats.graph_building import GraphBuilder, Names, too_many_nodes
+from modeldyno.formats.onnx.file import LARGEST_CONSTANT, decoding_names, parse_without_weights
+from modeldyno.formats.onnx.messages import (
+    MOST_WRITTEN_OUT,
+    dtype_name,
+    functions_of,
+    graphs,
+    tensor_spec,
+    tensors,
+)
 
 if TYPE_CHECKING:
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto
+    from onnx import (
+        AttributeProto,
+        FunctionProto,
+        GraphProto,
+        ModelProto,
+        NodeProto,
+        TensorProto,
+        ValueInfoProto,
+    )
 
 _OWN_DOMAINS = ("", "ai.onnx")
-# What shape inference calls a size that it does not know.
-_INVENTED = "unk__"
+_INVENTED = "unk__"  # what shape inference calls a size that it does not know
+_LARGEST_MODEL = 256 << 20  # bytes without weights that are inferred from; it is copied three times
+_NUMBERS_OF_TENSOR = (
+    *("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data"),
+    "string_data",
+)
+_MOST_ELEMENTS = 16  # of a tensor that is shown
+_HIGHEST_RANK = 64
 
 
 def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
     """Raises ModelUnreadable, or GraphUnavailable when the graph is too large."""
-    try:
-        return _read(path, infer_shapes)
-    except UnicodeDecodeError as error:
-        raise undecodable(path) from error
+    with decoding_names(path):
+        model = parse_without_weights(path)
+        count = sum(len(graph.node) for graph in graphs(model))
+        count += sum(len(function.node) for function in model.functions)
+        if count > MOST_NODES:
+            raise too_many_nodes(path, count)
+        _drop_weights(model)
+        note = ""
+        if infer_shapes:
+            model, note = _with_shapes(model)
+        return _OnnxGraphReader(path, model).read(note)
 
 
-def _read(path: Path, infer_shapes: bool) -> Graph:
-    model = parse_without_weights(path)
-    count = sum(len(graph.node) for graph in graphs(model))
-    count += sum(len(function.node) for function in model.functions)
-    if count > MOST_NODES:
-        raise too_many_nodes(path, count)
-    drop_weights(model)
-    note = ""
-    if infer_shapes:
-        model, note = with_shapes(model)
-    return _Reader(path, model).read(note)
-
-
-class _Reader:
+class _OnnxGraphReader:
     def __init__(self, path: Path, model: ModelProto) -> None:
-        self._path = path
         self._model = model
         self._builder = GraphBuilder(path)
         self._functions = {(f.domain, f.name): f for f in model.functions}
@@ -71,8 +83,7 @@ class _Reader:
             self._function(function)
         if self._unshaped:
             self._builder.note(f"{self._unshaped} tensors have no known shape")
-        made = self._builder.finish("onnx", sha256(self._path), graph.name, inputs, outputs)
-        return check_order(made)
+        return self._builder.finish("onnx", graph.name, inputs, outputs)
 
     def _graph(
         self,
@@ -84,38 +95,38 @@ class _Reader:
     ) -> tuple[list[str], list[str]]:
         """The ids of its inputs and outputs."""
         types = {v.name: _spec(v) for v in (*graph.value_info, *graph.input, *graph.output)}
-        weights = [*graph.initializer]
-        for weight in weights:
-            self._weight(names, weight.name, weight.data_type, weight.dims)
-        for sparse in graph.sparse_initializer:
-            self._weight(names, sparse.values.name, sparse.values.data_type, sparse.dims)
+        weights = [(tensor, tensor.dims) for tensor in graph.initializer]
+        weights += [(sparse.values, sparse.dims) for sparse in graph.sparse_initializer]
+        for tensor, dims in weights:
+            if tensor.name not in names:
+                names[tensor.name] = self._builder.tensor(
+                    tensor.name, "initializer", dtype_name(tensor.data_type), tuple(dims)
+                )
         inputs = []
-        for value in graph.input:
-            if value.name not in names:
-                self._declare(names, value.name, input_kind, types)
-                found = names.find(value.name)
-                assert found is not None
-                inputs.append(found)
+        for declared in graph.input:
+            if declared.name not in names:
+                self._declare(names, declared.name, input_kind, types)
+                inputs.append(self._builder.find(names, declared.name))
         self._nodes(graph.node, names, types, parts, depth)
-        return inputs, [self._taken(names, value.name) for value in graph.output]
+        return inputs, [self._builder.find(names, output.name) for output in graph.output]
 
     def _function(self, function: FunctionProto) -> None:
         """A function sees its arguments and nothing else; its body is there once."""
-        names = Names()
-        parts = (_function_part(function),)
-        types = {value.name: _spec(value) for value in function.value_info}
-        for name in dict.fromkeys(function.input):
-            self._declare(names, name, "argument", types)
-        self._nodes(function.node, names, types, parts, 0)
-        self._builder.body(
-            self._builder.scope(parts),
-            function.name,
-            "function",
-            [self._taken(names, name) for name in function.input],
-            [self._taken(names, name) for name in function.output],
-        )
+        parts = _function_scope(function)
 
-    # ------------------------------------------------------------ nodes
+        def read() -> tuple[list[str], list[str]]:
+            names = Names()
+            types = {declared.name: _spec(declared) for declared in function.value_info}
+            for name in dict.fromkeys(function.input):
+                self._declare(names, name, "argument", types)
+            self._nodes(function.node, names, types, parts, 0)
+            inputs, outputs = (
+                [self._builder.find(names, name) for name in side]
+                for side in (function.input, function.output)
+            )
+            return inputs, outputs
+
+        self._builder.body(parts, function.name, 0, read, "function")
 
     def _nodes(
         self,
@@ -125,61 +136,44 @@ class _Reader:
         parts: tuple[str, ...],
         depth: int,
     ) -> None:
-        listed = list(nodes)
-        made = [self._made(node, names, types) for node in listed]  # all, before any is taken
-        for position, (node, outputs) in enumerate(zip(listed, made, strict=True)):
-            id_ = self._builder.node_id(node.name, node.op_type, position)
-            own = (*parts, *_without(parts, _scope_of(node)))
-            self._builder.node(
-                id_,
+        # The outputs of all nodes are declared before the first input is looked up.
+        outputs = [(node, self._outputs(node, names, types)) for node in nodes]
+        for position, (node, made) in enumerate(outputs):
+            own_parts = (*parts, *_without(parts, _scope_of(node)))
+            bodies = _subgraphs(node)
+            function = self._functions.get((node.domain, node.op_type))
+            scopes = self._builder.node(
                 node.op_type,
-                "" if node.domain in _OWN_DOMAINS else node.domain,
                 node.name,
-                self._builder.scope(own),
-                [self._taken(names, name) if name else "" for name in node.input],
-                outputs,
+                position,
+                own_parts,
+                [self._builder.find(names, name) if name else "" for name in node.input],
+                made,
                 attributes(node.attribute),
-                self._bodies(node, own, id_),
+                domain="" if node.domain in _OWN_DOMAINS else node.domain,
+                bodies=[name for name, _ in bodies],
+                function=_function_scope(function) if function is not None else (),
             )
-            self._enter(node, names, own, id_, depth + 1)
+            for inner, (_, graph) in zip(scopes, bodies, strict=True):
+                self._body(inner, graph, names, depth + 1)
 
-    def _made(self, node: NodeProto, names: Names, types: dict[str, TensorSpec]) -> list[str]:
-        made = []
+    def _body(self, parts: tuple[str, ...], graph: GraphProto, outer: Names, depth: int) -> None:
+        self._builder.body(
+            parts,
+            graph.name,
+            depth,
+            lambda: self._graph(graph, Names(outer), parts, "argument", depth),
+        )
+
+    def _outputs(self, node: NodeProto, names: Names, types: dict[str, TensorSpec]) -> list[str]:
+        ids = []
         for name in node.output:
-            if not name:
-                made.append("")
-                continue
-            if name in names:
+            if name in names and name:
                 self._builder.note("a tensor is made twice: engines will refuse the model")
-            self._declare(names, name, "node", types)
-            made.append(self._taken(names, name))
-        return made
-
-    def _bodies(self, node: NodeProto, parts: tuple[str, ...], id_: str) -> list[str]:
-        """Scopes of what the node runs inside."""
-        function = self._functions.get((node.domain, node.op_type))
-        if function is not None:
-            return [self._builder.scope((_function_part(function),))]
-        return [self._builder.scope((*parts, part)) for part, _ in _subgraphs(node, id_)]
-
-    def _enter(
-        self, node: NodeProto, names: Names, parts: tuple[str, ...], id_: str, depth: int
-    ) -> None:
-        for part, graph in _subgraphs(node, id_):
-            if depth > DEEPEST_BODY:
-                self._builder.note(f"sub-graphs nested deeper than {DEEPEST_BODY} are left out")
-                return
-            inner = (*parts, part)
-            inputs, outputs = self._graph(graph, Names(names), inner, "argument", depth)
-            self._builder.body(self._builder.scope(inner), graph.name, "subgraph", inputs, outputs)
-
-    # ------------------------------------------------------------ tensors
-
-    def _weight(self, names: Names, name: str, elem_type: int, dims: Iterable[int]) -> None:
-        if name not in names:
-            names[name] = self._builder.tensor(
-                name, "initializer", dtype_name(elem_type), tuple(dims)
-            )
+            if name:
+                self._declare(names, name, "node", types)
+            ids.append(self._builder.find(names, name) if name else "")
+        return ids
 
     def _declare(
         self, names: Names, name: str, kind: TensorKind, types: dict[str, TensorSpec]
@@ -190,50 +184,185 @@ class _Reader:
         self._unshaped += shape is None
         names[name] = self._builder.tensor(name, kind, dtype, shape)
 
-    def _taken(self, names: Names, name: str) -> str:
-        found = names.find(name)
-        if found is None:
-            self._builder.note("it uses tensors that nothing makes: engines will refuse it")
-            found = self._builder.tensor(name, "missing", None, None)
-            names[name] = found
-        return found
 
-
-def _subgraphs(node: NodeProto, id_: str) -> list[tuple[str, GraphProto]]:
-    """``If_3[then_branch]``: the brackets keep it apart from scopes of names."""
-    label = id_.rpartition("/")[2] or node.op_type
-    found = []
+def _subgraphs(node: NodeProto) -> list[tuple[str, GraphProto]]:
+    """With the names of their attributes."""
+    named = []
     for attribute in node.attribute:
         if attribute.HasField("g"):
-            found.append((f"{label}[{attribute.name}]", attribute.g))
-        for number, graph in enumerate(attribute.graphs):
-            found.append((f"{label}[{attribute.name}.{number}]", graph))
-    return found
+            named.append((attribute.name, attribute.g))
+        for position, graph in enumerate(attribute.graphs):
+            named.append((f"{attribute.name}.{position}", graph))
+    return named
 
 
-def _function_part(function: FunctionProto) -> str:
-    return f"{function.domain}.{function.name}()" if function.domain else f"{function.name}()"
+def _function_scope(function: FunctionProto) -> tuple[str, ...]:
+    return (f"{function.domain}.{function.name}()" if function.domain else f"{function.name}()",)
 
 
 def _scope_of(node: NodeProto) -> tuple[str, ...]:
-    said = {decoded(entry.key): decoded(entry.value) for entry in node.metadata_props}
-    noted = name_scopes.from_metadata(said) if said else None
-    if noted is not None:
-        return noted
-    return name_scopes.from_name(node.name or next(iter(node.output), ""))
+    metadata = {decoded(entry.key): decoded(entry.value) for entry in node.metadata_props}
+    scope = name_scopes.from_metadata(metadata) if metadata else None
+    if scope is not None:
+        return scope
+    return name_scopes.from_name(decoded(node.name or next(iter(node.output), "")))
 
 
 def _without(around: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
-    """Names inside a body may repeat the scopes that the body lies in."""
+    """Names inside a body may repeat the scopes around the body."""
     plain = tuple(part for part in around if not part.endswith("]"))
     return parts[len(plain) :] if plain and parts[: len(plain)] == plain else parts
 
 
-def _spec(value: ValueInfoProto) -> TensorSpec:
-    spec = tensor_spec(value)
+def _spec(declared: ValueInfoProto) -> TensorSpec:
+    spec = tensor_spec(declared)
     if spec.shape is None:
         return spec
     known = tuple(
         None if isinstance(dim, str) and dim.startswith(_INVENTED) else dim for dim in spec.shape
     )
     return TensorSpec(spec.name, spec.dtype, known)
+
+
+# ---------------------------------------------------------------- shapes
+
+
+def _drop_weights(model: ModelProto) -> None:
+    """Forget the numbers, keep types and shapes; names of other files are forgotten, too."""
+    for tensor in tensors(model):
+        if tensor.data_location or tensor.ByteSize() > LARGEST_CONSTANT:
+            for field in (*_NUMBERS_OF_TENSOR, "external_data", "data_location"):
+                tensor.ClearField(field)
+
+
+def _with_shapes(model: ModelProto) -> tuple[ModelProto, str]:
+    """The model with every shape that can be inferred, and a note if that failed."""
+    if not _lacks_shapes(model):
+        return model, ""
+    size = model.ByteSize()
+    if size > _LARGEST_MODEL:
+        return model, f"shapes are those in the file: {size >> 20} MiB are too much to infer more"
+    if functions_of(model).are_too_many:
+        return model, (
+            "shapes are those in the file: the calls of its functions stand for more than "
+            f"{MOST_WRITTEN_OUT} nodes"
+        )
+    from onnx import shape_inference
+
+    try:
+        return shape_inference.infer_shapes(model, data_prop=True), ""
+    except Exception as error:  # noqa: BLE001 - native code, fed by a stranger: it raises anything
+        why = " ".join(str(error).split())[:160]
+        return model, f"shapes are those in the file, inferring more failed: {why}"
+
+
+def _lacks_shapes(model: ModelProto) -> bool:
+    for graph in graphs(model):
+        known = {value.name for value in (*graph.value_info, *graph.output)}
+        if any(name and name not in known for node in graph.node for name in node.output):
+            return True
+    return False
+
+
+# ---------------------------------------------------------------- attributes
+
+
+def attributes(protos: Sequence[AttributeProto]) -> list[Attribute]:
+    shown = [attribute(proto) for proto in protos[:MOST_ATTRIBUTES]]
+    left_out = len(protos) - MOST_ATTRIBUTES
+    if left_out > 0:
+        shown.append(Attribute("…", "undefined", None, f"{left_out} more attributes"))
+    return shown
+
+
+def attribute(proto: AttributeProto) -> Attribute:
+    name, kind = decoded(proto.name)[:LONGEST_NAME], _kind(proto)
+    if proto.ref_attr_name:
+        given = decoded(proto.ref_attr_name)[:LONGEST_NAME]
+        return Attribute(name, kind, None, f"what its caller gives as {given}")
+    match kind:
+        case "int":
+            return Attribute(name, kind, proto.i)
+        case "float":
+            return Attribute(name, kind, number(proto.f))
+        case "string":
+            return Attribute(name, kind, *_text(proto.s))
+        case "ints" | "floats" | "strings":
+            return list_attribute(name, kind, getattr(proto, kind), _scalar)
+        case "tensor":
+            return _tensor(name, proto.t)
+        case "sparse_tensor":
+            sparse = proto.sparse_tensor
+            dtype = dtype_name(sparse.values.data_type)
+            return Attribute(name, kind, None, "not shown", dtype, _shape(sparse.dims))
+        case "tensors" | "sparse_tensors" | "graphs" | "type_protos":
+            return Attribute(name, kind, None, f"{len(getattr(proto, kind))} of them")
+        case "graph":
+            return Attribute(name, kind, None, "its nodes are in a group of their own")
+        case _:
+            return Attribute(name, kind, None, "not shown")
+
+
+def _kind(proto: AttributeProto) -> str:
+    from onnx import AttributeProto
+
+    if proto.type in AttributeProto.AttributeType.values() and proto.type:
+        return str(AttributeProto.AttributeType.Name(proto.type)).lower()
+    fields = {"f": "float", "i": "int", "s": "string", "t": "tensor", "g": "graph"}
+    for field, kind in fields.items():  # files before IR version 2 do not say their type
+        if proto.HasField(field):
+            return kind
+    for field in ("floats", "ints", "strings", "tensors", "graphs"):
+        if len(getattr(proto, field)):
+            return field
+    return "undefined"
+
+
+def _text(data: bytes) -> tuple[str | None, str]:
+    """A short text as it is; of everything else, how much there is."""
+    is_short = len(data) <= 4 * LONGEST_TEXT
+    try:
+        text = data[: 4 * LONGEST_TEXT + 4].decode("utf-8", "strict" if is_short else "ignore")
+    except UnicodeDecodeError:
+        return None, f"{len(data)} bytes that are not text"
+    if is_short and len(text) <= LONGEST_TEXT:
+        return text, ""
+    return text[:LONGEST_TEXT], f"the beginning of {len(data)} bytes"
+
+
+def _scalar(element: Any) -> Scalar:
+    if isinstance(element, bytes):
+        text, note = _text(element)
+        return note if text is None else text
+    return scalar(element)
+
+
+def _tensor(name: str, tensor: TensorProto) -> Attribute:
+    dtype, shape = dtype_name(tensor.data_type), _shape(tensor.dims)
+    count = math.prod(tensor.dims) if shape is not None else _MOST_ELEMENTS + 1
+    if min(tensor.dims, default=0) < 0 or count > _MOST_ELEMENTS or tensor.data_location:
+        return Attribute(name, "tensor", None, f"{count} elements, not shown", dtype, shape)
+    elements = _elements(tensor)
+    note = "its elements cannot be read" if elements is None else ""
+    return Attribute(name, "tensor", elements, note, dtype, shape)
+
+
+def _elements(tensor: TensorProto) -> tuple[Scalar, ...] | None:
+    from onnx import numpy_helper
+
+    try:
+        flat = numpy_helper.to_array(tensor).ravel().tolist()
+        return tuple(map(_element, flat))
+    except Exception:  # noqa: BLE001 - a damaged tensor fails in a dozen ways; none matters here
+        return None
+
+
+def _element(element: Any) -> Scalar:
+    """Types that numpy lacks have scalars of their own."""
+    is_known = isinstance(element, (bool, int, bytes, str, complex))
+    return _scalar(element if is_known else float(element))
+
+
+def _shape(dims: Iterable[int]) -> tuple[int, ...] | None:
+    sizes = tuple(dims)
+    return sizes if len(sizes) <= _HIGHEST_RANK else None

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from modeldyno.core.models import IndexRange
-from modeldyno.formats.onnx.functions import functions_of
-from modeldyno.formats.onnx.traversal import subgraphs
+from modeldyno.formats.onnx.messages import functions_of, subgraphs
 
 if TYPE_CHECKING:
     from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 
-    _Found = Iterator[tuple[str, IndexRange]]
+    _Ranges = Iterator[tuple[str, IndexRange]]
     _Functions = Mapping[tuple[str, str], FunctionProto]
 
 # Operators whose outputs hold (some of) the values of these inputs; None means of all inputs.
@@ -54,26 +53,26 @@ class _Scope:
 
 def index_ranges(model: ModelProto, inputs: Iterable[str]) -> dict[str, IndexRange]:
     """The range of each named input that provably indexes something."""
-    found: dict[str, IndexRange] = {}
+    ranges: dict[str, IndexRange] = {}
     functions = functions_of(model).bodies
     scope = _Scope({name: frozenset((name,)) for name in inputs})
-    for name, bound in _follow_graph(model.graph, scope, functions):
-        if name not in found or bound.high < found[name].high:
-            found[name] = bound
-    return found
+    for name, indices in _follow_graph(model.graph, scope, functions):
+        if name not in ranges or indices.high < ranges[name].high:
+            ranges[name] = indices
+    return ranges
 
 
-def _follow_graph(graph: GraphProto, scope: _Scope, functions: _Functions) -> _Found:
+def _follow_graph(graph: GraphProto, scope: _Scope, functions: _Functions) -> _Ranges:
     scope.tables.update({tensor.name: tensor for tensor in graph.initializer})
     yield from _follow(graph.node, scope, functions)
 
 
-def _follow(nodes: Iterable[NodeProto], scope: _Scope, functions: _Functions) -> _Found:
+def _follow(nodes: Iterable[NodeProto], scope: _Scope, functions: _Functions) -> _Ranges:
     for node in nodes:
         _note_constant(node, scope)
-        for position, bound in _index_uses(node, scope):
+        for position, indices in _index_uses(node, scope):
             for name in scope.of(node.input[position : position + 1]):
-                yield name, bound
+                yield name, indices
         passed = scope.of(_passing(node))
         for graph in subgraphs(node):
             inner = _enter(node, graph, scope)

@@ -1,78 +1,51 @@
-"""ONNX: what the file says, without loading its weights into an engine."""
+"""ONNX: facts from the file and the weights files beside it, without loading an engine."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
+import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from modeldyno.core.domains import telling_words
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.core.models import InputSpec, ModelFacts
-from modeldyno.formats.digest import sha256
-from modeldyno.formats.onnx.damage import damage
-from modeldyno.formats.onnx.external_data import external_files
-from modeldyno.formats.onnx.functions import MOST_WRITTEN_OUT, functions_of
+from modeldyno.core.models import ExternalFile, InputSpec, ModelFacts
+from modeldyno.formats.external_weights import checked, is_there, outside
+from modeldyno.formats.model_facts import and_more, count_weights, is_integer, model_facts
+from modeldyno.formats.onnx.file import decoding_names, parse
 from modeldyno.formats.onnx.index_ranges import index_ranges
-from modeldyno.formats.onnx.traversal import graphs, nodes, tensors
-from modeldyno.formats.onnx.types import dtype_name, tensor_spec
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.onnx.messages import (
+    MOST_WRITTEN_OUT,
+    bits,
+    dtype_name,
+    functions_of,
+    graphs,
+    nodes,
+    tensor_spec,
+    tensors,
+)
+from modeldyno.formats.refusals import damaged, shown
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
 
-PROTOBUF_LIMIT = 2**31 - 1
-# Types of shapes, axes and conditions: constants of these are part of the graph, not learned.
-_NEVER_LEARNED = ("int64", "uint64", "bool", "string")
 # Domains whose operators need a library of their own, though their names look official.
 _EXTENSIONS = ("ai.onnx.contrib", "com.microsoft.extensions")
+_EXTERNAL_KEYS = ("location", "offset", "length", "checksum", "basepath")
+# ONNX Runtime's own sign for "the offset is an address in memory"; no file is called that.
+_MEMORY_ADDRESS = "_ORT_MEM_ADDR_"
 
 
 def read(path: Path, without_weights: bool = False) -> ModelFacts:
     """Everything the file says; raises ModelUnreadable or UnsafeFormat.
 
-    ``without_weights``: weights files that are not there are listed as missing, not refused.
+    ``without_weights``: absent weights files are listed as missing, not refused.
 
     Parameters are the elements of all initializers and of the constants with more than one
     element, in sub-graphs too, except those of types that only shapes and indices have.
     """
-    try:
+    with decoding_names(path):
         return _facts(path, parse(path), without_weights)
-    except UnicodeDecodeError as error:
-        raise undecodable(path) from error
-
-
-def undecodable(path: Path) -> ModelUnreadable:
-    """protobuf decodes a name when it is looked at, not before."""
-    return ModelUnreadable(
-        f"{shown(path)} is damaged",
-        why="a name in it is not UTF-8 text",
-        fix="Copy, download or export it again",
-    )
-
-
-def parse(path: Path) -> ModelProto:
-    """The whole file, without the weights beside it; raises ModelUnreadable."""
-    import onnx
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # has no types
-
-    size = path.stat().st_size
-    if size > PROTOBUF_LIMIT:
-        raise ModelUnreadable(
-            f"{shown(path)} is too large for one ONNX file",
-            why=f"it has {size} bytes, and protobuf cannot read more than {PROTOBUF_LIMIT}",
-            fix="Export it with external data: onnx.save(model, path, save_as_external_data=True)",
-        )
-    try:
-        return onnx.load(path, format="protobuf", load_external_data=False)
-    except DecodeError as error:
-        raise ModelUnreadable(
-            f"{shown(path)} is a damaged ONNX model",
-            why=damage(path),
-            fix="Copy, download or export it again",
-        ) from error
 
 
 def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
@@ -82,50 +55,35 @@ def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
             why=f"with every call written out, they are more than {MOST_WRITTEN_OUT} nodes",
             fix="Export it without functions that call functions",
         )
-    external, missing = external_files(path, tensors(model), without_weights)
-    weights = _weights_by_dtype(model)
-    return ModelFacts(
-        path=str(path),
-        format="onnx",
-        framework="onnx",
-        sha256=sha256(path),
-        size_bytes=path.stat().st_size + sum(file.size_bytes for file in external),
-        parameters=sum(weights.values()),
+    external, missing = _external_files(path, model, without_weights)
+    weights = ((dtype_name(w.data_type), math.prod(w.dims)) for w in _weights(model))
+    return model_facts(
+        path,
+        "onnx",
+        "onnx",
         inputs=_inputs(model),
-        outputs=tuple(tensor_spec(output) for output in model.graph.output),
+        outputs=map(tensor_spec, model.graph.output),
+        weights=count_weights(weights),
+        operators=map(_op, nodes(model)),
+        names=(model.graph.name, *(node.name for node in nodes(model))),
         external=external,
+        missing=missing,
         opsets={opset.domain: opset.version for opset in model.opset_import},
         ir_version=model.ir_version,
         producer=f"{model.producer_name} {model.producer_version}".strip(),
-        nodes_by_op=dict(Counter(_op(node) for node in nodes(model)).most_common()),
-        weights_by_dtype=weights,
         notes=_notes(model),
-        missing=missing,
-        telling=telling_words((model.graph.name, *(node.name for node in nodes(model)))),
     )
 
 
-def _inputs(model: ModelProto) -> tuple[InputSpec, ...]:
+def _inputs(model: ModelProto) -> Iterator[InputSpec]:
     """What a caller must give: old models also list their weights as inputs."""
     graph = model.graph
-    weights = {t.name for t in graph.initializer} | {
-        sparse.values.name for sparse in graph.sparse_initializer
-    }
-    specs = [tensor_spec(value) for value in graph.input if value.name not in weights]
-    integers = [spec.name for spec in specs if spec.dtype.lstrip("u").startswith("int")]
-    ranges = index_ranges(model, integers)
-    return tuple(
-        InputSpec(spec.name, spec.dtype, spec.shape, ranges.get(spec.name)) for spec in specs
-    )
-
-
-def _weights_by_dtype(model: ModelProto) -> dict[str, int]:
-    counts: Counter[str] = Counter()
-    for tensor in _weights(model):
-        dtype = dtype_name(tensor.data_type)
-        if dtype not in _NEVER_LEARNED:
-            counts[dtype] += math.prod(tensor.dims)
-    return dict(counts.most_common())
+    weights = {tensor.name for tensor in graph.initializer}
+    weights |= {sparse.values.name for sparse in graph.sparse_initializer}
+    specs = [tensor_spec(declared) for declared in graph.input if declared.name not in weights]
+    ranges = index_ranges(model, [spec.name for spec in specs if is_integer(spec.dtype)])
+    for spec in specs:
+        yield InputSpec(spec.name, spec.dtype, spec.shape, ranges.get(spec.name))
 
 
 def _weights(model: ModelProto) -> Iterator[TensorProto]:
@@ -153,7 +111,7 @@ def _notes(model: ModelProto) -> tuple[str, ...]:
     }
     if not custom:
         return ()
-    names = ", ".join(sorted(custom)[:4]) + (" and more" if len(custom) > 4 else "")
+    names = and_more(sorted(custom))
     return (f"uses operators that ONNX does not define ({names}): engines need a library for them",)
 
 
@@ -162,3 +120,78 @@ def _is_custom(domain: str) -> bool:
         return True
     official = domain in ("", "com.microsoft") or domain.startswith(("ai.onnx", "com.microsoft."))
     return not official
+
+
+# ---------------------------------------------------------------- weights beside the file
+
+
+def _external_files(
+    path: Path, model: ModelProto, may_be_missing: bool
+) -> tuple[tuple[ExternalFile, ...], tuple[str, ...]]:
+    """Every external file once, and the locations of missing ones.
+
+    Raises UnsafeFormat or ModelUnreadable for files that cannot be used, and for missing files
+    unless they ``may_be_missing``.
+    """
+    needed: dict[str, tuple[int, str]] = {}  # location → bytes it must have, and for which tensor
+    for tensor in tensors(model):
+        if tensor.data_location or tensor.external_data:
+            location, end = _end_in_file(path, tensor)
+            needed[location] = max(needed.get(location, (0, "")), (end, tensor.name))
+    missing = {place for place in needed if may_be_missing and not is_there(path, place)}
+    files = (checked(path, place, *needed[place]) for place in sorted(needed.keys() - missing))
+    return tuple(files), tuple(sorted(missing))
+
+
+def _end_in_file(path: Path, tensor: TensorProto) -> tuple[str, int]:
+    """The file that a tensor is in, and the offset at which it ends."""
+    entries = _entries(path, tensor)
+    location = entries.get("location", "")
+    _refuse_escape(path, location)
+    _refuse_itself(path, location, tensor)
+    offset = _number(path, tensor, entries.get("offset", "0"))
+    length = _number(path, tensor, entries.get("length", "0")) or _declared_bytes(tensor)
+    return location, offset + length
+
+
+def _entries(path: Path, tensor: TensorProto) -> dict[str, str]:
+    """A tensor's entries about its place. Of a key given twice, readers take either one."""
+    keys = [entry.key for entry in tensor.external_data]
+    strange = [key for key in keys if key not in _EXTERNAL_KEYS or keys.count(key) > 1]
+    if strange or any(size < 0 for size in tensor.dims):
+        why = f"the entry {strange[0][:40]!r}" if strange else f"the shape {list(tensor.dims)}"
+        why += f" makes no sense for tensor {tensor.name!r}, whose weights are in another file"
+        raise damaged(path, why, fix="Export the model again")
+    return {entry.key: entry.value for entry in tensor.external_data}
+
+
+def _number(path: Path, tensor: TensorProto, text: str) -> int:
+    if text.isascii() and text.isdecimal() and len(text) < 20:
+        return int(text)
+    why = f"the place of tensor {tensor.name!r} in its weights file is {text[:40]!r}"
+    raise damaged(path, f"{why}, which is not a number of bytes", fix="Export the model again")
+
+
+def _declared_bytes(tensor: TensorProto) -> int:
+    elements = int(math.prod(tensor.dims))
+    return (elements * bits(tensor.data_type) + 7) // 8
+
+
+def _refuse_escape(path: Path, location: str) -> None:
+    windows = PureWindowsPath(location)  # its rules also split at the other slash
+    absolute = windows.anchor or PurePosixPath(location).is_absolute()
+    escapes = absolute or ".." in windows.parts or _MEMORY_ADDRESS in location
+    if not location or "\0" in location or escapes:
+        raise outside(path, location, "it must be a relative path without `..`")
+
+
+def _refuse_itself(path: Path, location: str, tensor: TensorProto) -> None:
+    """Its own bytes would be read as weights, and it is copied under another name."""
+    if os.path.realpath(path.parent / location) != os.path.realpath(path):
+        return
+    raise ModelUnreadable(
+        f"{shown(path)} names itself as the file of its weights",
+        why=f"it keeps tensor {tensor.name!r} in {location[:200]!r}, which is the model itself; "
+        "weights outside a model must be in another file beside it",
+        fix="Export the model again, with its weights inside, or in a file of another name",
+    )

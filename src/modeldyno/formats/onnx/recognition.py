@@ -7,9 +7,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.formats.containers.protobuf import Cut, Field, Foreign, Wire, fields
-from modeldyno.formats.plain_text import is_text
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.containers.protobuf import (
+    DamagedMessage,
+    Field,
+    NotProtobuf,
+    TruncatedField,
+    Wire,
+    fields,
+)
+from modeldyno.formats.file_reading import is_text
+from modeldyno.formats.refusals import damaged
 
 # ModelProto of onnx.proto: what each field is called and how it is written.
 _FIELDS = {
@@ -34,10 +41,10 @@ _LONGEST_PRODUCER = 4096
 
 @dataclass(frozen=True)
 class Outline:
-    """A file seen as ModelProto: the first field of each number, and where that ended."""
+    """A file read as a ModelProto: the first field of each number, and what ended it."""
 
     fields: dict[int, Field]
-    trouble: Cut | Foreign | None
+    trouble: DamagedMessage | None
     has_producer: bool
 
     @property
@@ -65,18 +72,16 @@ class Outline:
 
 
 def outline_of(file: BinaryIO, size: int) -> Outline:
-    seen: dict[int, Field] = {}
-    trouble: Cut | Foreign | None = None
+    first: dict[int, Field] = {}
+    trouble: DamagedMessage | None = None
     try:
         for field in fields(file, 0, size):
-            seen.setdefault(field.number, field)
-    except Cut as cut:
-        trouble = cut
-        if cut.field is not None:
-            seen.setdefault(cut.field.number, cut.field)
-    except Foreign as foreign:
-        trouble = foreign
-    return Outline(seen, trouble, _is_producer(file, seen.get(_PRODUCER)))
+            first.setdefault(field.number, field)
+    except DamagedMessage as error:
+        trouble = error
+        if isinstance(error, TruncatedField) and error.field is not None:
+            first.setdefault(error.field.number, error.field)
+    return Outline(first, trouble, _is_producer(file, first.get(_PRODUCER)))
 
 
 def _is_producer(file: BinaryIO, field: Field | None) -> bool:
@@ -88,23 +93,17 @@ def _is_producer(file: BinaryIO, field: Field | None) -> bool:
 
 
 def broken(path: Path, size: int, outline: Outline) -> ModelUnreadable:
-    """What to say about a file that began as ONNX and did not end as one."""
-    trouble = outline.trouble
-    if isinstance(trouble, Foreign):
-        return ModelUnreadable(
-            f"{shown(path)} is a damaged ONNX model",
-            why=f"from byte {trouble.offset} of {size} on it makes no sense",
-            fix="Copy, download or export it again",
-        )
-    return ModelUnreadable(
-        f"{shown(path)} is truncated: {_where_it_ends(outline, trouble)}",
-        why="it begins as an ONNX model, but its end is missing",
-        fix="Copy, download or export it again",
-    )
+    """The error for a file that begins as ONNX and does not end as it."""
+    if isinstance(outline.trouble, NotProtobuf):
+        why = f"from byte {outline.trouble.offset} of {size} on it makes no sense"
+        return damaged(path, why, "a damaged ONNX model")
+    why = "it begins as an ONNX model, but its end is missing"
+    return damaged(path, why, f"truncated: {_where_it_ends(outline)}")
 
 
-def _where_it_ends(outline: Outline, cut: Cut | None) -> str:
-    if cut is not None and cut.field is not None:
+def _where_it_ends(outline: Outline) -> str:
+    cut = outline.trouble
+    if isinstance(cut, TruncatedField) and cut.field is not None:
         name, _ = _FIELDS.get(cut.field.number, (f"field {cut.field.number}", Wire.BYTES))
         return f"the {name} says {cut.field.length} bytes, the file has {cut.available} of them"
     return f"it ends before its {'opset list' if outline.has_graph else 'graph'}"

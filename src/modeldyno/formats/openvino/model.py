@@ -1,76 +1,61 @@
-"""OpenVINO IR: what the file says, without OpenVINO. Its weights are the .bin file beside it."""
+"""OpenVINO IR: facts, read without OpenVINO. Its weights are in the .bin file beside it."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from modeldyno.core.domains import telling_words
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.core.models import Dim, ExternalFile, IndexRange, InputSpec, ModelFacts, TensorSpec
-from modeldyno.formats.digest import sha256
+from modeldyno.core.models import Dim, ExternalFile, InputSpec, ModelFacts, TensorSpec
 from modeldyno.formats.external_weights import checked, is_there
+from modeldyno.formats.model_facts import count_weights, embedding_range, is_integer, model_facts
 from modeldyno.formats.openvino.xml_reader import (
     Layer,
     Net,
     Place,
+    Port,
     dtype_of,
     number,
     parse,
     shape_of,
 )
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import damaged, shown
 
 # Layers that are no operators.
 CONSTANT, PARAMETER, RESULT = "Const", "Parameter", "Result"
 NO_OPERATORS = (CONSTANT, PARAMETER, RESULT)
-# Types of shapes, axes and conditions: constants of these are part of the graph, not learned.
-_NEVER_LEARNED = ("int64", "uint64", "bool", "string")
-# Layers that hand their first input's values on.
+# Layers that pass on the values of their first input.
 _PASSES = ("Convert", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Broadcast", "Tile")
-_LONGEST_WAY = 16  # from an input to what it indexes
 
 
 def read(path: Path, without_weights: bool = False) -> ModelFacts:
     """Raises ModelUnreadable or UnsafeFormat.
 
-    ``without_weights``: the .bin file that is not there is listed as missing, not refused.
+    ``without_weights``: an absent .bin file is listed as missing, not refused.
     """
     net = parse(path)
     external, missing = _weights_beside(path, net, without_weights)
     layers = list(every_layer(net))
-    learned = _learned(layers)
-    return ModelFacts(
-        path=str(path),
-        format="openvino-ir",
-        framework="openvino",
-        sha256=sha256(path),
-        size_bytes=path.stat().st_size + sum(file.size_bytes for file in external),
-        parameters=sum(learned.values()),
-        inputs=tuple(_inputs(net)),
-        outputs=tuple(_outputs(net)),
+    return model_facts(
+        path,
+        "openvino-ir",
+        "openvino",
+        inputs=_inputs(net),
+        outputs=_outputs(net),
+        weights=count_weights(_learned(layers)),
+        operators=(layer.type for layer in layers if layer.type not in NO_OPERATORS),
+        names=(net.name, *(layer.name for layer in layers)),
         external=external,
+        missing=missing,
         opsets=_opsets(layers),
         ir_version=int(net.version[:9]) if net.version.isdecimal() else None,
         producer=f"OpenVINO {net.producer.partition('-')[0]}".strip()[:100],
-        nodes_by_op=dict(
-            Counter(x.type for x in layers if x.type not in NO_OPERATORS).most_common()
-        ),
-        weights_by_dtype=learned,
-        missing=missing,
-        telling=telling_words((net.name, *(layer.name for layer in layers))),
     )
 
 
-def weights_of(path: Path) -> str:
-    """Where OpenVINO looks for them: under the model's own name."""
-    return path.with_suffix(".bin").name
-
-
 def every_layer(net: Net) -> Iterator[Layer]:
-    """Those of bodies too."""
+    """Including those of bodies."""
     waiting = [net]
     while waiting:
         for layer in waiting.pop().layers:
@@ -85,7 +70,7 @@ def _weights_beside(
     for layer in every_layer(net):
         if layer.type == CONSTANT:
             end, name = max((end, name), (_end(path, layer), layer.name))
-    location = weights_of(path)
+    location = path.with_suffix(".bin").name  # where OpenVINO looks for them
     if location == path.name:
         raise ModelUnreadable(
             f"{shown(path)} is an OpenVINO model under the name of its weights",
@@ -98,36 +83,27 @@ def _weights_beside(
 
 
 def _end(path: Path, layer: Layer) -> int:
-    """The byte at which a constant's values end; 0: it has none."""
+    """The byte at which a constant's values end; 0 if it has none."""
     offset, size = number(layer, "offset"), number(layer, "size")
     if offset is None or size is None:
-        raise ModelUnreadable(
-            f"{shown(path)} is damaged",
-            why=f"the place of constant {layer.name[:100]!r} in its weights file is no number",
-            fix="Convert the model again",
-        )
+        why = f"the place of constant {layer.name[:100]!r} in its weights file is not a number"
+        raise damaged(path, why, fix="Convert the model again")
     return offset + size if size else 0
 
 
-def _learned(layers: list[Layer]) -> dict[str, int]:
-    counts: Counter[str] = Counter()
+def _learned(layers: list[Layer]) -> Iterator[tuple[str, int]]:
     for layer in layers:
-        elements = _elements(layer) if layer.type == CONSTANT else 0
-        dtype = dtype_of(layer.data.get("element_type", ""))
-        if elements > 1 and dtype not in _NEVER_LEARNED:
-            counts[dtype] += elements
-    return dict(counts.most_common())
-
-
-def _elements(layer: Layer) -> int:
-    shape = shape_of(layer.data.get("shape", "")) or ()
-    return math.prod(size if isinstance(size, int) else 0 for size in shape)
+        if layer.type == CONSTANT:
+            sizes = shape_of(layer.data.get("shape", "")) or ()
+            elements = math.prod(size if isinstance(size, int) else 0 for size in sizes)
+            if elements > 1:
+                yield dtype_of(layer.data.get("element_type", "")), elements
 
 
 def _opsets(layers: list[Layer]) -> dict[str, int]:
     """The newest that it uses: ``opset13`` → 13."""
     known = [layer.opset.removeprefix("opset") for layer in layers]
-    numbers = [int(one) for one in known if one.isascii() and one.isdecimal() and len(one) < 5]
+    numbers = [int(text) for text in known if text.isascii() and text.isdecimal() and len(text) < 5]
     return {"opset": max(numbers)} if numbers else {}
 
 
@@ -135,17 +111,15 @@ def _opsets(layers: list[Layer]) -> dict[str, int]:
 
 
 def _inputs(net: Net) -> Iterator[InputSpec]:
-    consumers: dict[Place, list[Place]] = {}
-    for taker, maker in net.sources.items():
-        consumers.setdefault(maker, []).append(taker)
-    by_id = {layer.id: layer for layer in net.layers}
+    uses = _index_uses(net)
     for layer in net.layers:
-        if layer.type != PARAMETER:
-            continue
-        spec = parameter_spec(layer)
-        is_whole = spec.dtype.lstrip("u").startswith("int")
-        indices = _indexed(net, layer, by_id, consumers) if is_whole else None
-        yield InputSpec(spec.name, spec.dtype, spec.shape, indices)
+        if layer.type == PARAMETER:
+            spec = parameter_spec(layer)
+            indices = None
+            if is_integer(spec.dtype) and layer.outputs:
+                place = (layer.id, layer.outputs[0].id)
+                indices = embedding_range(place, lambda place: uses.get(place, ()))
+            yield InputSpec(spec.name, spec.dtype, spec.shape, indices)
 
 
 def parameter_spec(layer: Layer) -> TensorSpec:
@@ -159,40 +133,34 @@ def _outputs(net: Net) -> Iterator[TensorSpec]:
     by_id = {layer.id: layer for layer in net.layers}
     for layer in net.layers:
         if layer.type == RESULT:
-            yield result_spec(net, layer, by_id)
+            yield _result_spec(net, layer, by_id)
 
 
-def result_spec(net: Net, layer: Layer, by_id: dict[str, Layer]) -> TensorSpec:
-    """Named as what makes it: a result's own name is OpenVINO's."""
-    taken = layer.inputs[0] if layer.inputs else None
-    shape: tuple[Dim, ...] | None = tuple(taken.dims) if taken else None
-    dtype = taken.dtype if taken else "undefined"
-    said = [name for name in layer.data.get("output_names", "").split(",") if name]
-    place = net.sources.get((layer.id, taken.id if taken else "0"))
-    maker = by_id.get(place[0]) if place else None
-    ports = [port for port in maker.outputs if place and port.id == place[1]] if maker else []
-    names = said or [name for port in ports for name in port.names]
-    return TensorSpec(names[0] if names else (maker or layer).name, dtype, shape)
+def _result_spec(net: Net, layer: Layer, by_id: dict[str, Layer]) -> TensorSpec:
+    """Named after the layer that computes it: a result's own name is OpenVINO's."""
+    port = layer.inputs[0] if layer.inputs else None
+    shape: tuple[Dim, ...] | None = tuple(port.dims) if port else None
+    names = [name for name in layer.data.get("output_names", "").split(",") if name]
+    source = net.sources.get((layer.id, port.id if port else "0"))
+    maker = by_id.get(source[0]) if source else None
+    ports: list[Port] = maker.outputs if maker else []
+    names = names or [name for p in ports if source and p.id == source[1] for name in p.names]
+    name = names[0] if names else (maker or layer).name
+    return TensorSpec(name, port.dtype if port else "undefined", shape)
 
 
-def _indexed(
-    net: Net, layer: Layer, by_id: dict[str, Layer], consumers: dict[Place, list[Place]]
-) -> IndexRange | None:
-    """The smallest table that an input's values index; None: it indexes nothing that we know."""
-    reached = [(layer.id, port.id) for port in layer.outputs]
-    rows: list[int] = []
-    for _ in range(_LONGEST_WAY):
-        takers = [taker for place in reached for taker in consumers.get(place, ())]
-        reached = []
-        for id_, port_id in takers:
-            taker = by_id.get(id_)
-            ports = [port.id for port in taker.inputs] if taker else []
-            place = ports.index(port_id) if port_id in ports else -1
-            if taker is not None and taker.type == "Gather" and place == 1:
-                size = taker.inputs[0].dims[:1]
-                rows += [one for one in size if isinstance(one, int) and one > 0]
-            elif taker is not None and taker.type in _PASSES and place == 0:
-                reached += [(taker.id, port.id) for port in taker.outputs]
-    if not rows:
-        return None
-    return IndexRange(0, min(rows), f"indexes an embedding of {min(rows)} rows")
+def _index_uses(net: Net) -> dict[Place, list[tuple[int | None, list[Place]]]]:
+    """By the tensor: tables that it indexes, and tensors that its values are passed on in."""
+    uses: dict[Place, list[tuple[int | None, list[Place]]]] = {}
+    for layer in net.layers:
+        for position, port in enumerate(layer.inputs[:2]):
+            source = net.sources.get((layer.id, port.id))
+            if source is None:
+                continue
+            if layer.type == "Gather" and position == 1:
+                rows = next(iter(layer.inputs[0].dims), None)
+                uses.setdefault(source, []).append((rows if isinstance(rows, int) else None, []))
+            elif layer.type in _PASSES and position == 0:
+                outputs = [(layer.id, port.id) for port in layer.outputs]
+                uses.setdefault(source, []).append((None, outputs))
+    return uses

@@ -1,4 +1,4 @@
-"""The XML of an OpenVINO IR, taken apart by hand: no document types, no entities, all bounded.
+"""The XML of an OpenVINO IR, read by our own parser: no document types, no entities, all bounded.
 
 net ─ layers ─ layer (id, name, type) ─ data, input ─ port ─ dim, output ─ port, body ─ layers …
     └ edges ─ edge (from-layer, from-port, to-layer, to-port)
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import Dim
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import damaged, shown
 
 LARGEST_XML = 128 << 20  # a language model of 7 billion parameters has 5 MB
 MOST_LAYERS = 1_000_000  # in all bodies together
@@ -62,26 +62,27 @@ DTYPES = {
        for bits in (4, 8, 16, 32, 64)},
     **{"boolean": "bool", "string": "string", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"},
 }  # fmt: skip
-# Ports say it in older words: FP32, I64.
+# Ports use older names: FP32, I64.
 _OF_PORT = {"fp64": "f64", "fp32": "f32", "fp16": "f16", "bool": "boolean"}
 
 
-def dtype_of(said: str) -> str:
-    """``f32`` and ``FP32`` → ``float32``; what we do not know keeps its name."""
-    short = _OF_PORT.get(said.lower(), said.lower())
+def dtype_of(precision: str) -> str:
+    """``f32`` and ``FP32`` → ``float32``; unknown ones keep their name."""
+    short = _OF_PORT.get(precision.lower(), precision.lower())
     return DTYPES.get(short, short[:40])
 
 
 def parse(path: Path) -> Net:
-    """Raises ModelUnreadable for what is no IR, or too large; UnsafeFormat for a document type."""
+    """Raises ModelUnreadable for a file that is not IR or too large, UnsafeFormat for one that
+    declares a document type."""
     size = path.stat().st_size
     if size > LARGEST_XML:
         raise ModelUnreadable(
             f"{shown(path)} is too large for an OpenVINO model",
             why=f"it has {size} bytes; graphs of up to {LARGEST_XML >> 20} MiB are read",
-            fix="Weights belong into the .bin file beside it: convert the model again",
+            fix="Weights belong in the .bin file beside it: convert the model again",
         )
-    reader = _Reader(path)
+    reader = _XmlReader(path)
     try:
         with path.open("rb") as file:
             while chunk := file.read(_CHUNK):
@@ -91,19 +92,16 @@ def parse(path: Path) -> Net:
         raise _damaged(path, str(error)) from error
     if reader.root is None:
         raise _damaged(path, "it has no net")
-    _check_version(path, reader.root)
+    _require_version(path, reader.root)
     return reader.root
 
 
 def _damaged(path: Path, why: str) -> ModelUnreadable:
-    return ModelUnreadable(
-        f"{shown(path)} is a damaged OpenVINO model",
-        why=why,
-        fix="Copy, download or convert it again",
-    )
+    fix = "Copy, download or convert it again"
+    return damaged(path, why, "a damaged OpenVINO model", fix)
 
 
-def _check_version(path: Path, net: Net) -> None:
+def _require_version(path: Path, net: Net) -> None:
     if net.version.isascii() and net.version.isdecimal() and int(net.version[:9]) < OLDEST:
         raise ModelUnreadable(
             f"{shown(path)} is an OpenVINO model of version {int(net.version[:9])}",
@@ -112,14 +110,14 @@ def _check_version(path: Path, net: Net) -> None:
         )
 
 
-class _Reader:
-    """What the parser meets, put together."""
+class _XmlReader:
+    """Builds a net from the parser's events."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._tags: list[str] = []
         self._nets: list[Net] = []
-        self._layers: list[Layer] = []  # those that we are inside of: one for each body
+        self._layers: list[Layer] = []  # the open ones: one for each body
         self._port: Port | None = None
         self._text: list[str] | None = None
         self._count = 0
@@ -139,48 +137,53 @@ class _Reader:
             fix="Convert the original model again, with `ovc MODEL`",
         )
 
-    def _start(self, tag: str, said: dict[str, str]) -> None:
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if len(self._tags) >= DEEPEST:
-            raise _damaged(self._path, f"elements lie more than {DEEPEST} deep in each other")
+            raise _damaged(self._path, f"its elements are nested more than {DEEPEST} deep")
         around = self._tags[-1] if self._tags else ""
         self._tags.append(tag)
         match tag:
             case "net" if not around:
-                self.root = Net(said.get("name", ""), said.get("version", ""))
+                self.root = Net(attributes.get("name", ""), attributes.get("version", ""))
                 self._nets.append(self.root)
             case "layer" if around == "layers" and self._nets:
-                self._layer(said)
+                self._layer(attributes)
             case "data" if around == "layer" and self._layers:
-                self._layers[-1].data = said
+                self._layers[-1].data = attributes
             case "port" if around in ("input", "output") and self._layers:
-                self._add_port(around, said)
+                self._add_port(around, attributes)
             case "dim" if around == "port" and self._port is not None:
                 self._text = []
             case "edge" if around == "edges" and self._nets:
-                ends = [said.get(f"{way}-{what}", "") for way in ("to", "from")
+                ends = [attributes.get(f"{way}-{what}", "") for way in ("to", "from")
                         for what in ("layer", "port")]  # fmt: skip
                 self._nets[-1].sources[ends[0], ends[1]] = (ends[2], ends[3])
             case "Runtime_version" if around == "rt_info" and self.root is not None:
-                self.root.producer = said.get("value", "")
+                self.root.producer = attributes.get("value", "")
             case _ if around == "layer" and tag.endswith(_BODY) and self._layers:
                 self._nets.append(Net(tag))
                 self._layers[-1].bodies.append(self._nets[-1])
 
-    def _layer(self, said: dict[str, str]) -> None:
+    def _layer(self, attributes: dict[str, str]) -> None:
         self._count += 1
         if self._count > MOST_LAYERS:
             raise _damaged(self._path, f"it has more than {MOST_LAYERS} layers")
         layer = Layer(
-            said.get("id", ""), said.get("name", ""), said.get("type", ""), said.get("version", "")
+            attributes.get("id", ""),
+            attributes.get("name", ""),
+            attributes.get("type", ""),
+            attributes.get("version", ""),
         )
-        if "output_names" in said:  # of a result
-            layer.data = {"output_names": said["output_names"]}
+        if "output_names" in attributes:  # of a result
+            layer.data = {"output_names": attributes["output_names"]}
         self._nets[-1].layers.append(layer)
         self._layers.append(layer)
 
-    def _add_port(self, way: str, said: dict[str, str]) -> None:
-        names = tuple(name for name in said.get("names", "").split(",") if name)
-        self._port = Port(said.get("id", ""), dtype_of(said.get("precision", "")), names)
+    def _add_port(self, way: str, attributes: dict[str, str]) -> None:
+        names = tuple(name for name in attributes.get("names", "").split(",") if name)
+        self._port = Port(
+            attributes.get("id", ""), dtype_of(attributes.get("precision", "")), names
+        )
         layer = self._layers[-1]
         (layer.inputs if way == "input" else layer.outputs).append(self._port)
 
@@ -220,6 +223,6 @@ def shape_of(text: str) -> tuple[Dim, ...] | None:
 
 
 def number(layer: Layer, what: str) -> int | None:
-    """A number of bytes; None: there is none, or none that can be one."""
-    said = layer.data.get(what, "")
-    return int(said) if _WHOLE.fullmatch(said) and int(said) >= 0 else None
+    """A number of bytes; None if there is none, or if it is something else."""
+    text = layer.data.get(what, "")
+    return int(text) if _WHOLE.fullmatch(text) and int(text) >= 0 else None

@@ -6,13 +6,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import Dim, InputSpec, TensorSpec
-from modeldyno.formats.containers.zip_members import Archive
+from modeldyno.formats.containers.zip_members import ModelArchive
 from modeldyno.formats.refusals import shown
 
 # torch._export.serde.schema.ScalarType
@@ -24,32 +24,32 @@ _SYMBOL = re.compile(r"(?:Symbol\(')?([A-Za-z_]\w*)(?:'.*\))?")
 _NUMBERS = {"as_int": "int64", "as_sym_int": "int64", "as_sym_float": "float64"}
 _RAW = ("weight_", "tensor_")  # all else is an object
 COMPILED = "data/aotinductor/"
-# What taking apart a document that is laid out otherwise may raise.
-TROUBLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
+# What reading a document with another layout may raise.
+LAYOUT_ERRORS = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 @dataclass(frozen=True)
 class Program:
-    """What an export says about itself."""
+    """What an export declares about itself."""
 
     inputs: tuple[InputSpec, ...]
     outputs: tuple[TensorSpec, ...]
-    nodes_by_op: dict[str, int] = field(default_factory=dict)
-    weights_by_dtype: dict[str, int] = field(default_factory=dict)
-    producer: str = ""
-    notes: tuple[str, ...] = ()
+    operators: tuple[str, ...]  # one for each node
+    weights_by_dtype: dict[str, int]
+    producer: str
+    notes: tuple[str, ...]
 
 
-def program(path: Path, archive: Archive) -> Program:
+def read_program(path: Path, archive: ModelArchive) -> Program:
     """Raises ModelUnreadable for archives without a graph, or with one that cannot be read."""
     document = exported(path, archive)
     try:
         return _program(document, archive)
-    except TROUBLE as error:
-        raise laid_out_otherwise(path, error) from error
+    except LAYOUT_ERRORS as error:
+        raise unknown_layout(path, error) from error
 
 
-def exported(path: Path, archive: Archive) -> Any:
+def exported(path: Path, archive: ModelArchive) -> Any:
     """The program's JSON; raises ModelUnreadable when there is none."""
     graphs = archive.under("models/", ".json") or archive.under("serialized_exported_program", "")
     if not graphs:
@@ -61,7 +61,7 @@ def exported(path: Path, archive: Archive) -> Any:
     return archive.json(graphs[0])
 
 
-def laid_out_otherwise(path: Path, error: Exception) -> ModelUnreadable:
+def unknown_layout(path: Path, error: Exception) -> ModelUnreadable:
     return ModelUnreadable(
         f"The graph of {shown(path)} cannot be read",
         why=f"it is not laid out as torch.export of version 2.10 or newer does: {error!r}"[:300],
@@ -69,7 +69,7 @@ def laid_out_otherwise(path: Path, error: Exception) -> ModelUnreadable:
     )
 
 
-def _program(document: Any, archive: Archive) -> Program:
+def _program(document: Any, archive: ModelArchive) -> Program:
     module = document["graph_module"]
     values = module["graph"]["tensor_values"]
     signature = module["signature"]
@@ -77,17 +77,17 @@ def _program(document: Any, archive: Archive) -> Program:
     return Program(
         inputs=_inputs(signature["input_specs"], values),
         outputs=_outputs(signature["output_specs"], values),
-        nodes_by_op=dict(Counter(op_name(node["target"]) for node in module["graph"]["nodes"])),
+        operators=tuple(op_name(node["target"]) for node in module["graph"]["nodes"]),
         weights_by_dtype=weights,
         producer=f"torch {document.get('torch_version', '')}".strip(),
         notes=(f"{pickled} of its tensors are pickled",) if pickled else (),
     )
 
 
-def pickled(archive: Archive) -> list[str]:
-    """Members that loading would unpickle, or might: all data that is not declared as raw numbers.
+def pickled(archive: ModelArchive) -> list[str]:
+    """Members that loading might unpickle: all data that is not declared as raw numbers.
 
-    Their names do not say it: a pickled weight is called ``weight_0`` like any other.
+    Names do not show it: a pickled weight is called ``weight_0`` like any other.
     """
     raw: set[str] = set()
     loose: set[str] = set()
@@ -115,17 +115,17 @@ def op_name(target: str) -> str:
 
 
 def _inputs(specs: Any, values: Any) -> tuple[InputSpec, ...]:
-    found = []
+    inputs = []
     for spec in specs:
         argument = spec.get("user_input", {}).get("arg", {})
         if "as_tensor" in argument:
             name = argument["as_tensor"]["name"]
-            found.append(InputSpec(name, dtype_of(values[name]), shape_of(values[name])))
+            inputs.append(InputSpec(name, dtype_of(values[name]), shape_of(values[name])))
         elif kinds := argument.keys() & _NUMBERS.keys():
             kind = kinds.pop()
             name = argument[kind].get("as_name") or argument[kind]["name"]
-            found.append(InputSpec(name, _NUMBERS[kind], ()))
-    return tuple(found)
+            inputs.append(InputSpec(name, _NUMBERS[kind], ()))
+    return tuple(inputs)
 
 
 def _outputs(specs: Any, values: Any) -> tuple[TensorSpec, ...]:
@@ -149,7 +149,7 @@ def _dim(size: Any) -> Dim:
     return symbol.group(1) if symbol else None
 
 
-def _weights(archive: Archive) -> tuple[dict[str, int], int]:
+def _weights(archive: ModelArchive) -> tuple[dict[str, int], int]:
     """Parameters per dtype, and how many tensors are kept as pickles."""
     counts: Counter[str] = Counter()
     pickled = 0

@@ -1,44 +1,50 @@
 """PyTorch's files, read without PyTorch and without unpickling anything.
 
-TorchScript says which inputs there are, but not their shapes, unless it was traced. A checkpoint
-says neither. What they leave out may stand in ``<file>.modeldyno.toml`` (``formats/sidecar.py``).
+TorchScript declares its inputs, but not their shapes, unless it was traced. A checkpoint declares
+neither. A ``<file>.modeldyno.toml`` can add what is missing (``formats/sidecar.py``).
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
+import pickletools
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.models import InputSpec, ModelFacts, ModelFormat
+from modeldyno.core.stated import UNSTATED
 from modeldyno.formats import sidecar
 from modeldyno.formats.containers.pickle_listing import (
     Call,
     Global,
-    Listing,
-    TensorListed,
+    ListedTensor,
+    PickleListing,
     list_pickle,
 )
-from modeldyno.formats.containers.zip_members import Archive, is_zip
-from modeldyno.formats.digest import sha256
-from modeldyno.formats.pytorch import exported_program, torchscript
+from modeldyno.formats.containers.zip_members import (
+    ModelArchive,
+    inside,
+    is_zip,
+    member_names,
+    pickles_of,
+)
+from modeldyno.formats.model_facts import and_more, count_weights, model_facts
+from modeldyno.formats.pytorch import exported_program
 
 _LARGEST_OLD_FILE = 64 << 20  # bytes of an old checkpoint that are walked
-_NEVER_LEARNED = ("int64", "bool")
 # What torch.save writes around tensors; anything else is more than weights.
 _PLAIN = ("torch._utils._rebuild_", "collections.OrderedDict", "torch.storage.", "torch.device")
 
 
 def read_script(path: Path) -> ModelFacts:
-    archive = Archive(path)
+    archive = ModelArchive(path)
     listing = _listing(archive, archive.under("", ".pkl"))
     traced = (
         list_pickle(archive.read("traced_inputs.pkl")) if "traced_inputs.pkl" in archive else None
     )
-    data = list_pickle(archive.read("data.pkl")) if "data.pkl" in archive else Listing()
-    inputs, notes = torchscript.inputs(archive, _root_class(data), traced)
+    data = list_pickle(archive.read("data.pkl")) if "data.pkl" in archive else PickleListing()
+    inputs, notes = _script_inputs(archive, _root_class(data), traced)
     # Classes under __torch__ are the file's own: torch reads them from its code/, Python never.
     foreign = [name for name in listing.imports if not name.startswith("__torch__.")]
     facts = _facts(path, "torchscript", foreign, data.tensors, inputs)
@@ -47,25 +53,22 @@ def read_script(path: Path) -> ModelFacts:
 
 
 def read_export(path: Path) -> ModelFacts:
-    archive = Archive(path)
+    archive = ModelArchive(path)
     listing = _listing(archive, exported_program.pickled(archive))
-    said = exported_program.program(path, archive)
+    program = exported_program.read_program(path, archive)
     compiled = archive.under(exported_program.COMPILED)
     notes = [f"holds {len(compiled)} compiled files, so it is never loaded"] if compiled else []
-    return ModelFacts(
-        path=str(path),
-        format="torch-export",
-        framework="PyTorch",
-        sha256=sha256(path),
-        size_bytes=path.stat().st_size,
-        parameters=sum(said.weights_by_dtype.values()),
-        inputs=said.inputs,
-        outputs=said.outputs,
-        producer=said.producer,
-        nodes_by_op=said.nodes_by_op,
-        weights_by_dtype=said.weights_by_dtype,
+    return model_facts(
+        path,
+        "torch-export",
+        "PyTorch",
+        inputs=program.inputs,
+        outputs=program.outputs,
+        weights=program.weights_by_dtype,
+        operators=program.operators,
+        producer=program.producer,
         imports=tuple(listing.imports),
-        notes=(*notes, *said.notes),
+        notes=(*notes, *program.notes),
     )
 
 
@@ -74,17 +77,16 @@ def read_checkpoint(path: Path) -> ModelFacts:
     facts = _facts(path, "torch-checkpoint", listing.imports, listing.tensors, ())
     odd = [name for name in listing.imports if not _is_plain(name)]
     if odd:
-        more = " and more" if len(odd) > 4 else ""
         note = (
-            f"names more than tensors ({', '.join(odd[:4])}{more}): unless PyTorch knows them as "
-            "harmless, it will not be loaded"
+            f"names more than tensors ({and_more(odd)}): unless PyTorch knows them as harmless, it "
+            "will not be loaded"
         )
         facts = replace(facts, notes=(*facts.notes, note))
     return sidecar.applied(facts)
 
 
-def list_file(path: Path) -> Listing:
-    """What a bare pickle names, from its first bytes."""
+def list_file(path: Path) -> PickleListing:
+    """The imports of a bare pickle, from its first bytes."""
     with path.open("rb") as file:
         return list_pickle(file.read(_LARGEST_OLD_FILE))
 
@@ -92,41 +94,34 @@ def list_file(path: Path) -> Listing:
 # ---------------------------------------------------------------- parts
 
 
-def _checkpoint_listing(path: Path) -> Listing:
+def _checkpoint_listing(path: Path) -> PickleListing:
     with path.open("rb") as file:
         zipped = is_zip(file.read(4))
     if not zipped:
         return list_file(path)
-    archive = Archive(path)
+    archive = ModelArchive(path)
     return _listing(archive, archive.under("", ".pkl"))
 
 
-def _listing(archive: Archive, names: Iterable[str]) -> Listing:
-    """All pickles of an archive; a member that is a zip itself (torch.save inside) counts too."""
-    whole = Listing()
+def _listing(archive: ModelArchive, names: Iterable[str]) -> PickleListing:
+    """Of all pickles in an archive, even those in a member that is a zip itself (torch.save)."""
+    whole = PickleListing()
     for name in names:
-        for data in _pickles(archive.read(name)):
-            listing = list_pickle(data)
+        data = archive.read(name)
+        for pickle in pickles_of(data) if is_zip(data) else [data]:
+            listing = list_pickle(pickle)
             whole.imports |= listing.imports
             whole.tensors += listing.tensors
             whole.trouble = whole.trouble or listing.trouble
     return whole
 
 
-def _pickles(data: bytes) -> list[bytes]:
-    if not is_zip(data):
-        return [data]
-    from modeldyno.formats.containers.zip_members import pickles_of
-
-    return pickles_of(data)
-
-
 def _is_plain(name: str) -> bool:
     return name.startswith(_PLAIN) or (name.startswith("torch.") and name.endswith("Storage"))
 
 
-def _root_class(listing: Listing) -> str:
-    """``__torch__.package.Class`` of the object that the pickle is about."""
+def _root_class(listing: PickleListing) -> str:
+    """``__torch__.package.Class`` of the outermost object."""
     match listing.root:
         case Call(function=Global(name=name)):
             return name
@@ -137,30 +132,132 @@ def _facts(
     path: Path,
     model_format: ModelFormat,
     imports: Iterable[str],
-    tensors: Iterable[TensorListed],
+    tensors: Iterable[ListedTensor],
     inputs: tuple[InputSpec, ...],
 ) -> ModelFacts:
-    weights = _weights(tensors)
+    # A tensor stored under two names counts once.
+    weights = count_weights((tensor.dtype, tensor.elements) for tensor in dict.fromkeys(tensors))
     note = "parameters are counted from all stored tensors of learned types, buffers included"
-    return ModelFacts(
-        path=str(path),
-        format=model_format,
-        framework="PyTorch",
-        sha256=sha256(path),
-        size_bytes=path.stat().st_size,
-        parameters=sum(weights.values()),
+    return model_facts(
+        path,
+        model_format,
+        "PyTorch",
         inputs=inputs,
         outputs=(),
-        weights_by_dtype=weights,
+        weights=weights,
         imports=tuple(imports),
         notes=(note,) if weights else ("its tensors could not be counted",),
     )
 
 
-def _weights(tensors: Iterable[TensorListed]) -> dict[str, int]:
-    """Elements per dtype; a tensor stored under two names counts once."""
-    counts: Counter[str] = Counter()
-    for tensor in dict.fromkeys(tensors):
-        if tensor.dtype not in _NEVER_LEARNED:
-            counts[tensor.dtype] += math.prod(tensor.shape)
-    return dict(counts.most_common())
+# ---------------------------------------------------------------- inputs of TorchScript
+
+
+# Of ``forward``'s arguments.
+_SCALARS = {"int": "int64", "float": "float64", "bool": "bool"}
+_OPENING, _CLOSING = "([{", ")]}"
+
+
+def _script_inputs(
+    archive: ModelArchive, root: str, traced: PickleListing | None
+) -> tuple[tuple[InputSpec, ...], tuple[str, ...]]:
+    """The required inputs of ``forward``, and a note on its optional ones."""
+    arguments = _arguments(archive, root)
+    required = [(name, kind) for name, kind, has_default in arguments if not has_default]
+    spare = [name for name, _, has_default in arguments if has_default]
+    notes = (f"optional inputs that are left out: {', '.join(spare)}",) if spare else ()
+    tensors = [name for name, kind in required if kind == "Tensor"]
+    shapes = dict(zip(tensors, traced.tensors, strict=False)) if traced else {}
+    if traced is not None and len(traced.tensors) != len(tensors):
+        shapes = {}
+    specs = []
+    for name, kind in required:
+        if name in shapes:
+            specs.append(InputSpec(name, shapes[name].dtype, shapes[name].shape))
+        elif kind in _SCALARS:
+            specs.append(InputSpec(name, _SCALARS[kind], ()))
+        else:
+            specs.append(InputSpec(name, UNSTATED if kind == "Tensor" else f"({kind})", None))
+    return tuple(specs), notes
+
+
+def _arguments(archive: ModelArchive, root: str) -> list[tuple[str, str, bool]]:
+    """Name, type and whether it is optional, of every argument of the root's forward."""
+    module, _, name = root.rpartition(".")
+    member = f"code/{module.replace('.', '/')}.py"
+    if member not in archive:
+        return []
+    text = archive.read(member).decode("utf-8", "replace")
+    start = re.search(rf"^class {re.escape(name)}\(", text, re.MULTILINE)
+    forward = (
+        re.compile(r"^\s+def forward\(", re.MULTILINE).search(text, start.end()) if start else None
+    )
+    return [_argument(part) for part in _split(text, forward.end())[1:]] if forward else []
+
+
+def _split(text: str, position: int) -> list[str]:
+    """The arguments of a call whose bracket opened just before ``position``."""
+    depth, parts, current = 0, [], ""
+    for character in text[position:]:
+        if character in _CLOSING and depth == 0:
+            break
+        depth += (character in _OPENING) - (character in _CLOSING)
+        if character == "," and depth == 0:
+            parts.append(current)
+            current = ""
+        else:
+            current += character
+    return [part.strip() for part in (*parts, current) if part.strip()]
+
+
+def _argument(text: str) -> tuple[str, str, bool]:
+    name, _, rest = text.partition(":")
+    kind, equals, _ = rest.partition("=")
+    return name.strip(), kind.strip(), bool(equals) or kind.strip().startswith("Optional[")
+
+
+# ---------------------------------------------------------------- recognition
+
+
+# torch.save wrote this number before everything else until 1.6, and still does when asked to.
+_OLD_MAGIC = 0x1950A86A20F9469CFC6C
+_OLD_HEAD_BYTES = 64
+
+
+def torch_format(path: Path, head: bytes) -> ModelFormat | None:
+    """None for files that are not PyTorch's.
+
+    The most dangerous reading wins: an archive with the marks of several formats has the one that
+    can do the most harm.
+    """
+    if is_old_checkpoint(head):
+        return "torch-checkpoint"
+    names = member_names(path) if is_zip(head) else None
+    return format_of_members(names) if names else None
+
+
+def format_of_members(names: list[str]) -> ModelFormat | None:
+    members = {inside(name) for name in names} | set(names)
+    if "archive_format" in members or any("serialized_exported_program" in n for n in members):
+        return "torch-export"
+    if members & {"constants.pkl", "bytecode.pkl"} or any(n.startswith("code/") for n in members):
+        return "torchscript"
+    if "data.pkl" in members:
+        return "torch-checkpoint"
+    return None
+
+
+def is_pickle(head: bytes) -> bool:
+    return head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+
+
+def is_old_checkpoint(head: bytes) -> bool:
+    if not is_pickle(head):
+        return False
+    try:
+        for opcode, argument, _ in pickletools.genops(head[:_OLD_HEAD_BYTES]):
+            if opcode.name not in ("PROTO", "FRAME"):
+                return bool(argument == _OLD_MAGIC)
+    except ValueError:  # cut off in the middle, or no pickle after all
+        return False
+    return False

@@ -8,143 +8,124 @@ from pathlib import Path
 from modeldyno.core.graphs import Attribute, Graph, TensorKind
 from modeldyno.core.models import Dim, ModelFormat, TensorSpec
 from modeldyno.formats import name_scopes
-from modeldyno.formats.digest import sha256
-from modeldyno.formats.graph_building import DEEPEST_BODY, GraphBuilder, check_order, too_many_nodes
-from modeldyno.formats.onnx.attributes import LONGEST_TEXT, MOST_ATTRIBUTES
+from modeldyno.formats.graph_attributes import LONGEST_NAME, MOST_ATTRIBUTES, scalar, text_attribute
+from modeldyno.formats.graph_building import GraphBuilder, too_many_nodes
 from modeldyno.formats.tensorflow import saved_model
 from modeldyno.formats.tensorflow.frozen_graph import (
     CONSTANT,
     NO_OPERATORS,
     PLACEHOLDERS,
     VARIABLES,
-    Part,
+    ModelGraph,
     dtype_of,
+    maker_of,
     reading,
     shape_of,
-    whole,
+    whole_graph,
 )
 from modeldyno.formats.tensorflow.inlining import Flat, FlatBody, FlatNode, TooLarge, flattened
-from modeldyno.formats.tensorflow.messages import AttributeValue, Tensor, graph_def
-
-_LONGEST_NAME = 100
+from modeldyno.formats.tensorflow.messages import AttributeValue, ConstantTensor, graph_def
 
 
 def read_graph(path: Path) -> Graph:
     """Of a frozen graph; raises ModelUnreadable, or GraphUnavailable when it is too large."""
     with reading(path) as data:
-        return _graph(path, whole(graph_def(data)), "tf-graph")
+        return _graph(path, whole_graph(graph_def(data)), "tf-graph")
 
 
 def read_saved_model(path: Path, signature: str = "") -> Graph:
     """What its signature computes; raises as ``read_graph`` does."""
     with reading(path) as data:
         meta = saved_model.serving(path, data)
-        part = saved_model.model_of(meta, saved_model.signature_of(path, meta, signature))
-        return _graph(path, part, saved_model.FORMAT)
+        name = saved_model.signature_of(path, meta, signature)
+        return _graph(path, saved_model.model_of(meta, name), saved_model.FORMAT)
 
 
-def _graph(path: Path, part: Part, model_format: ModelFormat) -> Graph:
+def _graph(path: Path, model: ModelGraph, model_format: ModelFormat) -> Graph:
     try:
-        flat = flattened(part.graph, part.nodes)
+        flat = flattened(model.graph, model.nodes)
     except TooLarge as error:
         raise too_many_nodes(path, error.nodes + 1) from error
-    reader = _Reader(path, flat)
-    inputs = [reader.given(key, spec) for key, spec in part.inputs]
-    for key, spec in part.outputs:
-        reader.expect(key, spec)
-    reader.level(flat.nodes, (), 0)
-    outputs = [reader.made(key) for key, _ in part.outputs]
-    return check_order(reader.builder.finish(model_format, sha256(path), "", inputs, outputs))
+    reader = _TensorFlowGraphReader(path, flat)
+    inputs = [reader.add_input(key, spec) for key, spec in model.inputs]
+    for key, spec in model.outputs:
+        reader.name_output(key, spec)
+    reader.add_nodes(flat.nodes, (), 0)
+    outputs = [reader.tensor(key) for key, _ in model.outputs]
+    return reader.builder.finish(model_format, "", inputs, outputs)
 
 
-class _Reader:
+class _TensorFlowGraphReader:
     def __init__(self, path: Path, flat: Flat) -> None:
         self.builder = GraphBuilder(path)
         self._flat = flat
-        self._tensors: dict[str, str] = {}  # key → id
-        self._wanted: dict[str, TensorSpec] = {}
+        self._ids: dict[str, str] = {}  # of tensors, by their keys
+        self._outputs: dict[str, TensorSpec] = {}  # of the model
         self._makers = {node.key: node for node in flat.every_node}
-        self._used: dict[str, list[str]] = {}  # by the key of the maker, the keys that are used
+        self._used: dict[str, list[str]] = {}  # keys that are used, by the key of their maker
         for node in flat.every_node:
-            for key in node.inputs:
+            for key in (*node.inputs, *(key for body in node.bodies for key in body.outputs)):
                 self._use(key)
-            for body in node.bodies:
-                for key in body.outputs:
-                    self._use(key)
 
-    def given(self, key: str, spec: TensorSpec) -> str:
+    def add_input(self, key: str, spec: TensorSpec) -> str:
         id_ = self.builder.tensor(spec.name, "input", spec.dtype or None, spec.shape)
-        self._tensors[self._flat.key(key)] = id_
+        self._ids[self._flat.key(key)] = id_
         return id_
 
-    def expect(self, key: str, spec: TensorSpec) -> None:
-        """It will come out of the model, under this name."""
+    def name_output(self, key: str, spec: TensorSpec) -> None:
         self._use(key)
-        self._wanted[self._flat.key(key)] = spec
+        self._outputs[self._flat.key(key)] = spec
 
-    def made(self, key: str) -> str:
-        """The tensor of a key, whoever makes it."""
+    def tensor(self, key: str) -> str:
+        """The id of the tensor with that key."""
         key = self._flat.key(key)
-        if key not in self._tensors:
-            maker, wanted = self._makers.get(_start(key)), self._wanted.get(key)
+        if key not in self._ids:
+            maker, output = self._makers.get(maker_of(key)), self._outputs.get(key)
             kind, dtype, shape = _described(maker, key)
             name = _name(maker, key)
-            if wanted is not None:
-                name, dtype, shape = wanted.name, wanted.dtype or dtype, wanted.shape or shape
-            self._tensors[key] = self.builder.tensor(name, kind, dtype, shape)
-        return self._tensors[key]
+            if output is not None:
+                name, dtype, shape = output.name, output.dtype or dtype, output.shape or shape
+            self._ids[key] = self.builder.tensor(name, kind, dtype, shape)
+        return self._ids[key]
 
-    def level(self, nodes: Sequence[FlatNode], parts: tuple[str, ...], depth: int) -> None:
+    def add_nodes(self, nodes: Sequence[FlatNode], parts: tuple[str, ...], depth: int) -> None:
         for position, flat in enumerate(nodes):
-            if flat.node.op not in NO_OPERATORS:
-                self._node(flat, position, parts, depth)
+            if flat.node.op in NO_OPERATORS:
+                continue
+            outputs = self._used.get(flat.key) or [flat.key + "0"]
+            scopes = self.builder.node(
+                flat.node.op,
+                flat.node.name,
+                position,
+                parts or name_scopes.from_name(flat.node.name),
+                [self.tensor(key) for key in flat.inputs],
+                [self.tensor(key) for key in sorted(outputs)],
+                _attributes(flat),
+                bodies=[body.name for body in flat.bodies],
+            )
+            for inner, body in zip(scopes, flat.bodies, strict=True):
+                self._add_body(inner, body, depth + 1)
+
+    def _add_body(self, parts: tuple[str, ...], body: FlatBody, depth: int) -> None:
+        def read() -> tuple[list[str], list[str]]:
+            inputs = []
+            for name, key in body.inputs:
+                self._ids[key] = self.builder.tensor(name, "argument", None, None)
+                inputs.append(self._ids[key])
+            self.add_nodes(body.nodes, parts, depth)
+            return inputs, [self.tensor(key) for key in body.outputs]
+
+        self.builder.body(parts, body.name, depth, read)
 
     def _use(self, key: str) -> None:
         key = self._flat.key(key)
-        used = self._used.setdefault(_start(key), [])
+        used = self._used.setdefault(maker_of(key), [])
         if key not in used:
             used.append(key)
 
-    def _node(self, flat: FlatNode, position: int, parts: tuple[str, ...], depth: int) -> None:
-        node = flat.node
-        id_ = self.builder.node_id(node.name, node.op, position)
-        own = parts or name_scopes.from_name(node.name)
-        bodies = [((*own, f"{id_.rpartition('/')[2]}[{one.name}]"), one) for one in flat.bodies]
-        taken = [self.made(key) for key in flat.inputs]
-        outputs = self._used.get(flat.key) or [flat.key + "0"]
-        self.builder.node(
-            id_,
-            node.op,
-            "",
-            node.name,
-            self.builder.scope(own),
-            taken,
-            [self.made(key) for key in sorted(outputs)],
-            list(_attributes(flat)),
-            [self.builder.scope(inner) for inner, _ in bodies],
-        )
-        for inner, body in bodies:
-            if depth >= DEEPEST_BODY:
-                self.builder.note(f"sub-graphs nested deeper than {DEEPEST_BODY} are left out")
-                return
-            self._body(inner, body, depth)
-
-    def _body(self, inner: tuple[str, ...], body: FlatBody, depth: int) -> None:
-        inputs = []
-        for name, key in body.inputs:
-            self._tensors[key] = self.builder.tensor(name, "argument", None, None)
-            inputs.append(self._tensors[key])
-        self.level(body.nodes, inner, depth + 1)
-        outputs = [self.made(key) for key in body.outputs]
-        self.builder.body(self.builder.scope(inner), body.name, "subgraph", inputs, outputs)
-
-
-def _start(key: str) -> str:
-    return key.partition(":")[0] + ":"
-
 
 def _name(maker: FlatNode | None, key: str) -> str:
-    """As TensorFlow calls it: ``Split:1``; without a number where it is the first."""
+    """TensorFlow's name: ``Split:1``; the first output has no number."""
     port = key.rpartition(":")[2]
     name = maker.node.name if maker is not None else key.partition(":")[0]
     return name if port in ("", "0") else f"{name}:{port}"
@@ -166,29 +147,21 @@ def _described(
 def _attributes(flat: FlatNode) -> Iterator[Attribute]:
     for name, kind, value in list(flat.node.attributes)[:MOST_ATTRIBUTES]:
         if not name.startswith("_"):  # TensorFlow's own remarks
-            yield _attribute(name[:_LONGEST_NAME], kind, value)
+            yield _attribute(name[:LONGEST_NAME], kind, value)
 
 
 def _attribute(name: str, kind: str, value: AttributeValue) -> Attribute:
-    if isinstance(value, Tensor):
+    if isinstance(value, ConstantTensor):
         return Attribute(name, "tensor", None, "not shown", value.dtype, value.shape)
     if isinstance(value, bool | int | float):
-        return Attribute(name, kind, _json_number(value))
-    text = value if isinstance(value, str) else _told(value)
-    note = f"{len(text)} characters" if len(text) > LONGEST_TEXT else ""
-    return Attribute(name, kind, text[:LONGEST_TEXT], note)
+        return Attribute(name, kind, scalar(value))
+    return text_attribute(name, _text(value), kind)
 
 
-def _json_number(value: float) -> float | str:
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
-    return value
-
-
-def _told(value: object) -> str:
-    """``[1, 2, 2, 1]`` of a list or shape; the name of a function."""
+def _text(value: object) -> str:
+    """``[1, 2, 2, 1]`` for a list or shape; the name of a function."""
     if isinstance(value, tuple):
-        return "[" + ", ".join("?" if one is None else _told(one) for one in value[:100]) + "]"
+        return "[" + ", ".join("?" if each is None else _text(each) for each in value[:100]) + "]"
     if isinstance(value, bytes):
         return f"{len(value)} bytes"
     return str(getattr(value, "name", "unknown" if value is None else value))

@@ -1,16 +1,16 @@
 """A TensorFlow graph with its function calls written out: what is really computed.
 
-A model saved by TensorFlow 2 is one call of a function that calls another one, and so on; nobody
-wants to look at that. Branches and loops stay what they are, with bodies.
+A model saved by TensorFlow 2 is a call of a function that calls another one, and so on. Branches
+and loops stay as they are, with bodies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from modeldyno.core.graphs import MOST_NODES
-from modeldyno.formats.tensorflow.messages import Function, FunctionDef, GraphDef, Node
+from modeldyno.formats.tensorflow.messages import FunctionDef, FunctionName, GraphDef, Node
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 DEEPEST = 32  # calls inside calls; TensorFlow's own models have four
@@ -39,13 +39,13 @@ class FlatBody:
     outputs: tuple[str, ...]
 
 
-@dataclass
+@dataclass(frozen=True)
 class Flat:
-    nodes: tuple[FlatNode, ...] = ()
-    _same: dict[str, str] = field(default_factory=dict)  # key → another key of the same tensor
+    nodes: tuple[FlatNode, ...]
+    _same: dict[str, str]  # key → another key of the same tensor
 
     def key(self, key: str) -> str:
-        """The one that its maker gave it."""
+        """The key that its maker gave it."""
         for _ in range(_LONGEST_CHAIN):
             if key not in self._same:
                 return key
@@ -68,6 +68,12 @@ def main_key(tensor: str) -> str:
     return f"{name}:{port or 0}"
 
 
+def _inner_key(tensor: str, prefix: str, calls: Collection[str]) -> str:
+    """Of a tensor in a function; a call's outputs are known by their numbers alone."""
+    name, *port = tensor.split(":")
+    return prefix + ":".join((name, *(port[-1:] if name in calls else port)))
+
+
 def flattened(graph: GraphDef, nodes: Sequence[Node]) -> Flat:
     """These nodes of the outermost graph; raises TooLarge."""
     return _Flattening(graph).flat(nodes)
@@ -80,9 +86,7 @@ class _Flattening:
         self._count = self._instances = 0
 
     def flat(self, nodes: Sequence[Node]) -> Flat:
-        found = Flat(_same=self._same)
-        found.nodes = tuple(self._level(nodes, "", None, ()))
-        return found
+        return Flat(tuple(self._level(nodes, "", None, ())), self._same)
 
     def _level(
         self,
@@ -95,27 +99,23 @@ class _Flattening:
         calls = {node.name for node in nodes if self._called(node, inside)}
 
         def key(tensor: str) -> str:
-            if function is None:
-                return main_key(tensor)
-            name, *port = tensor.split(":")
-            # A call's outputs are known by their numbers alone.
-            return prefix + ":".join((name, *(port[-1:] if name in calls else port)))
+            return main_key(tensor) if function is None else _inner_key(tensor, prefix, calls)
 
         for node in nodes:
             self._count += 1
             if self._count > MOST_NODES:
                 raise TooLarge(MOST_NODES)
-            inputs = tuple(key(one) for one in node.inputs if not one.startswith("^"))
+            inputs = tuple(key(name) for name in node.inputs if not name.startswith("^"))
             called = self._called(node, inside)
             if called is None:
                 bodies = tuple(self._bodies(node, inside))
                 yield FlatNode(node, inputs, f"{prefix}{node.name}:", bodies)
                 continue
             inner, outputs = self._instance(called)
-            for argument, given in zip(called.arguments, inputs, strict=False):
-                self._same[inner + argument] = given
-            for number, result in enumerate(outputs):
-                self._same[f"{prefix}{node.name}:{number}"] = result
+            for argument, source in zip(called.arguments, inputs, strict=False):
+                self._same[inner + argument] = source
+            for number, output in enumerate(outputs):
+                self._same[f"{prefix}{node.name}:{number}"] = output
             yield from self._level(called.nodes, inner, called, (*inside, called.name))
 
     def _called(self, node: Node, inside: tuple[str, ...]) -> FunctionDef | None:
@@ -129,11 +129,7 @@ class _Flattening:
         self._instances += 1
         prefix = f"{self._instances}/"
         calls = {node.name for node in function.nodes if node.op in CALLS}
-        outputs = []
-        for tensor in function.results:
-            name, *port = tensor.split(":")
-            outputs.append(prefix + ":".join((name, *(port[-1:] if name in calls else port))))
-        return prefix, outputs
+        return prefix, [_inner_key(tensor, prefix, calls) for tensor in function.results]
 
     def _bodies(self, node: Node, inside: tuple[str, ...]) -> Iterator[FlatBody]:
         for label, function in self._functions_of(node):
@@ -148,6 +144,6 @@ class _Flattening:
         for label, kind, value in node.attributes:
             if kind not in ("function", "list"):
                 continue
-            for one in value if isinstance(value, tuple) else (value,):
-                if isinstance(one, Function) and one.name in self._functions:
-                    yield label, self._functions[one.name]
+            for named in value if isinstance(value, tuple) else (value,):
+                if isinstance(named, FunctionName) and named.name in self._functions:
+                    yield label, self._functions[named.name]

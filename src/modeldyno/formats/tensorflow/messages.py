@@ -1,7 +1,7 @@
 """TensorFlow's messages (GraphDef, SavedModel), read without TensorFlow.
 
-Only what we tell of a model is taken out; weights are stepped over. Fields are known by their
-numbers in TensorFlow's .proto files.
+Only what we report of a model is read; weights are skipped. Fields have the numbers of TensorFlow's
+.proto files.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from modeldyno.core.models import Dim
-from modeldyno.formats.containers.protobuf import Foreign, packed, signed, values
+from modeldyno.formats.containers.protobuf import NotProtobuf, packed, signed, values
 
-Shape = tuple[Dim, ...] | None  # None: not even the rank is known
+Shape = tuple[Dim, ...] | None  # None: the rank is unknown
 HIGHEST_RANK = 254  # TensorFlow's own
 
 _DTYPES = {
@@ -35,7 +35,7 @@ def dtype_name(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Tensor:
+class ConstantTensor:
     """A constant, without its values."""
 
     dtype: str
@@ -47,14 +47,23 @@ class Tensor:
 
 
 @dataclass(frozen=True)
-class Function:
-    """The name of one, as an attribute."""
+class FunctionName:
+    """An attribute that names a function."""
 
     name: str
 
 
 AttributeValue = (
-    bool | int | float | str | bytes | Shape | Tensor | Function | tuple[object, ...] | None
+    bool
+    | int
+    | float
+    | str
+    | bytes
+    | Shape
+    | ConstantTensor
+    | FunctionName
+    | tuple[object, ...]
+    | None
 )
 
 
@@ -62,7 +71,7 @@ AttributeValue = (
 class Node:
     name: str
     op: str
-    inputs: tuple[str, ...]  # "^name" is one that must run before, and gives nothing
+    inputs: tuple[str, ...]  # "^name" only has to run before
     raw: dict[str, memoryview] = field(repr=False, compare=False)
 
     @property
@@ -72,25 +81,24 @@ class Node:
             yield name, *_attribute(data)
 
     def get(self, name: str) -> AttributeValue:
-        """An attribute; None where it has none of that name."""
-        return _attribute(self.raw[name])[1] if name in self.raw else None
+        """An attribute; None if it has none of that name."""
+        return self._typed(name)[1]
 
     def dtype(self, name: str) -> str | None:
         """A type among the attributes."""
-        if name not in self.raw:
-            return None
-        kind, value = _attribute(self.raw[name])
-        return value if kind == "type" and isinstance(value, str) else None
+        kind, dtype = self._typed(name)
+        return dtype if kind == "type" and isinstance(dtype, str) else None
 
     def shape(self, name: str) -> Shape:
-        if name not in self.raw:
-            return None
-        kind, value = _attribute(self.raw[name])
-        return value if kind == "shape" and isinstance(value, tuple) else None  # type: ignore[return-value]  # of dims
+        kind, shape = self._typed(name)
+        return shape if kind == "shape" and isinstance(shape, tuple) else None  # type: ignore[return-value]  # of dims
+
+    def _typed(self, name: str) -> tuple[str, AttributeValue]:
+        return _attribute(self.raw[name]) if name in self.raw else ("", None)
 
     def function(self, name: str) -> str | None:
         value = self.get(name)
-        return value.name if isinstance(value, Function) else None
+        return value.name if isinstance(value, FunctionName) else None
 
 
 @dataclass(frozen=True)
@@ -128,7 +136,7 @@ class TensorInfo:
 
 
 @dataclass(frozen=True)
-class Signature:
+class SignatureDef:
     inputs: dict[str, TensorInfo]
     outputs: dict[str, TensorInfo]
 
@@ -138,214 +146,180 @@ class MetaGraph:
     graph: GraphDef
     tags: tuple[str, ...]
     version: str  # of TensorFlow
-    signatures: dict[str, Signature]
+    signatures: dict[str, SignatureDef]
     assets: tuple[str, ...]  # names of files in its folder "assets"
 
 
 # ---------------------------------------------------------------- reading them
 
+_Field = int | memoryview
+
+
+class _Message:
+    """The fields of a message that have these numbers, in their order."""
+
+    def __init__(self, data: _Field, *numbers: int) -> None:
+        self._fields: dict[int, list[_Field]] = {number: [] for number in numbers}
+        for number, content in values(_bytes(data)):
+            if number in self._fields:
+                self._fields[number].append(content)
+
+    def each(self, number: int) -> list[memoryview]:
+        return [_bytes(content) for content in self._fields[number]]
+
+    def texts(self, number: int) -> tuple[str, ...]:
+        return tuple(map(_decoded, self.each(number)))
+
+    def last(self, number: int) -> memoryview | None:
+        """Of a field that is there once, the last one counts, as for every reader of protobuf."""
+        return _bytes(self._fields[number][-1]) if self._fields[number] else None
+
+    def text(self, number: int) -> str:
+        return _decoded(self.last(number) or memoryview(b""))
+
+    def whole(self, number: int) -> int:
+        return _int(self._fields[number][-1]) if self._fields[number] else 0
+
+    def entries(self, number: int) -> Iterator[tuple[str, memoryview]]:
+        """Of a map by names."""
+        for data in self.each(number):
+            entry = _Message(data, 1, 2)
+            yield entry.text(1), entry.last(2) or memoryview(b"")
+
 
 def graph_def(data: memoryview) -> GraphDef:
-    nodes, functions = [], {}
-    producer = None
-    for number, value in values(data):
-        if number == 1:
-            nodes.append(_node(_bytes(value)))
-        elif number == 2:
-            for inner, function in values(_bytes(value)):
-                if inner == 1:
-                    found = _function(_bytes(function))
-                    if found.name in functions:  # readers differ on which of them counts
-                        raise Foreign(0)
-                    functions[found.name] = found
-        elif number == 4:
-            numbers = dict(values(_bytes(value)))
-            told = numbers.get(1)
-            producer = told if isinstance(told, int) else None
-    return GraphDef(tuple(nodes), functions, producer)
+    message = _Message(data, 1, 2, 4)
+    functions: dict[str, FunctionDef] = {}
+    for library in message.each(2):
+        for function in map(_function, _Message(library, 1).each(1)):
+            if function.name in functions:  # readers differ on which of them counts
+                raise NotProtobuf(0)
+            functions[function.name] = function
+    versions = message.last(4)
+    producer = _Message(versions, 1).whole(1) if versions is not None else 0
+    return GraphDef(tuple(map(_node, message.each(1))), functions, producer or None)
 
 
 def meta_graphs(data: memoryview) -> list[MetaGraph]:
     """Of a SavedModel."""
-    return [_meta_graph(_bytes(value)) for number, value in values(data) if number == 2]
+    return [_meta_graph(meta) for meta in _Message(data, 2).each(2)]
 
 
 def _meta_graph(data: memoryview) -> MetaGraph:
-    graphs: list[memoryview] = []
-    tags: list[str] = []
-    version = ""
-    signatures: dict[str, Signature] = {}
-    assets = []
-    for number, value in values(data):
-        match number:
-            case 1:
-                for inner, told in values(_bytes(value)):
-                    if inner == 4:
-                        tags.append(_text(told))
-                    elif inner == 5:
-                        version = _text(told)
-            case 2:
-                graphs.append(_bytes(value))
-            case 5:
-                name, signature = _entry(_bytes(value))
-                signatures[name] = _signature(signature)
-            case 6:
-                assets += [_text(told) for inner, told in values(_bytes(value)) if inner == 2]
-    # A message that is there twice is one: its parts, one after the other, are read as such.
+    message = _Message(data, 1, 2, 5, 6)
+    infos = [_Message(info, 4, 5) for info in message.each(1)]
+    graphs = message.each(2)
+    # A message that is there twice is a single one: its parts, one after the other.
     graph = graphs[0] if len(graphs) == 1 else memoryview(b"".join(graphs))
-    return MetaGraph(graph_def(graph), tuple(tags), version, signatures, tuple(assets))
+    return MetaGraph(
+        graph_def(graph),
+        tuple(tag for info in infos for tag in info.texts(4)),
+        next((version for info in reversed(infos) if (version := info.text(5))), ""),
+        {name: _signature(signature) for name, signature in message.entries(5)},
+        tuple(name for asset in message.each(6) for name in _Message(asset, 2).texts(2)),
+    )
 
 
-def _signature(data: memoryview) -> Signature:
-    inputs: dict[str, TensorInfo] = {}
-    outputs: dict[str, TensorInfo] = {}
-    for number, value in values(data):
-        if number in (1, 2):
-            name, info = _entry(_bytes(value))
-            (inputs if number == 1 else outputs)[name] = _tensor_info(info)
-    return Signature(inputs, outputs)
+def _signature(data: memoryview) -> SignatureDef:
+    message = _Message(data, 1, 2)
+    inputs, outputs = (
+        {name: _tensor_info(info) for name, info in message.entries(side)} for side in (1, 2)
+    )
+    return SignatureDef(inputs, outputs)
 
 
 def _tensor_info(data: memoryview) -> TensorInfo:
-    tensor, dtype = "", 0
-    shape: Shape = None
-    for number, value in values(data):
-        if number == 1:
-            tensor = _text(value)
-        elif number == 2:
-            dtype = _int(value)
-        elif number == 3:
-            shape = _shape(_bytes(value))
-    return TensorInfo(tensor, dtype_name(dtype), shape)
+    message = _Message(data, 1, 2, 3)
+    shape = message.last(3)
+    return TensorInfo(
+        message.text(1), dtype_name(message.whole(2)), None if shape is None else _shape(shape)
+    )
 
 
 def _node(data: memoryview) -> Node:
-    name = op = ""
-    inputs: list[str] = []
-    raw: dict[str, memoryview] = {}
-    for number, value in values(data):
-        if number == 1:
-            name = _text(value)
-        elif number == 2:
-            op = _text(value)
-        elif number == 3:
-            inputs.append(_text(value))
-        elif number == 5:
-            key, held = _entry(_bytes(value))
-            raw[key] = held
-    return Node(name, op, tuple(inputs), raw)
+    message = _Message(data, 1, 2, 3, 5)
+    return Node(message.text(1), message.text(2), message.texts(3), dict(message.entries(5)))
 
 
 def _function(data: memoryview) -> FunctionDef:
-    name = ""
-    arguments: list[str] = []
-    declared: list[str] = []
-    results: dict[str, str] = {}
-    nodes = []
-    for number, value in values(data):
-        if number == 1:
-            for inner, told in values(_bytes(value)):
-                if inner == 1:
-                    name = _text(told)
-                elif inner in (2, 3):
-                    (arguments if inner == 2 else declared).append(_name(_bytes(told)))
-        elif number == 3:
-            nodes.append(_node(_bytes(value)))
-        elif number == 4:
-            key, held = _entry(_bytes(value))
-            results[key] = _decoded(held)
+    message = _Message(data, 1, 3, 4)
+    signature = _Message(memoryview(b"".join(message.each(1))), 1, 2, 3)
+    results = {name: _decoded(tensor) for name, tensor in message.entries(4)}
+    arguments, declared = ([_name(argument) for argument in signature.each(n)] for n in (2, 3))
     return FunctionDef(
-        name, tuple(arguments), tuple(results.get(one, "") for one in declared), tuple(nodes)
+        signature.text(1),
+        tuple(arguments),
+        tuple(results.get(name, "") for name in declared),
+        tuple(map(_node, message.each(3))),
     )
 
 
 def _attribute(data: memoryview) -> tuple[str, AttributeValue]:
-    kind, found = "", None
-    for number, value in values(data):
-        kind, found = _attribute_value(number, value)
-    return kind, found
+    kind, value = "", None
+    for number, content in values(data):
+        kind, value = _attribute_value(number, content)
+    return kind, value
 
 
-def _attribute_value(number: int, value: int | memoryview) -> tuple[str, AttributeValue]:
+def _attribute_value(number: int, content: _Field) -> tuple[str, AttributeValue]:
     match number:
         case 1:
-            return "list", tuple(_listed(_bytes(value)))
+            return "list", tuple(_listed(_bytes(content)))
         case 2:
-            return "string", _either(_bytes(value))
+            return "string", _text_or_bytes(_bytes(content))
         case 3:
-            return "int", signed(_int(value))
+            return "int", signed(_int(content))
         case 4:
-            return "float", _float(_int(value))
+            return "float", _float(_int(content))
         case 5:
-            return "bool", bool(value)
+            return "bool", bool(content)
         case 6:
-            return "type", dtype_name(_int(value))
+            return "type", dtype_name(_int(content))
         case 7:
-            return "shape", _shape(_bytes(value))
+            return "shape", _shape(_bytes(content))
         case 8:
-            return "tensor", _tensor(_bytes(value))
+            return "tensor", _tensor(_bytes(content))
         case 10:
-            return "function", Function(_name(_bytes(value)))
+            return "function", FunctionName(_name(_bytes(content)))
         case _:
             return "", None
 
 
 def _listed(data: memoryview) -> Iterator[object]:
-    for number, value in values(data):
-        if isinstance(value, memoryview) and number in (3, 5, 6):
-            for one in packed(value):
-                yield _attribute_value(number, one)[1]
-        elif isinstance(value, memoryview) and number == 4:
-            yield from (one for (one,) in struct.iter_unpack("<f", value[: len(value) // 4 * 4]))
+    for number, content in values(data):
+        if isinstance(content, memoryview) and number in (3, 5, 6):
+            for element in packed(content):
+                yield _attribute_value(number, element)[1]
+        elif isinstance(content, memoryview) and number == 4:
+            whole = content[: len(content) // 4 * 4]
+            yield from (element for (element,) in struct.iter_unpack("<f", whole))
         else:
-            yield _attribute_value(10 if number == 9 else number, value)[1]
+            yield _attribute_value(10 if number == 9 else number, content)[1]
 
 
-def _tensor(data: memoryview) -> Tensor:
-    dtype = 0
-    shape: Shape = ()
-    for number, value in values(data):
-        if number == 1:
-            dtype = _int(value)
-        elif number == 2:
-            shape = _shape(_bytes(value))
-    return Tensor(dtype_name(dtype), shape)
+def _tensor(data: memoryview) -> ConstantTensor:
+    message = _Message(data, 1, 2)
+    shape = message.last(2)
+    return ConstantTensor(dtype_name(message.whole(1)), () if shape is None else _shape(shape))
 
 
 def _shape(data: memoryview) -> Shape:
     dims: list[Dim] = []
-    for number, value in values(data):
-        if number == 3 and value:
+    for number, content in values(data):
+        if number == 3 and content:
             return None
         if number == 2:
-            sizes = [signed(_int(told)) for inner, told in values(_bytes(value)) if inner == 1]
-            size = sizes[-1] if sizes else 0
+            size = signed(_Message(content, 1).whole(1))
             dims.append(size if size >= 0 else None)
     return tuple(dims) if len(dims) <= HIGHEST_RANK else None
 
 
-def _entry(data: memoryview) -> tuple[str, memoryview]:
-    """Of a map with names."""
-    key, held = "", memoryview(b"")
-    for number, value in values(data):
-        if number == 1:
-            key = _text(value)
-        elif number == 2:
-            held = _bytes(value)
-    return key, held
-
-
 def _name(data: memoryview) -> str:
-    """The last one counts, as it does for every reader of protobuf."""
-    name = ""
-    for number, value in values(data):
-        if number == 1:
-            name = _text(value)
-    return name
+    return _Message(data, 1).text(1)
 
 
-def _either(data: memoryview) -> str | bytes:
-    """Text where it is: an attribute may hold a whole serialized message."""
+def _text_or_bytes(data: memoryview) -> str | bytes:
+    """An attribute may hold a whole serialized message."""
     try:
         return _decoded(data)
     except UnicodeDecodeError:
@@ -356,20 +330,16 @@ def _decoded(data: memoryview) -> str:
     return str(data, "utf-8")
 
 
-def _text(value: int | memoryview) -> str:
-    return _decoded(_bytes(value))
+def _bytes(content: _Field) -> memoryview:
+    if isinstance(content, int):
+        raise NotProtobuf(0)
+    return content
 
 
-def _bytes(value: int | memoryview) -> memoryview:
-    if isinstance(value, int):
-        raise Foreign(0)
-    return value
-
-
-def _int(value: int | memoryview) -> int:
-    if not isinstance(value, int):
-        raise Foreign(0)
-    return value
+def _int(content: _Field) -> int:
+    if not isinstance(content, int):
+        raise NotProtobuf(0)
+    return content
 
 
 def _float(bits: int) -> float:

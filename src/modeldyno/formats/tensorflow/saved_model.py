@@ -1,7 +1,7 @@
 """TensorFlow's SavedModel: ``saved_model.pb``, and beside it variables and assets.
 
-The file is the model; what lies beside it are its weights, as with any other format. So a folder
-that holds one stands for the file in it. Read without TensorFlow.
+The file is the model, the files beside it are its weights, as in other formats; a folder that
+contains one stands for the file in it. Read without TensorFlow.
 """
 
 from __future__ import annotations
@@ -10,22 +10,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from modeldyno.core import models
-from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
-from modeldyno.core.models import ExternalFile, ModelFacts, ModelFormat, TensorSpec
+from modeldyno.core.errors import ModelUnreadable
+from modeldyno.core.models import ExternalFile, ModelFacts, ModelFormat, Signature, TensorSpec
 from modeldyno.core.stated import check_signature
-from modeldyno.formats.containers.protobuf import Cut, Foreign, values
+from modeldyno.formats.containers.protobuf import DamagedMessage, values
 from modeldyno.formats.external_weights import checked, is_there, outside
+from modeldyno.formats.file_reading import open_regular
 from modeldyno.formats.refusals import shown
-from modeldyno.formats.small_files import open_regular
 from modeldyno.formats.tensorflow import unsafe_operators
-from modeldyno.formats.tensorflow.frozen_graph import VARIABLES, Part, facts_of, reading
+from modeldyno.formats.tensorflow.frozen_graph import VARIABLES, ModelGraph, facts_of, reading
 from modeldyno.formats.tensorflow.inlining import main_key
 from modeldyno.formats.tensorflow.messages import (
     GraphDef,
     MetaGraph,
     Node,
-    Signature,
+    SignatureDef,
     TensorInfo,
     meta_graphs,
 )
@@ -40,22 +39,22 @@ _MOST_SHARDS = 1000
 
 
 def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
-    """Raises ModelUnreadable or UnsafeFormat; BadValue where it has no such signature.
+    """Raises ModelUnreadable or UnsafeFormat; BadValue if it has no such signature.
 
-    ``without_weights``: files that are not there are listed as missing, not refused.
+    ``without_weights``: absent files are listed as missing, not refused.
     """
     with reading(path) as data:
         meta = serving(path, data)
-        unsafe_operators.check(path, meta.graph, has_assets=bool(meta.assets))
+        unsafe_operators.require_safe(path, meta.graph, has_assets=bool(meta.assets))
         name = signature_of(path, meta, signature)
         part = model_of(meta, name)
         facts = facts_of(path, part, FORMAT, f"TensorFlow {meta.version}".strip())
         # Of all signatures: loaders restore whatever the graph has.
         needed = any(node.op in VARIABLES for node in meta.graph.nodes)
         wanted = [*_variables(path, needed), *_assets(path, meta)]
-    missing = tuple(one for one in wanted if not is_there(path, one)) if without_weights else ()
+    missing = tuple(f for f in wanted if not is_there(path, f)) if without_weights else ()
     external: tuple[ExternalFile, ...] = tuple(
-        checked(path, one, 0, "") for one in wanted if one not in missing
+        checked(path, location, 0, "") for location in wanted if location not in missing
     )
     return replace(
         facts,
@@ -64,12 +63,12 @@ def read(path: Path, without_weights: bool = False, signature: str = "") -> Mode
         missing=missing,
         notes=(*facts.notes, *_notes(meta, name)),
         signature=name,
-        signatures=tuple(_told(meta)),
+        signatures=tuple(_described_signatures(meta)),
     )
 
 
 def serving(path: Path, data: memoryview) -> MetaGraph:
-    """The graph that is there to be used; raises ModelUnreadable."""
+    """The graph meant for inference; raises ModelUnreadable."""
     graphs = meta_graphs(data)
     for meta in graphs:
         if SERVE in meta.tags:
@@ -84,17 +83,17 @@ def serving(path: Path, data: memoryview) -> MetaGraph:
     )
 
 
-def model_of(meta: MetaGraph, name: str) -> Part:
-    """What this signature computes."""
+def model_of(meta: MetaGraph, name: str) -> ModelGraph:
+    """The part of the graph that this signature computes."""
     signature = meta.signatures[name]
     nodes = tuple(_reachable(meta.graph, signature))
-    return Part(meta.graph, nodes, _ends(signature.inputs), _ends(signature.outputs))
+    return ModelGraph(meta.graph, nodes, _ports(signature.inputs), _ports(signature.outputs))
 
 
 def signature_of(path: Path, meta: MetaGraph, wanted: str = "") -> str:
-    """The one that is wanted; else ``serving_default``, or the first by name.
+    """The wanted one; by default ``serving_default``, or the first by name.
 
-    Raises BadValue when there is none of that name, and ModelUnreadable when there is none at all.
+    Raises BadValue if there is none of that name, and ModelUnreadable if there is none at all.
     """
     known = _signatures(meta)
     if wanted and known:
@@ -111,27 +110,28 @@ def signature_of(path: Path, meta: MetaGraph, wanted: str = "") -> str:
     )
 
 
-def _signatures(meta: MetaGraph) -> dict[str, Signature]:
+def _signatures(meta: MetaGraph) -> dict[str, SignatureDef]:
     return {
-        name: one
-        for name, one in meta.signatures.items()
-        if not name.startswith(_INTERNAL) and one.outputs and _is_plain(one)
+        name: signature
+        for name, signature in meta.signatures.items()
+        if not name.startswith(_INTERNAL) and signature.outputs and _is_plain(signature)
     }
 
 
-def _told(meta: MetaGraph) -> Iterator[models.Signature]:
+def _described_signatures(meta: MetaGraph) -> Iterator[Signature]:
     """The usual one first."""
     known = _signatures(meta)
-    for name in sorted(known, key=lambda one: (one != USUAL, one != SERVE, one)):
-        inputs, outputs = (_ends(side) for side in (known[name].inputs, known[name].outputs))
-        yield models.Signature(
-            name, tuple(spec for _, spec in inputs), tuple(spec for _, spec in outputs)
+    for name in sorted(known, key=lambda name: (name != USUAL, name != SERVE, name)):
+        inputs, outputs = (
+            tuple(spec for _, spec in _ports(side))
+            for side in (known[name].inputs, known[name].outputs)
         )
+        yield Signature(name, inputs, outputs)
 
 
 def _notes(meta: MetaGraph, name: str) -> Iterator[str]:
     # Keras writes its own under two names.
-    others = sorted(one for one in _signatures(meta) if one not in (name, SERVE))
+    others = sorted(_signatures(meta).keys() - {name, SERVE})
     if others:
         yield (
             f"signature {name!r} is taken; it also has {', '.join(others[:5])}; "
@@ -139,21 +139,21 @@ def _notes(meta: MetaGraph, name: str) -> Iterator[str]:
         )[:300]
 
 
-def _is_plain(signature: Signature) -> bool:
-    """Tensors alone: sparse and composite ones are several."""
-    return all(one.tensor for one in (*signature.inputs.values(), *signature.outputs.values()))
+def _is_plain(signature: SignatureDef) -> bool:
+    """Only plain tensors: sparse and composite ones consist of several."""
+    return all(info.tensor for info in (*signature.inputs.values(), *signature.outputs.values()))
 
 
-def _ends(infos: dict[str, TensorInfo]) -> tuple[tuple[str, TensorSpec], ...]:
-    """In the order of their names: a file has them in any order."""
+def _ports(infos: dict[str, TensorInfo]) -> tuple[tuple[str, TensorSpec], ...]:
+    """Sorted by name: their order in the file means nothing."""
     return tuple(
         (main_key(info.tensor), TensorSpec(name, info.dtype, info.shape))
         for name, info in sorted(infos.items())
     )
 
 
-def _reachable(graph: GraphDef, signature: Signature) -> Iterator[Node]:
-    """What the signature's outputs need, in the order of the file; savers are left out."""
+def _reachable(graph: GraphDef, signature: SignatureDef) -> Iterator[Node]:
+    """Nodes that the signature's outputs need, in the order of the file; savers are left out."""
     needed: set[str] = set()
     waiting = [info.tensor.partition(":")[0] for info in signature.outputs.values()]
     while waiting:
@@ -161,7 +161,7 @@ def _reachable(graph: GraphDef, signature: Signature) -> Iterator[Node]:
         if name in needed or name not in graph.by_name:
             continue
         needed.add(name)
-        waiting += [one.lstrip("^").partition(":")[0] for one in graph.by_name[name].inputs]
+        waiting += [key.lstrip("^").partition(":")[0] for key in graph.by_name[name].inputs]
     return (node for node in graph.nodes if node.name in needed)
 
 
@@ -177,8 +177,8 @@ def _variables(path: Path, are_needed: bool) -> list[str]:
 
 
 def _shards(path: Path) -> int:
-    """Into how many files the values are split: the first entry of the index says so. One, where
-    there is none."""
+    """The number of files that the values are split into, from the first entry of the index; 1 if
+    there is no index."""
     try:
         with open_regular(path.parent / INDEX) as file:
             head = file.read(256)
@@ -190,7 +190,7 @@ def _shards(path: Path) -> int:
         raise _damaged(path)
     try:
         fields = dict(values(memoryview(head)[3 : 3 + head[2]]))
-    except (Cut, Foreign) as error:
+    except DamagedMessage as error:
         raise _damaged(path) from error
     count = fields.get(1, 1)
     if not isinstance(count, int) or not 1 <= count <= _MOST_SHARDS:
@@ -207,14 +207,10 @@ def _damaged(path: Path) -> ModelUnreadable:
 
 
 def _assets(path: Path, meta: MetaGraph) -> Iterator[str]:
-    """Files that its tables are filled from; names come from a stranger's file."""
+    """Files that its tables are filled from; their names come from a stranger's file."""
     for name in dict.fromkeys(meta.assets):
         location = f"assets/{name}"
         parts = PurePosixPath(location).parts
         if not name or name.startswith("/") or ".." in parts or "\0" in name:
-            raise _outside(path, location)
+            raise outside(path, location, "an asset must be in the folder 'assets'")
         yield location
-
-
-def _outside(path: Path, location: str) -> UnsafeFormat:
-    return outside(path, location, "an asset lies below its folder 'assets'")

@@ -1,5 +1,5 @@
-"""Operators that reach outside of the model. Nobody gets to run them: a worker may read nothing
-but the model's own files, so they could not do their work anyway."""
+"""Operators that reach outside of the model. They are never run: a worker may read nothing but the
+model's own files, so they could not work anyway."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from modeldyno.core.errors import UnsafeFormat
+from modeldyno.formats.model_facts import and_more
 from modeldyno.formats.refusals import shown
 from modeldyno.formats.tensorflow.messages import GraphDef, Node
 
@@ -33,15 +34,14 @@ _WORDS = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")  # fro
 _CONSOLE = ("stderr", "stdout", "log(info)", "log(warning)", "log(error)")
 
 
-def check(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
-    """All of the file, with what the model itself does not call: loading may. Raises
-    UnsafeFormat."""
-    found = sorted({node.op for node in graph.every_node if _reaches_out(node, has_assets)})
-    if found:
-        names = ", ".join(found[:5]) + (" and more" if len(found) > 5 else "")
+def require_safe(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
+    """Raises UnsafeFormat. Checks the whole file, even what the model does not call: loading may
+    call it."""
+    unsafe = sorted({node.op for node in graph.every_node if _reaches_out(node, has_assets)})
+    if unsafe:
         raise UnsafeFormat(
-            f"{shown(path)} holds operators that reach outside of the model",
-            why=f"it uses {names}; a model may read and write nothing but itself here",
+            f"{shown(path)} contains operators that reach outside of the model",
+            why=f"it uses {and_more(unsafe, 5)}; here, models may read and write only themselves",
             fix="Export the model without them: files are read before it is called, and given as "
             "inputs",
         )

@@ -1,25 +1,66 @@
-"""Convert all three of TensorFlow's formats to a frozen graph: no variables, plain names."""
+"""TensorFlow and Keras to LiteRT and ONNX, with every weight as it was."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from modeldyno.core.sessions import Target
 from modeldyno.engines import tf_loading, tf_process
+from modeldyno.engines.conversions import ConversionSource
 
+_OPSET = 17  # of ONNX
 _SCOPE = "model"  # of the model's own nodes, so that none clashes with an input or output
+
+
+def to_litert(source: ConversionSource, place: Path) -> tuple[str, ...]:
+    frozen = _freeze(source.target)
+    tf = tf_process.import_tensorflow()
+    wrapped = tf.compat.v1.wrap_function(
+        lambda: tf.graph_util.import_graph_def(frozen.graph, name=""), []
+    )
+    inputs, outputs = (
+        [wrapped.graph.get_tensor_by_name(f"{name}:0") for name in names]
+        for names in (frozen.inputs, frozen.outputs)
+    )
+    # From a function rather than a session, whose converter fixes a dynamic batch size to 1.
+    function = wrapped.prune(inputs, outputs)
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], function)
+    place.write_bytes(converter.convert())
+    return ()
+
+
+def to_onnx(source: ConversionSource, place: Path) -> tuple[str, ...]:
+    frozen = _freeze(source.target)
+    import tf2onnx
+
+    names = (*frozen.inputs, *frozen.outputs)
+    tf2onnx.convert.from_graph_def(
+        frozen.graph,
+        opset=_OPSET,
+        input_names=[f"{name}:0" for name in frozen.inputs],
+        output_names=[f"{name}:0" for name in frozen.outputs],
+        tensors_to_rename={f"{name}:0": name for name in names},
+        output_path=str(place),
+    )
+    return ()
+
+
+# ---------------------------------------------------------------- frozen graphs
 
 
 @dataclass(frozen=True)
 class FrozenGraph:
+    """A graph without variables, with plain names."""
+
     graph: Any  # a GraphDef
     inputs: tuple[str, ...]  # placeholders, named like the model's inputs
     outputs: tuple[str, ...]
 
 
-def freeze(target: Target) -> FrozenGraph:
-    """Loads the model as the engine does; raises EngineFailed if it cannot."""
+def _freeze(target: Target) -> FrozenGraph:
+    """Of any of TensorFlow's formats; raises EngineFailed if the model cannot be loaded."""
     tf_process.apply_settings(target)
     tf = tf_process.import_tensorflow()
     loaded = tf_loading.load(tf, target, tf_process.config(tf, target.threads))

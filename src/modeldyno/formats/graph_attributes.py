@@ -1,0 +1,54 @@
+"""Attributes of nodes, within bounds: what is large is described, never dumped."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from modeldyno.core.graphs import Attribute, Scalar
+
+MOST_ATTRIBUTES = 64  # of one node; the longest list in ONNX's standard has a dozen
+MOST_ITEMS = 32
+FIRST_ITEMS = 8  # of a longer list
+LONGEST_TEXT = 256
+LONGEST_NAME = 100
+
+
+def scalar(value: Any) -> Scalar:
+    """As JSON can represent it."""
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**64):
+        return value
+    return str(value)[:LONGEST_TEXT]
+
+
+def number(value: float) -> Scalar:
+    """As JSON can represent it; a 32-bit float with no more digits than it has."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if abs(value) < 3e38:
+        single = struct.unpack("f", struct.pack("f", value))[0]
+        for digits in (6, 7, 8) if single == value else ():
+            short = float(f"{value:.{digits}g}")
+            if struct.unpack("f", struct.pack("f", short))[0] == value:
+                return short
+    return value
+
+
+def text_attribute(name: str, text: str, kind: str = "string") -> Attribute:
+    note = f"the beginning of {len(text)} characters" if len(text) > LONGEST_TEXT else ""
+    return Attribute(name[:LONGEST_NAME], kind, text[:LONGEST_TEXT], note)
+
+
+def list_attribute(
+    name: str, kind: str, items: Sequence[Any], shown: Callable[[Any], Scalar] = scalar
+) -> Attribute:
+    is_long = len(items) > MOST_ITEMS
+    note = f"the first {FIRST_ITEMS} of {len(items)}" if is_long else ""
+    first = items[: FIRST_ITEMS if is_long else MOST_ITEMS]
+    return Attribute(name[:LONGEST_NAME], kind, tuple(shown(item) for item in first), note)

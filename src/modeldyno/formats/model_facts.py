@@ -1,0 +1,94 @@
+"""What the facts of all formats have in common: counted weights, operators, ranges of indices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from modeldyno.core.domains import telling_words
+from modeldyno.core.models import (
+    ExternalFile,
+    IndexRange,
+    InputSpec,
+    ModelFacts,
+    ModelFormat,
+    TensorSpec,
+)
+from modeldyno.formats.file_reading import sha256
+
+# Types of shapes, axes and conditions: constants of these are part of the graph, not learned.
+NEVER_LEARNED = ("int64", "uint64", "bool", "string", "resource", "variant")
+_LONGEST_PATH = 16  # operators between an input and the table it indexes
+_Tensor = TypeVar("_Tensor", bound=Hashable)
+
+
+def model_facts(
+    path: Path,
+    model_format: ModelFormat,
+    framework: str,
+    *,
+    inputs: Iterable[InputSpec],
+    outputs: Iterable[TensorSpec],
+    weights: dict[str, int],
+    operators: Iterable[str] = (),
+    names: Iterable[str] = (),
+    external: tuple[ExternalFile, ...] = (),
+    **more: Any,
+) -> ModelFacts:
+    """``names`` are those of nodes and tensors, which hint at what the model is for."""
+    return ModelFacts(
+        path=str(path),
+        format=model_format,
+        framework=framework,
+        sha256=sha256(path),
+        size_bytes=path.stat().st_size + sum(file.size_bytes for file in external),
+        parameters=sum(weights.values()),
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        external=external,
+        nodes_by_op=dict(Counter(operators).most_common()),
+        weights_by_dtype=weights,
+        telling=telling_words(names),
+        **more,
+    )
+
+
+def count_weights(tensors: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Learned elements by dtype, from the dtype and number of elements of each tensor."""
+    counts: Counter[str] = Counter()
+    for dtype, elements in tensors:
+        if dtype not in NEVER_LEARNED:
+            counts[dtype] += elements
+    return dict(counts.most_common())
+
+
+def and_more(names: Iterable[str], most: int = 4) -> str:
+    """``Foo, Bar``, and that there are more."""
+    listed = list(names)
+    return ", ".join(listed[:most]) + (" and more" if len(listed) > most else "")
+
+
+def is_integer(dtype: str) -> bool:
+    return dtype.lstrip("u").startswith("int")
+
+
+def embedding_range(
+    tensor: _Tensor, uses: Callable[[_Tensor], Iterable[tuple[int | None, Iterable[_Tensor]]]]
+) -> IndexRange | None:
+    """Which values an input may take: those that index the smallest table that it is used for; None
+    if it indexes nothing that we know.
+
+    ``uses`` of a tensor: the number of rows of the table that it indexes, or the tensors that its
+    values are passed on in.
+    """
+    reached, rows = {tensor}, []
+    for _ in range(_LONGEST_PATH):
+        passed_on: set[_Tensor] = set()
+        for each in reached:
+            for size, outputs in uses(each):
+                rows += [size] if size else []
+                passed_on.update(outputs)
+        reached = passed_on
+    return IndexRange(0, min(rows), f"indexes an embedding of {min(rows)} rows") if rows else None

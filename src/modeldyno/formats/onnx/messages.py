@@ -1,0 +1,255 @@
+"""ONNX's messages: every node and tensor wherever it hides, types in our words, local functions."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from modeldyno.core.graphs import MOST_NODES
+from modeldyno.core.models import Dim, TensorSpec
+
+if TYPE_CHECKING:
+    from onnx import (
+        AttributeProto,
+        FunctionProto,
+        GraphProto,
+        ModelProto,
+        NodeProto,
+        TensorProto,
+        TensorShapeProto,
+        TypeProto,
+        ValueInfoProto,
+    )
+
+# Exporters write these where they mean "anything"; as symbols they would tie strangers together.
+_NOT_A_SYMBOL = ("", "?", "-1", "None")
+MOST_WRITTEN_OUT = MOST_NODES  # nodes that calls stand for
+FunctionKey = tuple[str, str]  # domain and name
+
+
+# ---------------------------------------------------------------- nodes and tensors
+
+
+def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The graphs a node holds itself: branches and loop bodies."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def graphs(model: ModelProto) -> Iterator[GraphProto]:
+    """The main graph and every sub-graph, those of local functions included."""
+    yield from _with_subgraphs(model.graph)
+    for function in model.functions:
+        yield from _subgraphs_of(function.node)
+
+
+def nodes(model: ModelProto) -> Iterator[NodeProto]:
+    """Every node; those of a local function once, however often it is called."""
+    for graph in graphs(model):
+        yield from graph.node
+    for function in model.functions:
+        yield from function.node
+
+
+def tensors(model: ModelProto) -> Iterator[TensorProto]:
+    """Every tensor in a file, even where no engine looks: any of them may name another file."""
+    all_graphs = [*graphs(model)]
+    for training in model.training_info:
+        all_graphs += [*_with_subgraphs(training.initialization)]
+        all_graphs += [*_with_subgraphs(training.algorithm)]
+    for graph in all_graphs:
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield from (sparse.values, sparse.indices)
+        yield from _attribute_tensors(graph.node)
+    for function in model.functions:
+        yield from _attribute_tensors(function.node)
+        yield from _tensors_of(function.attribute_proto)
+
+
+def _with_subgraphs(graph: GraphProto) -> Iterator[GraphProto]:
+    yield graph
+    yield from _subgraphs_of(graph.node)
+
+
+def _subgraphs_of(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
+    for node in nodes:
+        for graph in subgraphs(node):
+            yield from _with_subgraphs(graph)
+
+
+def _attribute_tensors(nodes: Iterable[NodeProto]) -> Iterator[TensorProto]:
+    for node in nodes:
+        yield from _tensors_of(node.attribute)
+
+
+def _tensors_of(attributes: Iterable[AttributeProto]) -> Iterator[TensorProto]:
+    for attribute in attributes:
+        if attribute.HasField("t"):
+            yield attribute.t
+        yield from attribute.tensors
+        sparse = [*attribute.sparse_tensors]
+        if attribute.HasField("sparse_tensor"):
+            sparse.append(attribute.sparse_tensor)
+        for tensor in sparse:
+            yield from (tensor.values, tensor.indices)
+
+
+# ---------------------------------------------------------------- types
+
+
+@lru_cache(256)
+def dtype_name(elem_type: int) -> str:
+    """numpy's name, or ml_dtypes' for the types numpy lacks; "string" for strings."""
+    from onnx import TensorProto, helper
+
+    if elem_type == TensorProto.STRING:
+        return "string"
+    try:
+        return helper.tensor_dtype_to_np_dtype(elem_type).name
+    except KeyError:
+        return "undefined" if elem_type == TensorProto.UNDEFINED else f"unknown({elem_type})"
+
+
+def bits(elem_type: int) -> int:
+    """Of one element, as it is stored."""
+    name = dtype_name(elem_type)
+    for narrow, width in (("int4", 4), ("int2", 2), ("float4", 4), ("float6", 6)):
+        if narrow in name:
+            return width
+    try:
+        from onnx import helper
+
+        return 8 * helper.tensor_dtype_to_np_dtype(elem_type).itemsize
+    except KeyError:
+        return 0
+
+
+def tensor_spec(value: ValueInfoProto) -> TensorSpec:
+    return TensorSpec(value.name, _type_name(value.type), _shape(value.type))
+
+
+def _type_name(value: TypeProto) -> str:
+    """A tensor's dtype, or what else it is: ``sequence(float32)``, ``map(int64, float32)``."""
+    match value.WhichOneof("value"):
+        case "tensor_type":
+            return dtype_name(value.tensor_type.elem_type)
+        case "sequence_type":
+            return f"sequence({_type_name(value.sequence_type.elem_type)})"
+        case "optional_type":
+            return f"optional({_type_name(value.optional_type.elem_type)})"
+        case "map_type":
+            key = dtype_name(value.map_type.key_type)
+            return f"map({key}, {_type_name(value.map_type.value_type)})"
+        case "sparse_tensor_type":
+            return f"sparse({dtype_name(value.sparse_tensor_type.elem_type)})"
+        case "opaque_type":
+            return f"opaque({value.opaque_type.name})"
+        case _:
+            return "undefined"
+
+
+def _shape(value: TypeProto) -> tuple[Dim, ...] | None:
+    """Of a sequence or an optional value, that of what it holds."""
+    match value.WhichOneof("value"):
+        case "sequence_type":
+            return _shape(value.sequence_type.elem_type)
+        case "optional_type":
+            return _shape(value.optional_type.elem_type)
+        case "tensor_type" | "sparse_tensor_type" as kind:
+            tensor = getattr(value, kind)
+            return tuple(map(_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
+        case _:
+            return None
+
+
+def _dim(dim: TensorShapeProto.Dimension) -> Dim:
+    if dim.HasField("dim_value"):
+        return dim.dim_value if dim.dim_value >= 0 else None
+    symbol = dim.dim_param.strip()
+    return None if symbol in _NOT_A_SYMBOL else symbol
+
+
+# ---------------------------------------------------------------- local functions
+
+
+@dataclass(frozen=True)
+class Functions:
+    bodies: Mapping[FunctionKey, FunctionProto]  # without recursive ones
+    nodes_written_out: int  # that the calls of the main graph stand for, counted up to the limit
+
+    @property
+    def are_too_many(self) -> bool:
+        return self.nodes_written_out > MOST_WRITTEN_OUT
+
+
+def functions_of(model: ModelProto) -> Functions:
+    """Takes time in proportion to the file, not to what its calls stand for.
+
+    Engines and shape inference write calls out, so a few kilobytes of functions that call functions
+    can be billions of nodes.
+    """
+    definitions: dict[FunctionKey, list[FunctionProto]] = defaultdict(list)
+    for function in model.functions:  # overloads have the same name
+        definitions[function.domain, function.name].append(function)
+    names = definitions.keys()
+    calls = {
+        key: [_calls(function.node, names) for function in overloads]
+        for key, overloads in definitions.items()
+    }
+    sizes = _sizes(calls)
+    written_out = _size(_calls(model.graph.node, names), sizes) if names else 0
+    bodies = {key: definitions[key][-1] for key in sizes}
+    return Functions(bodies, written_out)
+
+
+@dataclass(frozen=True)
+class _Calls:
+    nodes: int  # in branches and loop bodies, too
+    times: Counter[FunctionKey]
+
+
+def _calls(nodes: Iterable[NodeProto], names: Iterable[FunctionKey]) -> _Calls:
+    count, times = 0, Counter[FunctionKey]()
+    waiting = [nodes]
+    while waiting:
+        for node in waiting.pop():
+            count += 1
+            if (key := (node.domain, node.op_type)) in names:
+                times[key] += 1
+            waiting += [graph.node for graph in subgraphs(node)]
+    return _Calls(count, times)
+
+
+def _sizes(calls: Mapping[FunctionKey, list[_Calls]]) -> dict[FunctionKey, int]:
+    """Nodes of each function with its own calls written out, callees first. Functions that are part
+    of a cycle, or call such a function, are left out."""
+    callees = {
+        key: set().union(*(body.times for body in overloads)) for key, overloads in calls.items()
+    }
+    callers: dict[FunctionKey, list[FunctionKey]] = defaultdict(list)
+    for key, called in callees.items():
+        for callee in called:
+            callers[callee].append(key)
+    missing = {key: len(called) for key, called in callees.items()}
+    ready = [key for key, count in missing.items() if not count]
+    sizes: dict[FunctionKey, int] = {}
+    while ready:
+        key = ready.pop()
+        sizes[key] = max(body.nodes + _size(body, sizes) for body in calls[key])
+        for caller in callers[key]:
+            missing[caller] -= 1
+            if not missing[caller]:
+                ready.append(caller)
+    return sizes
+
+
+def _size(calls: _Calls, sizes: Mapping[FunctionKey, int]) -> int:
+    """Nodes that its calls stand for; capped, or the numbers would grow without bounds."""
+    total = sum(times * sizes.get(key, 0) for key, times in calls.times.items())
+    return min(total, MOST_WRITTEN_OUT + 1)
