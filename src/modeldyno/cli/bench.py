@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -281,7 +281,7 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
     from modeldyno.core import figures
     from modeldyno.core.advice import advise
     from modeldyno.core.models import format_title
-    from modeldyno.core.sentences import side_by_side_sentence, unranked_sentence
+    from modeldyno.core.sentences import side_by_side_lines, unranked_sentence
     from modeldyno.core.tables import WORDS, benchmark_rows, shape_text
 
     model = result.model
@@ -300,12 +300,11 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
         output.tell()
     head, rows = benchmark_rows(result)
     output.table(head, rows, left=WORDS)
-    for cell in result.cells:
-        if cell.measurement is not None and cell.measurement.side_by_side is not None:
-            output.say(f"{_cell_name(cell)}: {side_by_side_sentence(cell.measurement)}")
+    for line in side_by_side_lines(result):
+        output.say(line)
     for cell in result.cells:
         if cell.error is not None and cell.error.code != "CANCELLED":
-            output.fault(_cell_name(cell), cell.error)
+            output.fault(cell.name, cell.error)
     if not quiet:
         if unranked := unranked_sentence(result):
             output.tell(unranked)
@@ -349,7 +348,7 @@ def _notes(result: BenchmarkResult) -> list[str]:
     return [
         note
         if len(cells) == len(result.cells)
-        else f"{note} ({'; '.join(_cell_name(cell) for cell in cells)})"
+        else f"{note} ({'; '.join(cell.name for cell in cells)})"
         for note, cells in about.items()
     ]
 
@@ -372,10 +371,6 @@ def expect_batches(result: BenchmarkResult) -> None:
         why="; ".join(why or notes),
         fix="Leave --batch out, or export the model with an open batch dimension",
     )
-
-
-def _cell_name(cell: CellResult) -> str:
-    return replace(cell.spec, batch_size=cell.batch_size).name
 
 
 def ending(results: Sequence[BenchmarkResult], strict: bool) -> int:

@@ -231,6 +231,7 @@ def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
 
 
 def show(result: ComparisonResult, quiet: bool) -> None:
+    from modeldyno.core.figures import counted
     from modeldyno.core.sentences import FEW_PAIRS, OTHER_DISTRIBUTION, comparison_sentence
     from modeldyno.core.tables import comparison_rows
 
@@ -242,8 +243,8 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     if quiet:
         return
     output.tell(
-        f"{result.pairs} pairs of sessions in {_processes(result)}, {result.statistic}, "
-        f"{result.ratio.level:.0%} interval; machine {result.noise}. "
+        f"{result.pairs} pairs of sessions in {counted(result.processes, 'process')}, "
+        f"{result.statistic}, {result.ratio.level:.0%} interval; machine {result.noise}. "
         "The ratio is from pairs; the levels above are for orientation."
     )
     if result.pairs < FEW_PAIRS:
@@ -287,10 +288,6 @@ def _show_parity(parity: Parity | None) -> None:
             f"outputs differ by up to {far}{alone}",
             "check that both compute the same thing, from the same inputs",
         )
-
-
-def _processes(result: ComparisonResult) -> str:
-    return "1 process" if result.processes == 1 else f"{result.processes} processes"
 
 
 def ending(result: ComparisonResult, quiet: bool) -> int:

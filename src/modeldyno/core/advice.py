@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from modeldyno.core import figures
 from modeldyno.core.results import (
@@ -26,9 +25,8 @@ def advise(result: BenchmarkResult) -> Iterator[Advice]:
     for cell in result.cells:
         if cell.measurement is None:
             continue
-        where = replace(cell.spec, batch_size=cell.batch_size).name
         for text, help_text in _about(cell, cell.measurement, result.spec, _longer(result)):
-            yield f"{where}: {text}", help_text
+            yield f"{cell.name}: {text}", help_text
 
 
 def _longer(result: BenchmarkResult) -> str:

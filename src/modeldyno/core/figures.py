@@ -96,8 +96,9 @@ def percent(share: float) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """``1 session``, ``2 sessions``; of words whose plural takes an s."""
-    return f"{count} {what}" if count == 1 else f"{spaced(count, 0)} {what}s"
+    """``1 session``, ``2 sessions``, ``2 processes``; of words whose plural takes an s."""
+    plural = "es" if what.endswith("s") else "s"
+    return f"{count} {what}" if count == 1 else f"{spaced(count, 0)} {what}{plural}"
 
 
 def ago(seconds: float) -> str:

@@ -52,11 +52,7 @@ class KeptRun:
 def quickest(result: BenchmarkResult) -> CellResult | None:
     """The cell with the lowest typical latency; an unusable one only if all are."""
     measured = [cell for cell in result.cells if cell.measurement is not None]
-    return min(measured, key=lambda cell: (_is_unusable(cell), _typical_s(cell)), default=None)
-
-
-def _is_unusable(cell: CellResult) -> bool:
-    return cell.measurement is not None and cell.measurement.noise == "unusable"
+    return min(measured, key=lambda cell: (cell.is_unusable, _typical_s(cell)), default=None)
 
 
 def _typical_s(cell: CellResult) -> float:
@@ -70,7 +66,7 @@ def benchmark_headline(result: BenchmarkResult) -> str:
         return next((cell.error.title for cell in result.cells if cell.error), "nothing measured")
     typical = best.measurement.latency.typical
     scale, unit = figures.unit_for([typical.value])
-    skipped = any(_is_unusable(cell) for cell in result.cells) and not _is_unusable(best)
+    skipped = any(cell.is_unusable for cell in result.cells) and not best.is_unusable
     lowest = "lowest usable" if skipped else "lowest"
     of = f", {lowest} of {len(result.cells)} cells" if len(result.cells) > 1 else ""
     return f"{figures.estimate(typical, scale)} {unit}, {best.measurement.noise}{of}"

@@ -57,7 +57,7 @@ def comparison_markdown(result: ComparisonResult) -> str:
         lines += [f"**{gate_sentence(result.gate, result.spec.fail_if_slower)}**", ""]
     lines += [f"- {plain(limit)}" for limit in comparison_limits(result)]
     lines += [""] if lines[-1] else []
-    processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
+    processes = figures.counted(result.processes, "process")
     lines += [
         f"{result.pairs} pairs of sessions in {processes}, {result.statistic}, "
         f"{result.ratio.level:.0%} interval, "

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.figures import counted
 from modeldyno.core.rankings import Ranking, ranking_remarks
-from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, Failure
-from modeldyno.core.sentences import comparison_sentence, side_by_side_sentence
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, Failure
+from modeldyno.core.sentences import comparison_sentence, side_by_side_lines
 from modeldyno.core.tables import (
     RANKING_WORDS,
     WORDS,
@@ -23,15 +22,9 @@ from modeldyno.core.visible import visible
 def benchmark_text(result: BenchmarkResult) -> str:
     head, rows = benchmark_rows(result)
     lines = [table_text(head, rows, left=WORDS)]
-    for cell in result.cells:
-        if cell.measurement is not None and cell.measurement.side_by_side is not None:
-            lines.append(f"{_name(cell)}: {side_by_side_sentence(cell.measurement)}")
-    lines += [f"{_name(cell)}: {visible(cell.error.title)}" for cell in result.cells if cell.error]
+    lines += side_by_side_lines(result)
+    lines += [f"{cell.name}: {visible(cell.error.title)}" for cell in result.cells if cell.error]
     return "\n".join(lines)
-
-
-def _name(cell: CellResult) -> str:
-    return replace(cell.spec, batch_size=cell.batch_size).name
 
 
 def comparison_text(result: ComparisonResult) -> str:

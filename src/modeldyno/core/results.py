@@ -183,6 +183,19 @@ class CellResult:
         return self.facts.items(self.batch_size) if self.facts else self.batch_size
 
     @property
+    def name(self) -> str:
+        """In words, with the batch size that it really had."""
+        return replace(self.spec, batch_size=self.batch_size).name
+
+    @property
+    def is_noisy(self) -> bool:
+        return self.measurement is not None and self.measurement.noise != "quiet"
+
+    @property
+    def is_unusable(self) -> bool:
+        return self.measurement is not None and self.measurement.noise == "unusable"
+
+    @property
     def ran(self) -> CellSpec:
         """As it really ran, where that is known."""
         return as_ran(self.spec, self.batch_size, self.facts)

@@ -45,15 +45,15 @@ def benchmark_sentences(result: BenchmarkResult) -> list[str]:
     return [_standing(result, *each) for each in standings]
 
 
-_PRAISE: dict[Objective, str] = {"latency": "Lowest latency", "throughput": "Highest throughput"}
+PRAISE: dict[Objective, str] = {"latency": "lowest latency", "throughput": "highest throughput"}
 
 
 def _standing(result: BenchmarkResult, objective: Objective, standing: Standing) -> str:
     if standing.has_winner:
         best = result.cells[standing.leader]
-        return f"{_PRAISE[objective]}: {best.spec.name}, {_figure(best, objective)}"
+        return f"{PRAISE[objective].capitalize()}: {best.spec.name}, {_figure(best, objective)}"
     names = "; ".join(result.cells[number].spec.name for number in standing.tied)
-    return f"{_PRAISE[objective]}: a tie, these cannot be told apart: {names}"
+    return f"{PRAISE[objective].capitalize()}: a tie, these cannot be told apart: {names}"
 
 
 def _figure(cell: CellResult, objective: Objective) -> str:
@@ -219,6 +219,16 @@ def side_by_side_sentence(measured: Measurement) -> str:
             f"oversubscribed: {figures.plain(beside.expected_contention, 2)} threads for each CPU"
         )
     return "; ".join(parts)
+
+
+def side_by_side_lines(result: BenchmarkResult) -> list[str]:
+    """One for each cell of several instances."""
+    sentences = (
+        (cell.name, side_by_side_sentence(cell.measurement))
+        for cell in result.cells
+        if cell.measurement
+    )
+    return [f"{name}: {sentence}" for name, sentence in sentences if sentence]
 
 
 def unranked_sentence(result: BenchmarkResult) -> str:

@@ -20,11 +20,10 @@ from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
     ComparisonResult,
-    Objective,
     SideResult,
     Tail,
 )
-from modeldyno.core.sentences import comparison_sentence
+from modeldyno.core.sentences import PRAISE, comparison_sentence
 
 Rows = list[tuple[str, ...]]
 
@@ -118,9 +117,6 @@ def _parity(cell: CellResult) -> str:
     return figures.NOTHING if cell.parity is None else f"{cell.parity.max_rel_error:.1e}"
 
 
-_PRAISE: dict[Objective, str] = {"latency": "lowest latency", "throughput": "highest throughput"}
-
-
 def _mark(result: BenchmarkResult, number: int) -> str:
     """``◀ lowest latency``, also for those who share it: a tie is told as a tie."""
     if result.cells[number].mismatches:
@@ -129,7 +125,7 @@ def _mark(result: BenchmarkResult, number: int) -> str:
     for objective, standing in result.all_standings():
         if number in standing.tied:
             tie = "" if standing.has_winner else "tied: "
-            marks.append(tie + _PRAISE[objective])
+            marks.append(tie + PRAISE[objective])
     return "◀ " + ", ".join(marks) if marks else ""
 
 

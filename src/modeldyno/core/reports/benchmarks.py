@@ -39,7 +39,7 @@ def benchmark_section(result: BenchmarkResult) -> Section:
         word="",
         engines=tuple(_engine(cell) for cell in result.cells),
         method=_method(result),
-        table=table(head, rows, WORDS, lambda row: _is_noisy(result.cells[row])),
+        table=table(head, rows, WORDS, lambda row: result.cells[row].is_noisy),
         charts=tuple(_charts(result)),
         limits=(*remarks(result), *_doubts(result)),
         command=bench_command(result.spec, name),
@@ -52,10 +52,6 @@ def _engine(cell: CellResult) -> str:
         return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
     precision = f", {facts.precision}" if facts.precision else ""
     return f"{facts.engine_title} on {facts.device}{precision}"
-
-
-def _is_noisy(cell: CellResult) -> bool:
-    return cell.measurement is not None and cell.measurement.noise != "quiet"
 
 
 # ---------------------------------------------------------------- words
@@ -78,10 +74,8 @@ def _method(result: BenchmarkResult) -> str:
 
 def _span(measured: Sequence[Measurement], field: str, what: str) -> str:
     counts = sorted({getattr(one, field) for one in measured})
-    plural = f"{what}es" if what.endswith("s") else f"{what}s"
-    if len(counts) > 1:
-        return f"{counts[0]} to {counts[-1]} {plural}"
-    return f"1 {what}" if counts == [1] else f"{counts[0]} {plural}"
+    most = figures.counted(counts[-1], what)
+    return f"{counts[0]} to {most}" if len(counts) > 1 else most
 
 
 def _levels(measured: Sequence[Measurement]) -> str:
@@ -183,7 +177,7 @@ def _point(cell: CellResult, x: int, scale: float) -> Point:
     typical = cell.measurement.latency.typical
     known = typical.is_over_units and math.isfinite(typical.low) and math.isfinite(typical.high)
     low, high = (typical.low, typical.high) if known else (typical.value, typical.value)
-    return Point(x, typical.value / scale, low / scale, high / scale, _is_noisy(cell))
+    return Point(x, typical.value / scale, low / scale, high / scale, cell.is_noisy)
 
 
 def _by_cores(sweeps: Sequence[_Sweep], scale: float) -> list[Series]:
@@ -202,21 +196,17 @@ def _by_cores(sweeps: Sequence[_Sweep], scale: float) -> list[Series]:
 def _efficiency(sweep: _Sweep, number: int) -> str:
     """The share of the cores' time that was put to use; empty where a number is unusable."""
     first, here = sweep.cells[0], sweep.cells[number]
-    if number == 0 or any(_is_unusable(cell) for cell in (first, here)):
+    if number == 0 or any(cell.is_unusable for cell in (first, here)):
         return ""
     start, point = (_points(sweep, per_item=True)[place] for place in (0, number))
     return f"{start.value * start.x / (point.value * point.x):.0%}"
-
-
-def _is_unusable(cell: CellResult) -> bool:
-    return cell.measurement is not None and cell.measurement.noise == "unusable"
 
 
 def _cores_summary(sweep: _Sweep) -> str:
     points = _points(sweep, per_item=True)
     few, many = points[0], points[-1]
     counts = f"{sweep.numbers[-1]} cores", figures.counted(sweep.numbers[0], "core")
-    if any(_is_unusable(sweep.cells[place]) for place in (0, -1)):
+    if any(sweep.cells[place].is_unusable for place in (0, -1)):
         sentence = "Too noisy to say what cores do"
     elif many.low <= few.high and few.low <= many.high:
         sentence = f"{counts[0]} and {counts[1]} cannot be told apart"

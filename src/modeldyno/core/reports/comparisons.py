@@ -59,7 +59,7 @@ def _ratio(result: ComparisonResult, name: str, ratio: Estimate) -> Ratio:
 
 
 def _method(result: ComparisonResult) -> str:
-    processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
+    processes = figures.counted(result.processes, "process")
     return (
         f"A and B took turns, {figures.counted(result.pairs, 'pair')} of sessions in {processes}; "
         f"the ratio is time of B over time of A, pair by pair ({result.statistic}). "
