@@ -155,8 +155,8 @@ class MetaGraph:
 _Field = int | memoryview
 
 
-class _Message:
-    """The fields of a message that have these numbers, in their order."""
+class _Fields:
+    """Those fields of a message that have these numbers, in their order."""
 
     def __init__(self, data: _Field, *numbers: int) -> None:
         self._fields: dict[int, list[_Field]] = {number: [] for number in numbers}
@@ -183,31 +183,31 @@ class _Message:
     def entries(self, number: int) -> Iterator[tuple[str, memoryview]]:
         """Of a map by names."""
         for data in self.each(number):
-            entry = _Message(data, 1, 2)
+            entry = _Fields(data, 1, 2)
             yield entry.text(1), entry.last(2) or memoryview(b"")
 
 
 def graph_def(data: memoryview) -> GraphDef:
-    message = _Message(data, 1, 2, 4)
+    message = _Fields(data, 1, 2, 4)
     functions: dict[str, FunctionDef] = {}
     for library in message.each(2):
-        for function in map(_function, _Message(library, 1).each(1)):
+        for function in map(_function, _Fields(library, 1).each(1)):
             if function.name in functions:  # readers differ on which of them counts
                 raise NotProtobuf(0)
             functions[function.name] = function
     versions = message.last(4)
-    producer = _Message(versions, 1).whole(1) if versions is not None else 0
+    producer = _Fields(versions, 1).whole(1) if versions is not None else 0
     return GraphDef(tuple(map(_node, message.each(1))), functions, producer or None)
 
 
 def meta_graphs(data: memoryview) -> list[MetaGraph]:
     """Of a SavedModel."""
-    return [_meta_graph(meta) for meta in _Message(data, 2).each(2)]
+    return [_meta_graph(meta) for meta in _Fields(data, 2).each(2)]
 
 
 def _meta_graph(data: memoryview) -> MetaGraph:
-    message = _Message(data, 1, 2, 5, 6)
-    infos = [_Message(info, 4, 5) for info in message.each(1)]
+    message = _Fields(data, 1, 2, 5, 6)
+    infos = [_Fields(info, 4, 5) for info in message.each(1)]
     graphs = message.each(2)
     # A message that is there twice is a single one: its parts, one after the other.
     graph = graphs[0] if len(graphs) == 1 else memoryview(b"".join(graphs))
@@ -216,12 +216,12 @@ def _meta_graph(data: memoryview) -> MetaGraph:
         tuple(tag for info in infos for tag in info.texts(4)),
         next((version for info in reversed(infos) if (version := info.text(5))), ""),
         {name: _signature(signature) for name, signature in message.entries(5)},
-        tuple(name for asset in message.each(6) for name in _Message(asset, 2).texts(2)),
+        tuple(name for asset in message.each(6) for name in _Fields(asset, 2).texts(2)),
     )
 
 
 def _signature(data: memoryview) -> SignatureDef:
-    message = _Message(data, 1, 2)
+    message = _Fields(data, 1, 2)
     inputs, outputs = (
         {name: _tensor_info(info) for name, info in message.entries(side)} for side in (1, 2)
     )
@@ -229,7 +229,7 @@ def _signature(data: memoryview) -> SignatureDef:
 
 
 def _tensor_info(data: memoryview) -> TensorInfo:
-    message = _Message(data, 1, 2, 3)
+    message = _Fields(data, 1, 2, 3)
     shape = message.last(3)
     return TensorInfo(
         message.text(1), dtype_name(message.whole(2)), None if shape is None else _shape(shape)
@@ -237,13 +237,13 @@ def _tensor_info(data: memoryview) -> TensorInfo:
 
 
 def _node(data: memoryview) -> Node:
-    message = _Message(data, 1, 2, 3, 5)
+    message = _Fields(data, 1, 2, 3, 5)
     return Node(message.text(1), message.text(2), message.texts(3), dict(message.entries(5)))
 
 
 def _function(data: memoryview) -> FunctionDef:
-    message = _Message(data, 1, 3, 4)
-    signature = _Message(memoryview(b"".join(message.each(1))), 1, 2, 3)
+    message = _Fields(data, 1, 3, 4)
+    signature = _Fields(memoryview(b"".join(message.each(1))), 1, 2, 3)
     results = {name: _decoded(tensor) for name, tensor in message.entries(4)}
     arguments, declared = ([_name(argument) for argument in signature.each(n)] for n in (2, 3))
     return FunctionDef(
@@ -298,7 +298,7 @@ def _listed(data: memoryview) -> Iterator[object]:
 
 
 def _tensor(data: memoryview) -> ConstantTensor:
-    message = _Message(data, 1, 2)
+    message = _Fields(data, 1, 2)
     shape = message.last(2)
     return ConstantTensor(dtype_name(message.whole(1)), () if shape is None else _shape(shape))
 
@@ -309,13 +309,13 @@ def _shape(data: memoryview) -> Shape:
         if number == 3 and content:
             return None
         if number == 2:
-            size = signed(_Message(content, 1).whole(1))
+            size = signed(_Fields(content, 1).whole(1))
             dims.append(size if size >= 0 else None)
     return tuple(dims) if len(dims) <= HIGHEST_RANK else None
 
 
 def _name(data: memoryview) -> str:
-    return _Message(data, 1).text(1)
+    return _Fields(data, 1).text(1)
 
 
 def _text_or_bytes(data: memoryview) -> str | bytes:
