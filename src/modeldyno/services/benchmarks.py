@@ -17,7 +17,7 @@ from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.queue import Job
-from modeldyno.core.specs import BenchmarkSpec, CellSpec, RunSpec
+from modeldyno.core.specs import BenchmarkSpec, RunSpec
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.baselines import Baselines
@@ -129,12 +129,3 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
         spec = super()._ready(runnable, fits)
         require_cores([cell.cores for cell in spec.configurations()])
         return spec
-
-
-def fits_note(asked: CellSpec, cores: int, instances: int) -> str:
-    """What ``fits`` changed, in words; "" when it changed nothing."""
-    if (asked.cores, asked.instances) == (cores, instances):
-        return ""
-    return f"ran as {cores} cores × {instances}, which this machine has; asked " + (
-        f"{asked.cores} × {asked.instances}"
-    )

@@ -2,58 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from modeldyno.api.inc.shapes import Place, moment, seconds, status, why_not_done
+from modeldyno.api.inc.shapes import (
+    Json,
+    Place,
+    head_shape,
+    moment,
+    note_shape,
+    seconds,
+    state_shape,
+)
 from modeldyno.core.benchmarks import BenchmarkOutcome
 from modeldyno.core.cells import best_cell
 from modeldyno.core.commands import config_command
 from modeldyno.core.documents.cell import FIGURES
-from modeldyno.services.benchmarks import fits_note
-from modeldyno.store.configs import NAME as CONFIG
+from modeldyno.core.specs import CellSpec
 
 WARMUP, UNTIL_PRECISE = 10, -1
 
 
-def benchmark_shape(
-    outcome: BenchmarkOutcome, place: Place, cell: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """``cell`` is the document of the best one, for who asks for one benchmark: more figures."""
-    benchmark, latest = outcome.benchmark, outcome.latest
+def benchmark_shape(outcome: BenchmarkOutcome, place: Place, cell: Json | None = None) -> Json:
+    """``cell`` is the document of the best one, for details of one benchmark: more figures."""
+    benchmark = outcome.benchmark
     spec = benchmark.spec
-    asked = spec.cells[0]
-    folder = place.folder
-    notes = [why_not_done(latest, place.job), place.unfit, _note(outcome, cell)]
+    requested = spec.cells[0]
     return {
-        "project_id": benchmark.project_id,
-        "id": benchmark.id,
-        "name": benchmark.name,
+        **head_shape(benchmark),
         "model": place.model,
         "dataset": place.dataset,
         "mode": benchmark.mode,
         "result": _result(outcome, cell),
-        "batch_size": asked.batch_size,
+        "batch_size": requested.batch_size,
         "warmup_iterations": spec.warmup_calls if spec.warmup_calls is not None else WARMUP,
         "iterations": spec.iterations or UNTIL_PRECISE,
-        "number_of_instance": asked.instances,
-        "cores_per_instance": asked.cores,
-        "config_path": f"{folder}/{CONFIG}" if folder else None,
-        "log_path": f"{folder}/log.txt" if folder else None,
-        "execution_command": config_command(f"{folder}/{CONFIG}") if folder else "None",
-        "status": status(benchmark.state),
-        "created_at": moment(benchmark.created_at),
-        "last_run_at": moment(benchmark.last_run_at),
-        "duration": seconds(latest),
-        "note": "; ".join(note for note in notes if note),
+        "number_of_instance": requested.instances,
+        "cores_per_instance": requested.cores,
+        "config_path": place.config,
+        "log_path": place.log,
+        "execution_command": config_command(place.config) if place.config else "None",
+        **state_shape(benchmark, outcome.latest),
+        "note": note_shape(outcome.latest, place, _note(outcome, cell)),
     }
 
 
-def _result(outcome: BenchmarkOutcome, cell: dict[str, Any] | None) -> dict[str, Any] | None:
+def _result(outcome: BenchmarkOutcome, cell: Json | None) -> Json | None:
     measured, best = outcome.measured, best_cell(outcome.cells)
     if measured is None or best is None:
         return None
     throughput = best.throughput_per_s
-    told: dict[str, Any] = {
+    row: Json = {
         "benchmark_id": outcome.benchmark.id,
         "id": measured.job_id or outcome.benchmark.id,
         "accuracy": None,
@@ -66,18 +62,27 @@ def _result(outcome: BenchmarkOutcome, cell: dict[str, Any] | None) -> dict[str,
         "noise": best.noise,
     }
     if cell is not None:
-        told["statistics"] = {name: cell[name] for name in FIGURES}
-    return told
+        row["statistics"] = {name: cell[name] for name in FIGURES}
+    return row
 
 
-def _note(outcome: BenchmarkOutcome, cell: dict[str, Any] | None) -> str:
-    """Where a run was not what was asked for; "" when it was."""
+def _note(outcome: BenchmarkOutcome, cell: Json | None) -> str:
+    """Where a run was not what was requested; "" when it was."""
     best, requested = best_cell(outcome.cells), outcome.benchmark.spec.cells[0]
     if best is None or len(outcome.benchmark.spec.cells) > 1:
         return "; ".join(cell["notes"]) if cell else ""
-    notes = [fits_note(requested, best.axes["cores"], best.axes["instances"])]
+    notes = [_fits_note(requested, best.axes["cores"], best.axes["instances"])]
     if cell is not None:
         notes += cell["notes"]
     elif best.axes["batch_size"] != requested.batch_size:
         notes.append(f"ran at batch {best.axes['batch_size']}; asked {requested.batch_size}")
     return "; ".join(note for note in notes if note)
+
+
+def _fits_note(requested: CellSpec, cores: int, instances: int) -> str:
+    """What was changed to fit this machine, in words; "" when it changed nothing."""
+    if (requested.cores, requested.instances) == (cores, instances):
+        return ""
+    return f"ran as {cores} cores × {instances}, which this machine has; asked " + (
+        f"{requested.cores} × {requested.instances}"
+    )

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from modeldyno.api.inc.announcing import Speech
 from modeldyno.api.inc.benchmark_shape import UNTIL_PRECISE, WARMUP, benchmark_shape
-from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
-from modeldyno.api.inc.dummy_sizes import sizes_said, unfit_note
-from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.operations import Operations
-from modeldyno.api.inc.parameters import Parameters
-from modeldyno.api.inc.shapes import Place, everything
+from modeldyno.api.inc.parameters import MISSING, Parameters
+from modeldyno.api.inc.runnables import before_its_first_run
+from modeldyno.api.inc.shapes import Json
 from modeldyno.api.inc.workload import Calls
-from modeldyno.core.benchmarks import Benchmark, BenchmarkOutcome, Mode
+from modeldyno.core.benchmarks import Benchmark, Mode
 from modeldyno.core.cells import best_cell
-from modeldyno.core.datasets import Dataset
-from modeldyno.core.errors import BadValue, WrongState
-from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId, RunId
-from modeldyno.core.models import Model
-from modeldyno.core.queue import Job
+from modeldyno.core.errors import BadValue
+from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId, RunId
 from modeldyno.core.requests.measuring import (
     MOST_BATCH,
     MOST_INSTANCES,
@@ -31,7 +26,7 @@ from modeldyno.core.requests.measuring import (
     BenchmarkRequest,
 )
 from modeldyno.core.runs import LatestRun
-from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.core.specs import BenchmarkSpec, ModelSpec
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import MakeSpec
 from modeldyno.services.requests import benchmark_spec
@@ -47,7 +42,7 @@ MODES: tuple[Mode, ...] = ("performance", "accuracy")
 BATCH_SIZE = 100
 USUAL_CORES = 4  # of an instance; or as many as there are
 MOST_CORES = 1024
-_MISSING = "Could not find required parameter."
+T = TypeVar("T")
 
 
 def operations(
@@ -57,107 +52,66 @@ def operations(
     runnables: Runnables,
     calls: Calls,
 ) -> Operations:
-    def add(asked: Parameters) -> dict[str, Any]:
-        """What a machine does not have (cores, instances) is kept as it was asked for; a run takes
+    def add(asked: Parameters) -> Json:
+        """What a machine does not have (cores, instances) is kept as it was requested; a run takes
         what there is, and says so."""
-        project_id = ProjectId(asked.id("project_id", _MISSING))
-        name, model_id = asked.text("name"), ModelId(asked.id("model_id", _MISSING))
-        dataset_id, mode = _dataset_id(asked, is_needed=True), _mode(asked) or "performance"
-        dims = sizes_said(_found(dataset_id), records.models.get(model_id))
+        project_id = ProjectId(asked.id("project_id", MISSING))
+        name, model_id = asked.text("name"), ModelId(asked.id("model_id", MISSING))
+        dataset_id, mode = _parsed(asked.dataset_id), _mode(asked) or "performance"
+        spec = _spec(asked, runnables.sizes(dataset_id, model_id))
         made, _ = benchmarks.create(
-            project_id, model_id, name, _spec(asked, dims), dataset_id=dataset_id, mode=mode
+            project_id, model_id, name, spec, dataset_id=dataset_id, mode=mode
         )
         return {"benchmark_id": made.id}
 
-    def edit(asked: Parameters) -> dict[str, Any]:
+    def edit(asked: Parameters) -> Json:
         number = BenchmarkId(asked.id())
         changed = _changed(asked)
-        before, dataset_id = benchmarks.get(number), _dataset_id(asked)
-        dims = None
-        if dataset_id is not None:
-            model = records.models.get(before.model_id)
-            others = sizes_said(_found(before.dataset_id), model)
-            dims = {
-                name: size for name, size in before.spec.model.dims.items() if name not in others
-            } | sizes_said(_found(dataset_id), model)
-        try:
+        before, dataset_id = benchmarks.get(number), changed.get("dataset_id")
+        model = runnables.changed_model(before, dataset_id)
+        # The two spaces are the original's.
+        with before_its_first_run("benchmark ", before.state):
             benchmarks.edit(
                 number,
                 dataset_id=dataset_id,
                 mode=changed.get("mode"),
-                make_spec=_resettled(before, changed, dims),
+                make_spec=_changed_spec(before, changed, model),
             )
-        except WrongState as error:
-            if before.state == "draft":
-                raise
-            # The two spaces are the original's.
-            text = "Can not modify benchmark  that has been run."
-            raise WrongState(text, why=error.why, fix="Add another benchmark") from error
         return {"id": number, **changed}
 
-    def _found(dataset_id: DatasetId | None) -> Dataset | None:
-        return records.datasets.get(dataset_id) if dataset_id else None
-
-    def details_of(number: int) -> dict[str, Any]:
+    def details_of(number: int) -> Json:
         outcome = benchmarks.outcome(BenchmarkId(number))
-        benchmark = outcome.benchmark
-        dataset, model = _found(benchmark.dataset_id), records.models.get(benchmark.model_id)
-        job = records.jobs.of_run(outcome.latest.id) if outcome.latest else None
-        place = _place(outcome.latest, model, dataset, job)
+        place = runnables.place_of(outcome.benchmark, _by_job(outcome.latest))
         best = best_cell(outcome.cells)
         cells = records.runs.cells(best.run_id) if best else ()  # none: deleted a moment ago
         cell = json.loads(cells[best.number]) if best and cells else None
         return benchmark_shape(outcome, place, cell)
 
-    def _place(
-        latest: LatestRun | None, model: Model, dataset: Dataset | None, job: Job | None = None
-    ) -> Place:
-        has_begun = latest is not None and latest.started_at and latest.job_id is not None
-        return Place(
-            model=model_shape(model),
-            dataset=dataset_shape(dataset) if dataset else NO_DATASET,
-            folder=str(history.folder(latest.id).path) if latest and has_begun else None,
-            unfit=unfit_note(dataset, model),
-            job=job,
-        )
-
-    def listed(asked: Parameters) -> dict[str, Any]:
-        project_id = ProjectId(asked.id("project_id", _MISSING))
+    def listed(asked: Parameters) -> Json:
+        project_id = ProjectId(asked.id("project_id", MISSING))
         outcomes = benchmarks.outcomes(project_id)
-        models = {one.id: one for one in everything(records.models.page, project_id)}
-        datasets = {one.id: one for one in everything(records.datasets.page, project_id)}
+        place_of = runnables.places(project_id)
+        placed = [(one, place_of(one.benchmark, _by_job(one.latest))) for one in outcomes]
+        return {"benchmarks": [benchmark_shape(one, place) for one, place in placed if place]}
 
-        def told(outcome: BenchmarkOutcome) -> dict[str, Any]:
-            model = models[outcome.benchmark.model_id]
-            number = outcome.benchmark.dataset_id
-            dataset = datasets.get(number) if number else None
-            return benchmark_shape(outcome, _place(outcome.latest, model, dataset))
-
-        return {
-            "benchmarks": [
-                told(outcome)
-                for outcome in outcomes
-                if outcome.benchmark.model_id in models  # else deleted a moment ago, both of them
-            ]
-        }
-
-    def started(_number: int, run_id: RunId) -> dict[str, Any]:
+    def started(_number: int, run_id: RunId) -> Json:
         folder = history.folder(run_id)
         return {"config_path": str(folder.path / CONFIG), "output_path": str(folder.log)}
 
-    def latest(number: int) -> LatestRun | None:
-        return benchmarks.outcome(BenchmarkId(number)).latest
-
-    runnables.announcer.speaks("benchmark", Speech("benchmark", details_of, started))
     return {
+        **runnables.operations(benchmarks, Speech("benchmark", details_of, started)),
         "benchmark": lambda asked: (
             calls.begin(asked) if "input_model" in asked else details_of(asked.id())
         ),
         "benchmark/add": add,
         "benchmark/edit": edit,
         "benchmark/list": listed,
-        **runnables.operations("benchmark", benchmarks, latest),
     }
+
+
+def _by_job(latest: LatestRun | None) -> LatestRun | None:
+    """Runs of the terminal have no files that clients know."""
+    return latest if latest and latest.job_id is not None else None
 
 
 # ---------------------------------------------------------------- asked
@@ -205,7 +159,7 @@ def _instances(asked: Parameters) -> int | None:
 def _changed(asked: Parameters) -> dict[str, Any]:
     """What was sent, in the documented order."""
     found = {
-        "dataset_id": _dataset_id(asked),
+        "dataset_id": _parsed(asked.dataset_id) if "dataset_id" in asked else None,
         "batch_size": _number(asked, "batch_size", 0, most=MOST_BATCH),
         "mode": _mode(asked),
         "cores_per_instance": _number(asked, "cores_per_instance", 0, most=MOST_CORES),
@@ -214,18 +168,16 @@ def _changed(asked: Parameters) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name in asked and value is not None}
 
 
-def _resettled(
-    before: Benchmark, changed: Mapping[str, Any], dims: dict[str, int] | None
+def _changed_spec(
+    before: Benchmark, changed: Mapping[str, Any], model: ModelSpec
 ) -> MakeSpec | None:
-    """``dims`` of a dataset that is another one now."""
     names = {
         "batch_size": "batch_size",
         "cores_per_instance": "cores",
         "number_of_instance": "instances",
     }
     values = {field: changed[name] for name, field in names.items() if name in changed}
-    asked_of = before.spec.model if dims is None else replace(before.spec.model, dims=dims)
-    if not values and asked_of == before.spec.model:
+    if not values and model == before.spec.model:
         return None
     if values and len(before.spec.cells) > 1:
         raise BadValue(
@@ -237,31 +189,24 @@ def _resettled(
     cell = replace(first, **values)
     if before.spec.iterations == 1 and cell.instances > 1:
         raise BadValue("Could not parse value", why="several instances need at least 2 iterations")
-    return lambda path: replace(
-        before.spec, model=replace(asked_of, path=path), cells=(cell, *others)
-    )
+    return lambda path: replace(before.spec, model=replace(model, path=path), cells=(cell, *others))
 
 
 def _number(asked: Parameters, name: str, default: int, *, least: int = 1, most: int) -> int:
+    return _parsed(lambda: asked.whole(name, default, least=least, most=most))
+
+
+def _parsed(read: Callable[[], T]) -> T:
     try:
-        return asked.whole(name, default, least=least, most=most)
+        return read()
     except BadValue as error:
+        if error.title == MISSING:
+            raise
         raise BadValue("Could not parse value", why=f"{error.title}: {error.why}") from error
 
 
 def _mode(asked: Parameters) -> Mode | None:
-    found = asked.value("mode")
-    for mode in MODES:
-        if found == mode:
-            return mode
-    if found is not None:
+    requested = asked.value("mode")
+    if requested is not None and requested not in MODES:
         raise BadValue("Could not parse value", why=f"mode is {' or '.join(MODES)}")
-    return None
-
-
-def _dataset_id(asked: Parameters, is_needed: bool = False) -> DatasetId | None:
-    """-1 is what ``project/create`` says when it made no dataset."""
-    if is_needed and "dataset_id" not in asked:
-        raise BadValue(_MISSING, why="there is no dataset_id")
-    found = _number(asked, "dataset_id", -1, least=-1, most=2**31 - 1)
-    return DatasetId(found) if found > 0 else None
+    return next((mode for mode in MODES if mode == requested), None)

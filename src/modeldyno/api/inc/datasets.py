@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from modeldyno.api.inc.dataset_shape import dataset_row, dataset_shape
 from modeldyno.api.inc.naming import domain_named, framework_named
 from modeldyno.api.inc.operations import Operations
-from modeldyno.api.inc.parameters import Parameters
+from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.api.inc.shapes import everything
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import DatasetId, ProjectId
@@ -73,7 +73,7 @@ def _expect(asked: Parameters, names: Sequence[str]) -> None:
     """Keys that are documented as required must be there; forms send null for what is empty."""
     missing = [name for name in names if name not in asked.said]
     if missing:
-        raise BadValue("Could not find required parameter.", why=f"there is no {missing[0]}")
+        raise BadValue(MISSING, why=f"there is no {missing[0]}")
 
 
 def _predefined(asked: Parameters) -> dict[str, Any]:

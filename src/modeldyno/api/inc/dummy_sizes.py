@@ -18,6 +18,15 @@ def sizes_said(dataset: Dataset | None, model: Model) -> dict[str, int]:
     return (_fitting(shapes, inputs_of(model)) or {}) if shapes else {}
 
 
+def changed_sizes(
+    dims: dict[str, int], before: Dataset | None, after: Dataset | None, model: Model
+) -> dict[str, int]:
+    """``dims`` with what another dataset says instead of the one before."""
+    replaced = sizes_said(before, model)
+    kept = {name: size for name, size in dims.items() if name not in replaced}
+    return kept | sizes_said(after, model)
+
+
 def unfit_note(dataset: Dataset | None, model: Model) -> str:
     """ "" where the dataset says nothing, or something that fits."""
     shapes = _shapes(dataset)

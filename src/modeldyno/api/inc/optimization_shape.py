@@ -1,71 +1,49 @@
-"""An optimization, as ``/api`` writes it: in a list, in details, and when it has ended."""
+"""An optimization, as ``/api`` writes it: in a list, in details, and when it has ended; and
+``tuning_history``, its trials, in details and as an event."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.naming import TYPES
-from modeldyno.api.inc.shapes import moment, status, why_not_done
-from modeldyno.api.inc.tuning_history import history_shape
+from modeldyno.api.inc.shapes import Json, Place, head_shape, moment, note_shape, state_shape
 from modeldyno.core.inc_ids import PRECISIONS, Numbered, find
 from modeldyno.core.optimizations import Optimization, OptimizationDetails, Trial
-from modeldyno.core.queue import Job
-from modeldyno.core.runs import LatestRun
-from modeldyno.store.configs import NAME as CONFIG
+from modeldyno.core.tuning import minimal_accuracy
 
-if TYPE_CHECKING:
-    from modeldyno.store.history import History
-
-Row = dict[str, Any]
+BASELINE = 0  # the number of the trial that is the model itself
 
 
-def optimization_shape(history: History, shown: OptimizationDetails) -> Row:
-    """Of a list: without tuning details, which are for who asks for one."""
-    optimization, latest = shown.optimization, shown.latest
-    tuning = optimization.tuning
-    folder = history.folder(latest.id) if latest else None
+def optimization_shape(
+    details: OptimizationDetails, place: Place, trials: Sequence[Trial] | None = None
+) -> Json:
+    """``trials`` of its latest run, for details of one: in lists there are no tuning details."""
+    optimization, latest = details.optimization, details.latest
+    tuning = tuning_shape(optimization) if trials is not None else None
+    if tuning is not None:
+        tuning["tuning_history"] = history_shape(optimization, trials or ())
     precision = find(PRECISIONS, optimization.precision) or Numbered(0, optimization.precision)
     return {
-        "project_id": optimization.project_id,
-        "id": optimization.id,
-        "name": optimization.name,
+        **head_shape(optimization),
         "precision": precision.told,
         "optimization_type": TYPES[optimization.type].told,
-        "dataset": {"id": optimization.dataset_id or -1, "name": shown.dataset_name or ""},
-        "config_path": _there(folder.path / CONFIG) if folder else None,
-        "log_path": _there(folder.log) if folder else None,
+        "dataset": place.dataset,
+        "config_path": place.config,
+        "log_path": place.log,
         "execution_command": None,  # no command repeats it yet
-        "batch_size": tuning.batch_size,
-        "sampling_size": tuning.sampling_size,
-        "status": status(optimization.state),
-        "created_at": moment(optimization.created_at),
-        "last_run_at": moment(optimization.last_run_at),
-        "duration": _duration(latest),
-        "optimized_model": model_shape(shown.made) if shown.made else None,
-        "accuracy_benchmark_id": shown.pins.get("accuracy"),
-        "performance_benchmark_id": shown.pins.get("performance"),
-        "tuning_details": None,
+        "batch_size": optimization.tuning.batch_size,
+        "sampling_size": optimization.tuning.sampling_size,
+        **state_shape(optimization, latest, whole=int),
+        "optimized_model": place.model,
+        "accuracy_benchmark_id": details.pins.get("accuracy"),
+        "performance_benchmark_id": details.pins.get("performance"),
+        "tuning_details": tuning,
         "diagnosis_config": {} if optimization.type == "quantization" else None,
-        "note": why_not_done(latest),
+        "note": note_shape(latest, place),
     }
 
 
-def details_shape(
-    history: History, shown: OptimizationDetails, trials: Sequence[Trial], job: Job | None
-) -> Row:
-    """``job`` of its latest run."""
-    row = optimization_shape(history, shown)
-    row["note"] = why_not_done(shown.latest, job)
-    told = tuning_shape(shown.optimization)
-    if told is not None:
-        row["tuning_details"] = told | {"tuning_history": history_shape(shown.optimization, trials)}
-    return row
-
-
-def tuning_shape(optimization: Optimization) -> Row | None:
+def tuning_shape(optimization: Optimization) -> Json | None:
     """Only quantizations look for something."""
     if optimization.type != "quantization":
         return None
@@ -87,11 +65,46 @@ def tuning_shape(optimization: Optimization) -> Row | None:
     }
 
 
-def _there(file: Path) -> str | None:
-    return str(file) if file.is_file() else None
-
-
-def _duration(latest: LatestRun | None) -> int | None:
-    if latest is None or latest.started_at is None or latest.finished_at is None:
+def history_shape(optimization: Optimization, trials: Sequence[Trial]) -> Json | None:
+    """In details; None before the first trial. Accuracies are fractions, times seconds."""
+    if not trials:
         return None
-    return int((latest.finished_at - latest.started_at).total_seconds())
+    return {"id": optimization.id} | _figures(optimization, trials)
+
+
+def history_event(optimization: Optimization, trials: Sequence[Trial], request_id: str) -> Json:
+    tuning = optimization.tuning
+    criterion = {
+        "optimization_id": optimization.id,
+        "accuracy_criterion_type": tuning.criterion,
+        "accuracy_criterion_value": tuning.threshold,
+    }
+    return criterion | _figures(optimization, trials) | {"request_id": request_id}
+
+
+def _figures(optimization: Optimization, trials: Sequence[Trial]) -> Json:
+    before = next((trial for trial in trials if trial.number == BASELINE), None)
+    tuned = [trial for trial in trials if trial.number != BASELINE]
+    last = tuned[-1] if tuned else None
+    best = next((trial for trial in tuned if trial.is_best), None)
+    known = before.accuracy if before else None
+    return {
+        "minimal_accuracy": None if known is None else minimal_accuracy(optimization.tuning, known),
+        "baseline_accuracy": _accuracy(before),
+        "baseline_performance": _performance(before),
+        "last_tune_accuracy": _accuracy(last),
+        "last_tune_performance": _performance(last),
+        "best_tune_accuracy": _accuracy(best),
+        "best_tune_performance": _performance(best),
+        "history": [
+            {"accuracy": _accuracy(trial), "performance": _performance(trial)} for trial in tuned
+        ],
+    }
+
+
+def _accuracy(trial: Trial | None) -> list[float] | None:
+    return None if trial is None else [] if trial.accuracy is None else [trial.accuracy]
+
+
+def _performance(trial: Trial | None) -> list[float] | None:
+    return None if trial is None else [] if trial.typical_s is None else [trial.typical_s]

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.announcing import Speech
+from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.naming import TYPES
 from modeldyno.api.inc.operations import Operation, Operations
-from modeldyno.api.inc.optimization_shape import details_shape, optimization_shape, tuning_shape
-from modeldyno.api.inc.parameters import Parameters
-from modeldyno.api.inc.shapes import everything
-from modeldyno.core.errors import WrongState
+from modeldyno.api.inc.optimization_shape import optimization_shape, tuning_shape
+from modeldyno.api.inc.parameters import MISSING, Parameters
+from modeldyno.api.inc.runnables import before_its_first_run
+from modeldyno.api.inc.shapes import Json, Place, everything
 from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, ProjectId, RunId
 from modeldyno.core.inc_ids import OPTIMIZATION_TYPES, PRECISIONS, numbered
-from modeldyno.core.optimizations import PinKind
-from modeldyno.core.runs import LatestRun
+from modeldyno.core.optimizations import OptimizationDetails, PinKind
 from modeldyno.core.tuning import OptimizationType
 from modeldyno.core.typed_values import is_blank, typed
 from modeldyno.store.configs import NAME as CONFIG
@@ -25,78 +26,82 @@ if TYPE_CHECKING:
     from modeldyno.store.history import History
     from modeldyno.store.records.all import Records
 
-Row = dict[str, Any]
-
-_MISSING = "Could not find required parameter."
-_EDITABLE = "precision_id", "optimization_type_id", "dataset_id"
 _OF_NUMBER: dict[int, OptimizationType] = {one.id: type for type, one in TYPES.items()}
 
 
 def operations(
     records: Records, history: History, optimizations: OptimizationService, runnables: Runnables
 ) -> Operations:
-    def add(asked: Parameters) -> Row:
-        project_id = ProjectId(asked.id("project_id", _MISSING))
+    def add(asked: Parameters) -> Json:
+        project_id = ProjectId(asked.id("project_id", MISSING))
         made = optimizations.create(
             project_id,
             asked.text("name"),
-            _type(asked.id("optimization_type_id", _MISSING)),
-            _precision(asked.id("precision_id", _MISSING)),
+            _type(asked.id("optimization_type_id", MISSING)),
+            _precision(asked.id("precision_id", MISSING)),
             dataset_id=_dataset(asked),
             settings=_tuning(asked) | _tuning(asked.inside("tuning_details")),
         )
         return {"optimization_id": made.id}
 
-    def edit(asked: Parameters) -> Row:
+    def edit(asked: Parameters) -> Json:
         number = OptimizationId(asked.id())
-        sent = {
-            name: asked.id(name)
-            for name in ("precision_id", "optimization_type_id", "dataset_id")
-            if name in asked
-        }
+        names = ("precision_id", "optimization_type_id", "dataset_id")
+        sent = {name: asked.id(name) for name in names if name in asked}
         settings = _tuning(asked.inside("tuning_details"))
         before = optimizations.get(number)
-        try:
-            now = optimizations.edit(
+        precision, type, dataset = (sent.get(name) for name in names)
+        with before_its_first_run("optimization", before.state):
+            after = optimizations.edit(
                 number,
-                type=_type(sent["optimization_type_id"])
-                if "optimization_type_id" in sent
-                else None,
-                precision=_precision(sent["precision_id"]) if "precision_id" in sent else None,
-                dataset_id=DatasetId(sent["dataset_id"]) if "dataset_id" in sent else None,
+                type=_type(type) if type else None,
+                precision=_precision(precision) if precision else None,
+                dataset_id=DatasetId(dataset) if dataset else None,
                 settings=settings or None,
             )
-        except WrongState as error:
-            text = "Can not modify optimization that has been run."
-            raise WrongState(text, why=error.why, fix="Add another optimization") from error
-        if now.type != before.type:
-            sent["optimization_type_id"] = TYPES[now.type].id
-        told: Row = {"id": number, **sent}
+        if after.type != before.type:
+            sent["optimization_type_id"] = TYPES[after.type].id
+        echo: Json = {"id": number, **sent}
         if "tuning_details" in asked:
-            told["tuning_details"] = tuning_shape(now)
-            told["batch_size"] = now.tuning.batch_size
-            told["sampling_size"] = now.tuning.sampling_size
-        return told
+            echo["tuning_details"] = tuning_shape(after)
+            echo["batch_size"] = after.tuning.batch_size
+            echo["sampling_size"] = after.tuning.sampling_size
+        return echo
 
-    def details_of(number: int) -> Row:
-        shown = optimizations.details(OptimizationId(number))
-        job = records.jobs.of_run(shown.latest.id) if shown.latest else None
-        return details_shape(history, shown, optimizations.trials(shown), job)
+    def details_of(number: int) -> Json:
+        details = optimizations.details(OptimizationId(number))
+        place = place_of(details, runnables.reason(details.latest))
+        return optimization_shape(details, place, optimizations.trials(details))
 
-    def listed(asked: Parameters) -> Row:
-        found = everything(optimizations.page, ProjectId(asked.id("project_id", _MISSING)))
-        return {"optimizations": [optimization_shape(history, shown) for shown in found]}
+    def listed(asked: Parameters) -> Json:
+        page = everything(optimizations.page, ProjectId(asked.id("project_id", MISSING)))
+        return {
+            "optimizations": [optimization_shape(details, place_of(details)) for details in page]
+        }
+
+    def place_of(details: OptimizationDetails, reason: str = "") -> Place:
+        folder = history.folder(details.latest.id) if details.latest else None
+        return Place(
+            model=model_shape(details.made) if details.made else None,
+            dataset={
+                "id": details.optimization.dataset_id or -1,
+                "name": details.dataset_name or "",
+            },
+            config=_existing(folder.path / CONFIG) if folder else None,
+            log=_existing(folder.log) if folder else None,
+            reason=reason,
+        )
 
     def pin(kind: PinKind) -> Operation:
-        def pinned(asked: Parameters) -> Row:
-            number = OptimizationId(asked.id("optimization_id", _MISSING))
-            benchmark_id = BenchmarkId(asked.id("benchmark_id", _MISSING))
+        def pinned(asked: Parameters) -> Json:
+            number = OptimizationId(asked.id("optimization_id", MISSING))
+            benchmark_id = BenchmarkId(asked.id("benchmark_id", MISSING))
             optimizations.pin(number, kind, benchmark_id)
             return {"id": number, f"{kind}_benchmark_id": benchmark_id}
 
         return pinned
 
-    def started(number: int, run_id: RunId) -> Row:
+    def started(number: int, run_id: RunId) -> Json:
         optimization = optimizations.get(OptimizationId(number))
         model = records.models.get(optimization.model_id)
         folder = history.folder(run_id)
@@ -107,20 +112,19 @@ def operations(
             "output_path": str(folder.log),
         }
 
-    def latest(number: int) -> LatestRun | None:
-        return optimizations.details(OptimizationId(number)).latest
-
     speech = Speech("optimization", details_of, started, unhappy="failure")
-    runnables.announcer.speaks("optimization", speech)
     return {
-        "optimization": lambda asked: details_of(asked.id()),
+        **runnables.operations(optimizations, speech, cascade=False),
         "optimization/list": listed,
         "optimization/add": add,
         "optimization/edit": edit,
-        **runnables.operations("optimization", optimizations, latest, cascade=False),
         "optimization/pin_accuracy_benchmark": pin("accuracy"),
         "optimization/pin_performance_benchmark": pin("performance"),
     }
+
+
+def _existing(file: Path) -> str | None:
+    return str(file) if file.is_file() else None
 
 
 def _type(number: int) -> OptimizationType:
@@ -136,7 +140,7 @@ def _dataset(asked: Parameters) -> DatasetId | None:
     return (
         None
         if asked.value("dataset_id") in (-1, "-1")
-        else DatasetId(asked.id("dataset_id", _MISSING))
+        else DatasetId(asked.id("dataset_id", MISSING))
     )
 
 

@@ -7,8 +7,10 @@ from typing import Any, TypeVar, cast
 
 from modeldyno.api.v1.shape import MOST_ID
 from modeldyno.core.errors import BadValue
+from modeldyno.core.ids import DatasetId
 
 MOST_TEXT = 2000
+MISSING = "Could not find required parameter."
 
 T = TypeVar("T")
 _NONE = cast("Any", object())
@@ -48,6 +50,11 @@ class Parameters:
             )
         return number
 
+    def dataset_id(self) -> DatasetId | None:
+        """-1 is what ``project/create`` says when it made no dataset."""
+        number = self.whole("dataset_id", least=-1)
+        return DatasetId(number) if number > 0 else None
+
     def text(self, name: str, default: str = _NONE) -> str:
         found = self.value(name)
         if found is None:
@@ -77,7 +84,7 @@ class Parameters:
 
     def _default(self, name: str, default: T) -> T:
         if default is _NONE:
-            raise BadValue("Could not find required parameter.", why=f"there is no {name}")
+            raise BadValue(MISSING, why=f"there is no {name}")
         return default
 
 

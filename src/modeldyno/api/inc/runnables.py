@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
-from modeldyno.api.inc.announcing import Announcer
+from modeldyno.api.inc.announcing import Announcer, Speech
+from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
+from modeldyno.api.inc.dummy_sizes import changed_sizes, sizes_said, unfit_note
+from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
+from modeldyno.api.inc.shapes import Place, everything, has_begun
+from modeldyno.core.benchmarks import Benchmark
+from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, FileNotFound, NotFound, WrongState
-from modeldyno.core.runs import LatestRun, RunOf
+from modeldyno.core.ids import DatasetId, ModelId, ProjectId
+from modeldyno.core.models import Model
+from modeldyno.core.profiles import Profile
+from modeldyno.core.runs import LatestRun, RunOf, State
+from modeldyno.core.specs import ModelSpec
+from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.logs import stretch
 from modeldyno.store.configs import NAME as CONFIG
 
@@ -39,30 +51,86 @@ class Runnables:
     announcer: Announcer
 
     def operations(
-        self,
-        name: str,
-        service: RunnableService[Any, Any],
-        latest: Callable[[int], LatestRun | None],
-        *,
-        cascade: bool = True,
+        self, service: RunnableService[Any, Any], speech: Speech, *, cascade: bool = True
     ) -> Operations:
-        """``<name>/execute``, ``delete``, ``config.yaml`` and ``output.log``."""
+        """``<name>`` itself, its ``execute``, ``delete``, ``config.yaml`` and ``output.log``; from
+        now on its runs are announced."""
+        name = speech.name
+        self.announcer.speaks(service.kind, speech)
 
-        def file_of(file_name: str) -> Callable[[Parameters], Path | None]:
-            def find(asked: Parameters) -> Path | None:
-                run = latest(asked.id())
-                file = self.history.folder(run.id).path / file_name if run else None
-                return file if file and file.is_file() else None
+        def file(asked: Parameters, file_name: str) -> Path | None:
+            run = service.details(asked.id()).latest
+            path = self.history.folder(run.id).path / file_name if run else None
+            return path if path and path.is_file() else None
 
-            return find
-
-        config, log = file_of(CONFIG), file_of("log.txt")
         return {
+            name: lambda asked: speech.details(asked.id()),
             f"{name}/execute": lambda asked: self._execute(asked, name, service),
             f"{name}/delete": lambda asked: self._delete(asked, name, service, cascade),
-            f"{name}/config.yaml": lambda asked: _config(asked, config(asked)),
-            f"{name}/output.log": lambda asked: _log(asked, log(asked)),
+            f"{name}/config.yaml": lambda asked: _config(asked, file(asked, CONFIG)),
+            f"{name}/output.log": lambda asked: _log(asked, file(asked, "log.txt")),
         }
+
+    # ------------------------------------------------------------ places
+
+    def dataset(self, number: DatasetId | None) -> Dataset | None:
+        return self.records.datasets.get(number) if number else None
+
+    def place(
+        self, latest: LatestRun | None, model: Model, dataset: Dataset | None, reason: str = ""
+    ) -> Place:
+        folder = self.history.folder(latest.id) if latest and has_begun(latest) else None
+        return Place(
+            model=model_shape(model),
+            dataset=dataset_shape(dataset) if dataset else NO_DATASET,
+            config=str(folder.path / CONFIG) if folder else None,
+            log=str(folder.log) if folder else None,
+            unfit=unfit_note(dataset, model),
+            cores=len(allowed_cpus()),
+            reason=reason,
+        )
+
+    def place_of(self, runnable: Benchmark | Profile, latest: LatestRun | None) -> Place:
+        """For details of one, with the reason of its job."""
+        dataset = self.dataset(runnable.dataset_id)
+        model = self.records.models.get(runnable.model_id)
+        return self.place(latest, model, dataset, self.reason(latest))
+
+    def places(
+        self, project_id: ProjectId
+    ) -> Callable[[Benchmark | Profile, LatestRun | None], Place | None]:
+        """The same for a list, in two queries; None of what was deleted a moment ago."""
+        models = {model.id: model for model in everything(self.records.models.page, project_id)}
+        datasets: dict[DatasetId | None, Dataset] = {
+            dataset.id: dataset for dataset in everything(self.records.datasets.page, project_id)
+        }
+
+        def place(runnable: Benchmark | Profile, latest: LatestRun | None) -> Place | None:
+            model = models.get(runnable.model_id)
+            dataset = datasets.get(runnable.dataset_id)
+            return self.place(latest, model, dataset) if model else None
+
+        return place
+
+    def reason(self, latest: LatestRun | None) -> str:
+        job = self.records.jobs.of_run(latest.id) if latest else None
+        return job.reason if job else ""
+
+    # ------------------------------------------------------------ changes
+
+    def sizes(self, dataset_id: DatasetId | None, model_id: ModelId) -> dict[str, int]:
+        return sizes_said(self.dataset(dataset_id), self.records.models.get(model_id))
+
+    def changed_model(self, before: Benchmark | Profile, dataset_id: DatasetId | None) -> ModelSpec:
+        """With the sizes that another dataset says; None: it stays."""
+        model = before.spec.model
+        if dataset_id is None:
+            return model
+        datasets = self.dataset(before.dataset_id), self.dataset(dataset_id)
+        sizes = changed_sizes(model.dims, *datasets, self.records.models.get(before.model_id))
+        return replace(model, dims=sizes)
+
+    # ------------------------------------------------------------ operations
 
     def _execute(
         self, asked: Parameters, name: str, service: RunnableService[Any, Any]
@@ -102,6 +170,21 @@ class Runnables:
         except NotFound:  # also when another client was quicker
             return {"id": None}
         return {"id": number}
+
+
+@contextlib.contextmanager
+def before_its_first_run(noun: str, state: State) -> Iterator[None]:
+    """What refuses to be changed since it was run says so in the words that clients know."""
+    try:
+        yield
+    except WrongState as error:
+        if state == "draft":  # for another reason
+            raise
+        raise WrongState(
+            f"Can not modify {noun} that has been run.",
+            why=error.why,
+            fix=f"Add another {noun.strip()}",
+        ) from error
 
 
 def _config(asked: Parameters, file: Path | None) -> Response:

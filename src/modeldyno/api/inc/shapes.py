@@ -11,22 +11,53 @@ from typing import Any, TypeVar
 from modeldyno.api.errors import sentences
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.pages import LARGEST_PAGE, Page, Wanted
-from modeldyno.core.queue import Job
 from modeldyno.core.redaction import without_folders
-from modeldyno.core.runs import ACTIVE, LatestRun, State
+from modeldyno.core.runs import ACTIVE, LatestRun, Runnable, State
 
 T = TypeVar("T")
+Json = dict[str, Any]
+STATUS: dict[State, str | None] = {
+    "draft": None,
+    "queued": None,
+    "running": "wip",
+    "done": "success",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What a shape needs beside the document: what this server has, and where."""
+    """What a shape needs beside the document: what this server has, and where. Paths are those of
+    the latest run."""
 
-    model: dict[str, Any]
-    dataset: dict[str, Any]
-    folder: str | None  # of the latest run, once it has begun
+    model: Json | None
+    dataset: Json
+    config: str | None = None
+    log: str | None = None
     unfit: str = ""  # that the dataset is not what the model is fed
-    job: Job | None = None  # of the latest run, for who asks for one thing
+    cores: int = 0  # that may be measured on
+    reason: str = ""  # of the latest run's job, for details of one thing
+
+
+def head_shape(runnable: Any) -> Json:
+    return {"project_id": runnable.project_id, "id": runnable.id, "name": runnable.name}
+
+
+def state_shape(
+    runnable: Runnable, latest: LatestRun | None, whole: Callable[[float], int] = round
+) -> Json:
+    """``whole`` makes seconds of how long the latest run took."""
+    return {
+        "status": STATUS.get(runnable.state, "error"),
+        "created_at": moment(runnable.created_at),
+        "last_run_at": moment(runnable.last_run_at),
+        "duration": seconds(latest, whole),
+    }
+
+
+def note_shape(latest: LatestRun | None, place: Place, *more: str) -> str:
+    """Why it is not done, and where it is not what was requested."""
+    notes = (why_not_done(latest, place.reason), place.unfit, *more)
+    return "; ".join(note for note in notes if note)
 
 
 def everything(
@@ -49,32 +80,24 @@ def moment(at: datetime | None) -> str:
     return "None" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def status(state: State) -> str | None:
-    match state:
-        case "draft" | "queued":
-            return None
-        case "running":
-            return "wip"
-        case "done":
-            return "success"
-        case _:
-            return "error"
-
-
-def seconds(run: LatestRun | None) -> int | None:
+def seconds(run: LatestRun | None, whole: Callable[[float], int] = round) -> int | None:
     if run is None or run.started_at is None or run.finished_at is None:
         return None
-    return round((run.finished_at - run.started_at).total_seconds())
+    return whole((run.finished_at - run.started_at).total_seconds())
 
 
-def why_not_done(latest: LatestRun | None, job: Job | None = None) -> str:
-    """As its end was told; "" of what is done or not over. Without its ``job``, who cancelled or
-    interrupted it is not known: lists do not ask for each."""
+def has_begun(run: LatestRun | None) -> bool:
+    return run is not None and run.started_at is not None
+
+
+def why_not_done(latest: LatestRun | None, reason: str) -> str:
+    """Empty of what is done or not over. Without the ``reason`` of its job, it is not known who
+    cancelled or interrupted it: lists do not ask for each."""
     if latest is None or latest.state == "done" or latest.state in ACTIVE:
         return ""
     if latest.failure is not None:
         return in_words(latest.failure)
-    return begun((job and job.reason) or f"it was {latest.state}")
+    return begun(reason or f"it was {latest.state}")
 
 
 def in_words(failure: Mapping[str, str]) -> str:

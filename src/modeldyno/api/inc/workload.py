@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.announcing import FAILED, Move
 from modeldyno.api.inc.operations import PROCESSING
-from modeldyno.api.inc.parameters import Parameters
+from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.core.cells import best_cell
 from modeldyno.core.commands import config_command
 from modeldyno.core.errors import BadValue, NotFound, NotYet
@@ -237,7 +237,7 @@ def _wanted(asked: Parameters, side: Side) -> WantedModel:
             said_of.whole(name, 1, least=1)
     path = model.text("path", "")
     if not path:
-        raise BadValue("Could not find required parameter.", why=f"{side} has no path")
+        raise BadValue(MISSING, why=f"{side} has no path")
     modes = []
     for word in model.texts("mods") or asked.texts("mods") or ("benchmark",):
         if word not in MODES:
