@@ -1,5 +1,6 @@
 """The self-tests by name, and what happens when one fails."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from modeldyno.core.errors import BadValue
 from modeldyno.selftest import catalog
 from modeldyno.selftest.outcome import Outcome
 
-FAILED = Outcome("T0", "made-up", False, {"seen": 1}, {"seen": 2}, {}, 0, 1.5)
+FAILED = Outcome(False, {"seen": 1}, {"seen": 2}, {}, seed=0, id="T0", name="made-up", seconds=1.5)
 PASSED = replace(FAILED, passed=True, observed={"seen": 2})
 
 
@@ -29,7 +30,8 @@ class Scripted:
 
 def run(test, is_timing, short=False):
     entry = catalog.SelfTest("T0", "made-up", "nothing", 1, is_timing, {"short": True})
-    return catalog.run(entry, short, load=lambda _: test)
+    clock = itertools.count(0, 1.5).__next__
+    return catalog.run(entry, short, load=lambda _: test, clock=clock)
 
 
 def test_all_of_the_table_is_there_in_its_order():

@@ -54,7 +54,9 @@ def test_the_same_seed_gives_the_same_outcome():
 
 
 def test_an_outcome_is_one_line_of_json():
-    outcome = Outcome("T4", "coverage", True, {"a": 0.95}, {"a": 0.93}, {"b": 0.2}, 4, 1.23456)
+    outcome = Outcome(
+        True, {"a": 0.95}, {"a": 0.93}, {"b": 0.2}, 4, id="T4", name="coverage", seconds=1.23456
+    )
     line = outcome.to_json()
     assert "\n" not in line
     assert json.loads(line) == {

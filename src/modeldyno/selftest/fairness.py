@@ -6,7 +6,6 @@ the same drift on all of them; one cell after the other makes the first the winn
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import product
 
@@ -24,19 +23,15 @@ Visit = tuple[int, int]  # cell, round
 
 
 def run(sweeps: int = 20, seed: int = 15) -> Outcome:
-    start = time.perf_counter()
     rng = np.random.default_rng(seed)
     fair = sum(not _sweep(_rounds(rng), rng).has_winner for _ in range(sweeps))
     wrong = sum(_sweep(_one_after_the_other(), rng).has_winner for _ in range(sweeps))
     return Outcome(
-        id="T15",
-        name="fairness",
         passed=fair >= 0.9 * sweeps and wrong >= 0.5 * sweeps,
         observed={"sweeps_without_winner": fair, "of": sweeps},
         threshold={"at_least": round(0.9 * sweeps)},
         control={"cell_after_cell_wrong_winners": wrong, "at_least": round(0.5 * sweeps)},
         seed=seed,
-        seconds=time.perf_counter() - start,
     )
 
 
@@ -55,6 +50,6 @@ def _sweep(visits: Iterator[Visit], rng: np.random.Generator) -> Standing:
     for position, (cell, number) in enumerate(visits):
         drifted = 100e-6 * (1 + DRIFT * position / (CELLS * ROUNDS))
         figures[cell][number] = drifted * float(np.exp(rng.normal(0, SPREAD)))
-    found = rank_cells(figures)
-    assert found is not None
-    return found
+    standing = rank_cells(figures)
+    assert standing is not None
+    return standing

@@ -7,23 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Observed = Mapping[str, Any]  # whatever the test has to tell
+Figures = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A test with its negative control: the method known to be wrong must be seen to fail."""
+    """A test with its negative control: the method known to be wrong must be seen to fail.
 
-    id: str
-    name: str
+    The test says what it measured; the catalog adds which test that was and how long it took.
+    """
+
     passed: bool
-    observed: Observed
-    threshold: Observed
-    control: Observed
+    observed: Figures
+    threshold: Figures
+    control: Figures
     seed: int
-    seconds: float
-    retried: bool = False
     notes: tuple[str, ...] = ()
+    id: str = ""
+    name: str = ""
+    seconds: float = 0.0
+    retried: bool = False
 
     def to_json(self) -> str:
         fields = {

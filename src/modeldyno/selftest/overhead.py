@@ -43,43 +43,39 @@ def run(short: bool = False, seed: int = 8) -> Outcome:
     from modeldyno.selftest import synthetic_models
     from modeldyno.selftest.scratch_workspace import scratch_workspace
 
-    start = perf_counter()
     with scratch_workspace() as scratch:
-        models = [synthetic_models.shortest(scratch.folder), synthetic_models.short(scratch.folder)]
-        models.append(synthetic_models.stack(scratch.folder, 100))
+        make_short = (synthetic_models.shortest, synthetic_models.short)
+        models = [*(make(scratch.folder) for make in make_short), *scratch.stacks(100)]
         sizes = (SHORT_SESSIONS, SHORT_SESSION_S) if short else (SESSIONS, SESSION_S)
-        found = _in_a_process_of_its_own(models, sizes, seed)
-    means = {name: float(np.mean(found[name]["product"])) for name in MOST}
-    control = float(np.mean(found["5"]["as_long_call"]))
+        figures = _in_own_process(models, sizes, seed)
+    means = {name: float(np.mean(figures[name]["product"])) for name in MOST}
+    control = float(np.mean(figures["5"]["as_long_call"]))
     passed = all(LEAST <= mean <= MOST[name] for name, mean in means.items()) and control >= CONTROL
     return Outcome(
-        id="T8",
-        name="overhead",
         passed=passed,
         observed={
             "mean_ratio": {name: round(mean, 5) for name, mean in means.items()},
-            "sd": {n: round(float(np.std(found[n]["product"], ddof=1)), 5) for n in MOST},
-            "minimal_us": {n: round(float(np.median(found[n]["minimal_us"])), 2) for n in MOST},
-            "sessions": len(found["5"]["product"]),
+            "sd": {n: round(float(np.std(figures[n]["product"], ddof=1)), 5) for n in MOST},
+            "minimal_us": {n: round(float(np.median(figures[n]["minimal_us"])), 2) for n in MOST},
+            "sessions": len(figures["5"]["product"]),
         },
         threshold={"at_most": MOST, "at_least": LEAST, "as_long_call_at_5": CONTROL},
         control={
             "as_long_call_at_5": round(control, 5),
-            "single_calls_at_5": round(float(np.mean(found["5"]["single_calls"])), 5),
+            "single_calls_at_5": round(float(np.mean(figures["5"]["single_calls"])), 5),
         },
         seed=seed,
-        seconds=perf_counter() - start,
     )
 
 
-def _in_a_process_of_its_own(
+def _in_own_process(
     models: list[Path], sizes: tuple[int, float], seed: int
 ) -> dict[str, dict[str, list[float]]]:
     command = [sys.executable, "-m", __name__, *map(str, (*sizes, seed, *models))]
     quiet = os.environ | {"ORT_DISABLE_TELEMETRY": "1"}  # as a worker has it
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=TIMEOUT_S, env=quiet)
-    found: dict[str, dict[str, list[float]]] = json.loads(done.stdout)
-    return found
+    figures: dict[str, dict[str, list[float]]] = json.loads(done.stdout)
+    return figures
 
 
 # ---------------------------------------------------------------- in that process
@@ -88,13 +84,13 @@ def _in_a_process_of_its_own(
 def main(arguments: list[str]) -> None:
     sessions, seconds, seed = int(arguments[0]), float(arguments[1]), int(arguments[2])
     models = dict(zip(MOST, arguments[3:], strict=True))
-    found: dict[str, dict[str, list[float]]] = {name: {} for name in models}
+    figures: dict[str, dict[str, list[float]]] = {name: {} for name in models}
     for number in range(sessions):
         for name, model in models.items():
             with padded_heap(seed + number):
-                for key, value in _measure(model, seconds, seed + number).items():
-                    found[name].setdefault(key, []).append(value)
-    sys.stdout.write(json.dumps(found))
+                for key, figure in _measure(model, seconds, seed + number).items():
+                    figures[name].setdefault(key, []).append(figure)
+    sys.stdout.write(json.dumps(figures))
 
 
 def _measure(model: str, seconds: float, seed: int) -> dict[str, float]:
@@ -130,14 +126,14 @@ def _measure(model: str, seconds: float, seed: int) -> dict[str, float]:
 
 
 def _over(samples: FloatArray, reference: FloatArray) -> float:
-    """Floor over floor, the median over short stretches: there the machine's speed is the same."""
+    """The median of floor over floor in short stretches, each taken at one speed of the machine."""
     stretches = max(1, reference.size // STRETCH)
     both = (np.array_split(timings, stretches) for timings in (samples, reference))
-    return float(np.median([floor(one) / floor(other) for one, other in zip(*both, strict=True)]))
+    return float(np.median([floor(block) / floor(base) for block, base in zip(*both, strict=True)]))
 
 
 def _minimal(run: Any, feed: dict[str, Any], k: int, count: int) -> list[int]:
-    """What one would write by hand."""
+    """The loop that one would write by hand."""
     timings = []
     for _ in range(count):
         start = perf_counter_ns()

@@ -1,18 +1,20 @@
-"""A workspace of a self-test's own: the product's real path, and nothing left behind."""
+"""A temporary workspace for a self-test, which takes the same path as a user's run."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from modeldyno.core.requests.measuring import PairingRequest, SideRequest
-from modeldyno.core.results import ComparisonResult, Estimate, Statistic
+from modeldyno.core.results import ComparisonResult, Estimate
 from modeldyno.core.sessions import Pair
 from modeldyno.core.specs import DEFAULT
 from modeldyno.measure.compare import log_ratio
-from modeldyno.measure.statistics import mean_t
+from modeldyno.measure.statistics import FloatArray, mean_t, seconds_per_call
+from modeldyno.selftest import synthetic_models
 from modeldyno.services import requests
 from modeldyno.settings import Settings
 from modeldyno.workbench import Workbench, open_workbench
@@ -29,6 +31,16 @@ class ScratchWorkspace:
     workspace: Path
     workbench: Workbench
 
+    def stacks(self, *layers: int) -> list[Path]:
+        """Models that differ in their number of equal layers only."""
+        return [synthetic_models.stack(self.folder, count) for count in layers]
+
+    def script(self, name: str, **fields: float) -> Path:
+        """A model of the scripted engine."""
+        path = self.folder / f"{name}.json"
+        path.write_text(json.dumps({"modeldyno": "scripted/1", **fields}))
+        return path
+
     def compare_for(self, a: Path, b: Path, seconds: float, seed: int = 0) -> ComparisonResult:
         """What ``modeldyno compare A B --budget S`` does, without the terminal."""
         return self._compare(a, b, seconds=seconds, pair_s=DEFAULT.session_s, seed=seed)
@@ -36,14 +48,14 @@ class ScratchWorkspace:
     def compare_short_pairs(
         self, a: Path, b: Path, pairs: int, seed: int = 0
     ) -> tuple[ComparisonResult, list[Pair]]:
-        """So many pairs of 0.1 s, and the pairs themselves as they were stored."""
+        """Compare with this number of 0.1 s pairs; also returns the pairs as they were stored."""
         result = self._compare(
             a, b, seconds=DEFAULT.seconds, pair_s=SHORT_PAIR_S, pairs=pairs, seed=seed
         )
         return result, self.pairs(result)
 
     def pairs(self, result: ComparisonResult) -> list[Pair]:
-        """The units of a comparison, read back from the disk."""
+        """The pairs of a comparison, read back from disk."""
         units = self.workbench.runs.units(result.run_id)
         return [unit.measured for unit in units if isinstance(unit.measured, Pair)]
 
@@ -74,15 +86,24 @@ def scratch_workspace() -> Iterator[ScratchWorkspace]:
 # ---------------------------------------------------------------- pairs, as they ship
 
 
-def estimate(pairs: list[Pair], statistic: Statistic = "wall p10") -> Estimate:
+def pooled_estimate(pairs: list[Pair]) -> Estimate:
     """The log-ratio of B over A with its interval, by the functions that ship."""
-    return mean_t([log_ratio(pair, statistic) for pair in pairs], LEVEL, "pairs")
+    return mean_t([log_ratio(pair, "wall p10") for pair in pairs], LEVEL, "pairs")
 
 
 def groups(pairs: list[Pair]) -> list[Estimate]:
     """One estimate of each disjoint group of 8 pairs, in the order of measurement."""
     whole = len(pairs) // GROUP * GROUP
-    return [estimate(pairs[i : i + GROUP]) for i in range(0, whole, GROUP)]
+    return [pooled_estimate(pairs[i : i + GROUP]) for i in range(0, whole, GROUP)]
+
+
+def wall_samples(pair: Pair) -> tuple[FloatArray, FloatArray]:
+    """Seconds per call of both sides."""
+    a, b = (
+        seconds_per_call(side.samples.wall_ns, side.samples.calls_per_sample)
+        for side in (pair.a, pair.b)
+    )
+    return a, b
 
 
 def percent(log_value: float) -> float:

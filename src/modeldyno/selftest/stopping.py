@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import exp
-from time import perf_counter
 
 import numpy as np
 
@@ -36,7 +35,7 @@ COVERS, LOOKS_REJECT, CONTROL_REJECTS = 0.94, 0.065, 0.15
 
 @dataclass(frozen=True)
 class SimulatedRun:
-    """One simulated run: why it stopped, and whether its two intervals hold."""
+    """Why a simulated run stopped, and whether its two intervals contain the truth."""
 
     reason: StopReason
     floor_covers: bool
@@ -44,15 +43,14 @@ class SimulatedRun:
 
 
 def run(runs: int = 4000, seed: int = 13) -> Outcome:
-    start = perf_counter()
     rng = np.random.default_rng(seed)
     stopped = [_run_until_stopped(rng, DEFAULT, i % 2 == 1, published_level) for i in range(runs)]
-    hasty = [_run_until_stopped(rng, HASTY, i % 2 == 1, _too_sure) for i in range(runs)]
+    hasty = [_run_until_stopped(rng, HASTY, i % 2 == 1, _fixed_level) for i in range(runs)]
     pairs = rng.normal(0, FLOOR_SD, (runs, LOOKS[-1])).tolist()
-    floor = _share([one.floor_covers for one in stopped])
-    typical = _share([one.typical_covers for one in stopped])
+    floor = _share([simulated.floor_covers for simulated in stopped])
+    typical = _share([simulated.typical_covers for simulated in stopped])
     looks = _share([_looks_reject(row) for row in pairs])
-    hasty_typical = _share([one.typical_covers for one in hasty])
+    hasty_typical = _share([simulated.typical_covers for simulated in hasty])
     peeking = _share([_peeking_rejects(row) for row in pairs])
     passed = (
         min(floor, typical) >= COVERS > hasty_typical
@@ -60,14 +58,12 @@ def run(runs: int = 4000, seed: int = 13) -> Outcome:
         and peeking >= CONTROL_REJECTS
     )
     return Outcome(
-        id="T13",
-        name="stopping",
         passed=passed,
         observed={
             "coverage_floor": floor,
             "coverage_typical": typical,
             "looks_reject": looks,
-            "stop_reasons": dict(Counter(one.reason for one in stopped)),
+            "stop_reasons": dict(Counter(simulated.reason for simulated in stopped)),
             "runs": runs,
         },
         threshold={
@@ -78,7 +74,6 @@ def run(runs: int = 4000, seed: int = 13) -> Outcome:
         },
         control={"hasty_coverage_typical": hasty_typical, "peeking_rejects": peeking},
         seed=seed,
-        seconds=perf_counter() - start,
         notes=("intervals are published at 97 % when the data stopped the run, else at 95 %",),
     )
 
@@ -87,7 +82,7 @@ def _share(claims: list[bool]) -> float:
     return sum(claims) / len(claims)
 
 
-def _too_sure(_reason: StopReason) -> float:
+def _fixed_level(_reason: StopReason) -> float:
     return FIXED_LEVEL
 
 
