@@ -490,7 +490,7 @@ def test_the_answer_to_another_question_is_refused(impostor, tmp_path, stop):
     error = failure(impostor(f'cat {tmp_path}/reply >&"$R"; sleep 60'), stop)
     assert (type(error), error.title) == (
         WorkerGarbled,
-        "The worker answered another question than it was asked",
+        "The worker sent a reply to another command",
     )
 
 

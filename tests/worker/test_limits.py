@@ -14,11 +14,11 @@ from modeldyno.core.errors import EngineFailed, OutOfMemory, StorageFailed, Work
 from modeldyno.measure.cgroup import own_folder
 from modeldyno.worker import control_groups, launch
 from modeldyno.worker.control_groups import ControlGroup
+from modeldyno.worker.descendants import end_orphans
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, launched
 from modeldyno.worker.limits import WorkerLimits
 from modeldyno.worker.messages import Examined, Inspect, Inspected
 from modeldyno.worker.monitor import RunLog
-from modeldyno.worker.orphans import end_orphans
 from tests.processes import is_running, living, until
 from tests.scripts import examine, fault, script
 

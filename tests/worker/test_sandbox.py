@@ -26,6 +26,7 @@ from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.worker import landlock, sandbox
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, launched, require_sandbox
+from modeldyno.worker.limits import MOST_FILES
 from modeldyno.worker.messages import Inspect, Inspected, MeasureSession, SessionMeasured
 from tests.worker import probes
 from tests.worker.probes import NOBODY
@@ -353,7 +354,7 @@ def test_measuring_needs_keep_working(tmp_path):
         ]
         """,
     )
-    assert answer == [1, 1, True, True, True, True, True, os.getuid(), sandbox.MOST_FILES]
+    assert answer == [1, 1, True, True, True, True, True, os.getuid(), MOST_FILES]
 
 
 @needs_landlock

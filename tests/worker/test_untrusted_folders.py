@@ -50,13 +50,12 @@ remove_tree(Path(sys.argv[1]))
     assert not tree.exists()
 
 
-def test_removing_takes_many_files_and_folders_beside_each_other(tree, monkeypatch):
-    monkeypatch.setattr(untrusted_folders, "_AT_ONCE", 10)
+def test_removing_takes_many_files_and_folders_beside_each_other(tree):
     for number in range(300):
         (tree / f"file{number}").write_text("x")
         (tree / f"folder{number}" / "inner").mkdir(parents=True)
         (tree / f"folder{number}" / "inner" / "file").write_text("x")
-    remove_tree(tree)
+    remove_tree(tree, at_once=10)
     assert not tree.exists()
 
 

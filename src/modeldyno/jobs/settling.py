@@ -15,7 +15,7 @@ from modeldyno.jobs.recording import Ending
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import RunFolder, Runs
-from modeldyno.worker.orphans import end_orphans
+from modeldyno.worker.descendants import end_orphans
 
 logger = logging.getLogger(__name__)
 

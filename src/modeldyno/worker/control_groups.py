@@ -1,6 +1,6 @@
 """A control group for each worker: the kernel enforces its limits and kills all of it at once.
 
-The group is always below our own, so that our limits bind the worker too. Creating one needs
+The group is always below our own, so that our limits apply to the worker too. Creating one needs
 cgroup version 2 and write access to our group; without these, ``worker/resource_usage.py`` and
 ``worker/descendants.py`` do what is possible from outside.
 """
@@ -38,12 +38,12 @@ class ControlGroup:
             _write(self.folder / "cgroup.kill", "1")
 
     def killed_for_memory(self) -> bool:
-        """For its own limit: ``oom`` does not count those of groups above it, or of the machine."""
+        """By its own limit: ``oom`` does not count kills by groups above it, or by the machine."""
         events = read_fields(self.folder / "memory.events")
         return all(events.get(name, "0") != "0" for name in ("oom", "oom_kill"))
 
     def remove(self) -> None:
-        """Once it is empty; one that is not is left to the next ``make_group``."""
+        """Remove it once it is empty; if it does not become so, the next ``make_group`` will."""
         deadline = time.monotonic() + PATIENCE_S
         while read_fields(self.folder / "cgroup.events").get("populated") == "1":
             if time.monotonic() > deadline:
@@ -54,12 +54,12 @@ class ControlGroup:
 
 
 def prefix_of(home: Path) -> str:
-    """How the names of the groups begin whose workers live in this folder."""
+    """The start of the names of groups whose workers live in this folder."""
     return f"modeldyno-{hashlib.sha256(os.fsencode(home)).hexdigest()[:16]}-"
 
 
 def make_group(home: Path, memory_bytes: int, threads: int, may_fork: bool) -> ControlGroup | None:
-    """None where it cannot be had, or would be of no use."""
+    """None if it cannot be created, or would be of no use."""
     try:
         above = own_folder()
         if above is None:
@@ -82,7 +82,7 @@ def make_group(home: Path, memory_bytes: int, threads: int, may_fork: bool) -> C
 
 
 def bounded(folder: Path, memory_bytes: int, threads: int) -> ControlGroup | None:
-    """Give a new group its limits, as far as it has the controllers. Raises OSError."""
+    """Give a new group its limits, if it has the controllers. Raises OSError."""
     if not (folder / "cgroup.kill").exists():  # before Linux 5.14
         folder.rmdir()
         return None
@@ -99,9 +99,9 @@ def bounded(folder: Path, memory_bytes: int, threads: int) -> ControlGroup | Non
 
 
 def pass_on(folder: Path, controllers: tuple[str, ...]) -> bool:
-    """Whether groups below ours have these controllers; they get them if nobody but us is in it.
+    """Whether groups below ours have these controllers; enabled here if we are alone in our group.
 
-    A group whose children are bounded may hold no process itself, so we move one level down. The
+    A group whose children are limited may hold no process itself, so we move one level down. The
     root group is not ours to change.
     """
     if set(controllers) <= _words(folder / "cgroup.subtree_control"):
@@ -125,7 +125,7 @@ def pass_on(folder: Path, controllers: tuple[str, ...]) -> bool:
 
 
 def _remove_stale(above: Path) -> None:
-    """Empty groups of processes that were killed before they could remove them."""
+    """Remove empty groups whose makers were killed before they could."""
     for folder in above.glob("modeldyno-*-*-*"):
         maker = folder.name.split("-")[2]
         if maker.isdigit() and not Path(f"/proc/{maker}").exists():
@@ -138,7 +138,7 @@ def _words(path: Path) -> set[str]:
 
 
 def _write(path: Path, value: str) -> None:
-    """In one piece, and never making a file: the kernel's are all there."""
+    """In one piece, and without creating a file: all of the kernel's exist."""
     file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(file, value.encode())

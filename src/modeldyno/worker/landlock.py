@@ -1,4 +1,4 @@
-"""Landlock, Linux's sandbox for ordinary users: a process gives up rights it can never regain.
+"""Landlock, Linux's sandbox for ordinary users: a process gives up rights that it never regains.
 
 https://docs.kernel.org/userspace-api/landlock.html. What a kernel can withhold grows with its ABI
 number; asking for more than it knows is an error, so each right names the ABI that brought it.
@@ -6,13 +6,14 @@ number; asking for more than it knows is an error, so each right names the ABI t
 
 from __future__ import annotations
 
-import ctypes
 import os
 import stat
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntFlag
+
+from modeldyno.worker.system_calls import system_call
 
 NEWEST_ABI = 6  # later ones add nothing that we use
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446  # the same on every architecture
@@ -66,7 +67,7 @@ Grant = tuple[str, FileAccess]
 def kernel_abi() -> int:
     """0 where the kernel has no Landlock or it is switched off."""
     try:
-        return _call(_CREATE_RULESET, None, 0, _VERSION)
+        return system_call(_CREATE_RULESET, None, 0, _VERSION)
     except OSError:
         return 0
 
@@ -74,13 +75,13 @@ def kernel_abi() -> int:
 def restrict(grants: Iterable[Grant], abi: int) -> None:
     """From here on this thread, and all it starts, may do what is granted and nothing else.
 
-    Paths that do not exist are left out. Restricting again can only take away. Raises OSError.
+    Paths that do not exist are skipped. Restricting again can only remove rights. Raises OSError.
     """
     handled = FileAccess.known_to(abi)
     with _ruleset(handled, abi) as ruleset:
         for path, access in grants:
             _grant(ruleset, path, access & handled)
-        _call(_RESTRICT_SELF, ruleset, 0)
+        system_call(_RESTRICT_SELF, ruleset, 0)
 
 
 @contextmanager
@@ -88,7 +89,7 @@ def _ruleset(handled: FileAccess, abi: int) -> Iterator[int]:
     attributes = struct.pack("=Q", handled)
     attributes += struct.pack("=Q", _TCP_BIND_AND_CONNECT) if abi >= 4 else b""
     attributes += struct.pack("=Q", _ABSTRACT_SOCKETS_AND_SIGNALS) if abi >= 6 else b""
-    ruleset = _call(_CREATE_RULESET, attributes, len(attributes), 0)
+    ruleset = system_call(_CREATE_RULESET, attributes, len(attributes), 0)
     try:
         yield ruleset
     finally:
@@ -102,18 +103,8 @@ def _grant(ruleset: int, path: str, access: FileAccess) -> None:
         return
     if not stat.S_ISDIR(os.fstat(place).st_mode):
         access &= _VALID_FOR_FILES
-    _call(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", access, place), 0)
-    # A rule holds on to an inode, and /proc makes a new inode for each look-up after its cache
-    # was dropped: left open, the descriptor keeps it in the cache.
+    system_call(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("=Qi", access, place), 0)
+    # A rule refers to an inode, and /proc makes a new inode for each look-up once its cache was
+    # dropped: an open descriptor keeps it in the cache.
     if not path.startswith("/proc/"):
         os.close(place)
-
-
-def _call(number: int, *arguments: object) -> int:
-    libc = ctypes.CDLL(None, use_errno=True)
-    plain = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result: int = libc.syscall(ctypes.c_long(number), *plain)
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return result

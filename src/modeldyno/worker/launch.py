@@ -1,5 +1,5 @@
-"""Start a worker, talk to it, stop it. Only a long-lived thread may launch one: the kernel kills
-a worker when the *thread* that started it ends."""
+"""Start a worker, talk to it, stop it. Only a long-lived thread may launch one: the kernel kills a
+worker when the *thread* that started it ends."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ from modeldyno.worker.resource_usage import ResourceWatch, memory_passed
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
 LONGEST_WAIT_S = 3600.0  # in one system call; a deadline may be centuries away
-LONGEST_TEXT = 4000  # of a failure: its title, its why or its fix
+LONGEST_TEXT = 4000  # of a failure: title, why or fix
 PACKAGE_ROOT = Path(__file__).parents[2]
-# What an engine may need from the environment; tokens and keys are not among it.
+# What an engine may need from our environment: no tokens and no keys.
 _KEPT = ("PATH", "LANG", "LD_LIBRARY_PATH", "PYTHONPATH", "VIRTUAL_ENV", "SYSTEMROOT", "TZ")
 _KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_")
 _THREAD_COUNTS = (
@@ -64,7 +64,7 @@ _BOOT = (
     "import sys; sys.path.append(sys.argv[1]); from modeldyno.worker.main import main; "
     "main(sys.argv[2:])"
 )
-# Another Python gets our package and nothing that happens to lie beside it.
+# Another Python gets our package, and nothing else that is installed with it.
 _BOOT_ELSEWHERE = """
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -83,12 +83,12 @@ R = TypeVar("R")
 
 
 class Stop:
-    """A wish to stop that a waiting supervisor notices at once, without polling."""
+    """A request to stop, which a waiting supervisor notices at once, without polling."""
 
     def __init__(self) -> None:
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
-        self._changing = threading.Lock()  # a closed descriptor's number soon means another file
+        self._changing = threading.Lock()  # a closed descriptor's number is soon another file's
         self.requested = False
 
     def request(self) -> None:
@@ -111,13 +111,13 @@ class WorkerSetup:
     """Where a worker lives and what it may use."""
 
     scratch: Path  # its working directory, home and temporary folder
-    log: Path  # what it prints
+    log: Path  # receives what it prints
     threads: int = 1
     memory_limit_bytes: int = 0  # 0: none
-    python: str = sys.executable  # another one: its packages, and of ours only what it runs
+    python: str = sys.executable  # another one has its own packages and only runs our worker
     readable: tuple[Path, ...] = ()  # models' private copies, data files, architectures
-    devices: tuple[Path, ...] = ()  # nodes below /dev that an engine drives
-    allow_exec: bool = False  # an engine that compiles starts a compiler
+    devices: tuple[Path, ...] = ()  # nodes below /dev that an engine uses
+    allow_exec: bool = False  # some engines start a compiler
     inspectable: tuple[Path, ...] = ()  # folders of the user's own files, until an engine loads
     sandbox: Sandboxing = "on"
     limits: WorkerLimits = field(default_factory=WorkerLimits)
@@ -148,20 +148,19 @@ class Worker:
         self._setup = setup
         self._children = Descendants(process.pid)
         self._group = group
-        watch = self._watched(setup)
-        look_s = setup.limits.look_s
-        self._attendant = WorkerMonitor(output, log, watch, look_s, self._stop)
+        watch, look_s = self._resource_watch(), setup.limits.look_s
+        self._monitor = WorkerMonitor(output, log, watch, look_s, self._kill)
         self._exit = _exit_of(process)
-        self._ending = threading.Lock()  # once it is reaped, its number may be another's
-        self._verdict: RunFailed | None = None  # why we ended it
+        self._ending = threading.Lock()  # once it is reaped, its pid may be another's
+        self._kill_reason: RunFailed | None = None  # why we ended it
         self._oom_kills = _oom_kills()
-        self.sandbox: SandboxReport | None = None  # known with the first answer
-        self._attendant.start()
+        self.sandbox: SandboxReport | None = None  # known after the first reply
+        self._monitor.start()
 
-    def _watched(self, setup: WorkerSetup) -> ResourceWatch | None:
+    def _resource_watch(self) -> ResourceWatch | None:
         if sys.platform != "linux":
             return None
-        group = self._group
+        group, setup = self._group, self._setup
         return ResourceWatch(
             self.pid,
             setup.scratch,
@@ -175,36 +174,36 @@ class Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    def request(self, command: Command, expect: type[R], deadline_s: float, stop: Stop) -> R:
-        """Send a command and wait for its reply; raises what went wrong in our words.
+    def request(self, command: Command, reply: type[R], deadline_s: float, stop: Stop) -> R:
+        """Send a command and wait for its reply; raises our error if anything goes wrong.
 
-        ``deadline_s`` is a moment of ``time.monotonic()``.
+        ``deadline_s`` is on the clock of ``time.monotonic()``.
         """
         self.send(command)
-        return self.receive(expect, deadline_s, stop)
+        return self.receive(reply, deadline_s, stop)
 
     def send(self, command: Command) -> None:
-        """Send a command; its reply must be heard before the next one."""
+        """Send a command; its reply must be received before the next command."""
         pinning.move_pools(self.pid, pinning.cpus_for(command))
-        with contextlib.suppress(BrokenPipeError):  # it is gone: hearing tells of what
+        with contextlib.suppress(BrokenPipeError):  # it has ended: receive() says why
             write_all(self._to, pack(command))
 
-    def receive(self, expect: type[R], deadline_s: float, stop: Stop) -> R:
+    def receive(self, expected: type[R], deadline_s: float, stop: Stop) -> R:
         try:
             self.read_sandbox_report(deadline_s, stop)
             body = self._frame(deadline_s, stop)
         except EOFError:
-            raise self._obituary() from None
-        reply = unpack(Reply, body, reply_limits(expect))
+            raise self._reason_it_ended() from None
+        reply = unpack(Reply, body, reply_limits(expected))
         if isinstance(reply, CommandFailed):
             kind = error_classes().get(reply.code, RunFailed)
             raise kind(_clean(reply.title), why=_clean(reply.why), fix=_clean(reply.fix))
-        if not isinstance(reply, expect):
-            raise WorkerGarbled("The worker answered another question than it was asked")
+        if not isinstance(reply, expected):
+            raise WorkerGarbled("The worker sent a reply to another command")
         return reply
 
     def read_sandbox_report(self, deadline_s: float, stop: Stop) -> SandboxReport:
-        """What the worker is confined by: the first thing it says."""
+        """How far the worker is confined: its first message."""
         if self.sandbox is None:
             self.sandbox = unpack(SandboxReport, self._frame(deadline_s, stop))
             if self._may_fork:
@@ -236,7 +235,7 @@ class Worker:
                         why="the engine had not answered by then",
                         fix="Raise --timeout, or make the work smaller",
                     )
-                # Not only the pipe's end: a child that the worker left may hold it open.
+                # The pipe may outlive the worker: a child of it may hold its end open.
                 if all(key.fd != self._from for key, _ in ready) and not _is_readable(self._from):
                     raise EOFError
                 part = os.read(self._from, count - len(parts))
@@ -245,23 +244,23 @@ class Worker:
                 parts += part
         return bytes(parts)
 
-    def _obituary(self) -> RunFailed:
-        """Why the process is gone."""
+    def _reason_it_ended(self) -> RunFailed:
         ended = self._ends_within(GRACE_S)
         self.close()
         code = self._process.returncode
         log = "The run's log has the engine's last words"
-        if not ended:  # what it died of now was us
+        if not ended:  # it was close() that ended it
             return WorkerGarbled(
                 "The worker closed its pipe and went on running",
                 why="the model or its engine closed files that are not its own",
                 fix=log,
             )
-        if self._verdict is not None:
-            return self._verdict
+        if self._kill_reason is not None:
+            return self._kill_reason
         if code == -signal.SIGKILL and _oom_kills() > self._oom_kills:
             return OutOfMemory("The system killed the worker for memory", fix="Use a smaller batch")
-        if code in (-signal.SIGABRT, 1) and _speak_of_memory(self._attendant.last_words):
+        is_out_of_memory = any(sign in self._monitor.last_output.lower() for sign in _MEMORY_SIGNS)
+        if code in (-signal.SIGABRT, 1) and is_out_of_memory:
             return OutOfMemory(
                 "The engine ran out of memory and gave up",
                 fix="Use a smaller batch, or raise --memory-limit",
@@ -274,37 +273,36 @@ class Worker:
         return WorkerCrashed(f"The engine ended the worker (exit code {code})", fix=log)
 
     def close(self) -> None:
-        """End the worker and all that it started, politely for a moment, then for good;
-        idempotent."""
+        """End the worker and all that it started, with SIGTERM first if possible. Idempotent."""
         if self._process.returncode is not None:
             return
         for descriptor in (self._to, self._from):
             os.close(descriptor)
-        # A worker that ends by itself loses sight of what it started, so that one is not asked.
+        # A worker that ends by itself loses track of what it started; then SIGTERM is skipped.
         if self._group is not None or not self._may_fork:
             self._signal(signal.SIGTERM)
             self._ends_within(GRACE_S)
         with self._ending:
-            self._end()
+            self._kill_all()
             self._process.wait()
         self._children.end_rest()
         if self._group is not None:
             if self._group.bounds_memory and self._group.killed_for_memory():
-                self._verdict = memory_passed(self._setup.memory_limit_bytes)
+                self._kill_reason = memory_passed(self._setup.memory_limit_bytes)
             self._group.remove()
         if self._exit is not None:
             os.close(self._exit)
-        self._attendant.finish()
+        self._monitor.finish()
 
-    def _stop(self, why: RunFailed) -> None:
-        """From the attendant's thread: whoever waits for the worker hears of it."""
+    def _kill(self, reason: RunFailed) -> None:
+        """From the monitor's thread: whoever waits for the worker gets ``reason``."""
         with self._ending:
             if self._process.returncode is None:
-                self._verdict = why
-                self._end()
+                self._kill_reason = reason
+                self._kill_all()
 
-    def _end(self) -> None:
-        """The leader is not reaped yet, so its number and its group's are still ours."""
+    def _kill_all(self) -> None:
+        """The worker is not reaped yet, so its pid and its group's are still ours."""
         if self._group is not None:
             self._group.kill()
         elif self._may_fork:
@@ -330,14 +328,8 @@ class Worker:
             os.killpg(self._process.pid, number)
 
 
-# What C++, Python and OpenBLAS say, in lower case, before they end for lack of memory.
+# What C++, Python and OpenBLAS print, in lower case, before they end for lack of memory.
 _MEMORY_SIGNS = (b"bad_alloc", b"memoryerror", b"memory allocation")
-
-
-def _speak_of_memory(last_words: bytes) -> bool:
-    return any(sign in last_words.lower() for sign in _MEMORY_SIGNS)
-
-
 _SIGNALS = {
     "SIGSEGV": "it touched memory that is not its own",
     "SIGABRT": "it gave up by itself",
@@ -350,7 +342,7 @@ _SIGNALS = {
 
 
 def _clean(text: str) -> str:
-    """A worker may say anything; files and databases take text that is text, and not too long."""
+    """A worker may send any text; files and databases need valid text of limited length."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")[:LONGEST_TEXT]
 
 
@@ -371,27 +363,28 @@ def launch(setup: WorkerSetup) -> Worker:
         command_read, command_write = _pipe(theirs, ours)
         reply_read, reply_write = _pipe(ours, theirs)
         output_read, output_write = _pipe(ours, theirs)
-        # Before the worker is in our own group: it is passed on only where we are alone.
+        # Before there is a worker: we must be alone in our group to pass on its controllers.
         group = _new_group(setup)
         if group is not None:
             ours.callback(group.remove)
         process = _spawn(setup, command_read, reply_write, output_write)
         theirs.close()
         try:
-            group = _joined(group, process.pid)
+            if group is not None and not _join(group, process.pid):
+                group = None
             worker = Worker(process, command_write, reply_read, output_read, log, group, setup)
         except BaseException:
             process.kill()
             process.wait()
             raise
         ours.pop_all()
-    with contextlib.suppress(BrokenPipeError):  # it is gone already: the first question tells
+    with contextlib.suppress(BrokenPipeError):  # it has ended: the first request says why
         write_all(command_write, pack(_sandbox_spec(setup)))
     return worker
 
 
 def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
-    """A pipe whose ends are closed with what owns them."""
+    """A pipe whose ends are closed together with their owners."""
     read, write = os.pipe()
     reader.callback(os.close, read)
     writer.callback(os.close, write)
@@ -399,27 +392,24 @@ def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[i
 
 
 def _new_group(setup: WorkerSetup) -> ControlGroup | None:
-    limits = setup.limits
-    if not limits.cgroups:
+    if not setup.limits.cgroups:
         return None
-    memory_bytes = setup.memory_limit_bytes
-    return make_group(setup.scratch, memory_bytes, limits.threads, setup.may_fork)
+    memory_bytes, threads = setup.memory_limit_bytes, setup.limits.threads
+    return make_group(setup.scratch, memory_bytes, threads, setup.may_fork)
 
 
-def _joined(group: ControlGroup | None, pid: int) -> ControlGroup | None:
-    """The group, with the worker in it; that waits for its first command, so it has started nothing
-    yet."""
-    if group is not None:
-        try:
-            group.add(pid)
-        except OSError:
-            group.remove()
-            return None
-    return group
+def _join(group: ControlGroup, pid: int) -> bool:
+    """The worker still waits for its first message, so it has not started any process yet."""
+    try:
+        group.add(pid)
+    except OSError:
+        group.remove()
+        return False
+    return True
 
 
 def _exit_of(process: subprocess.Popen[bytes]) -> int | None:
-    """A descriptor that becomes readable when the process ends, where the system has such."""
+    """A descriptor that becomes readable when the process ends; None if the system has none."""
     try:
         return os.pidfd_open(process.pid)
     except (AttributeError, OSError):
@@ -460,7 +450,7 @@ def require_sandbox(wanted: Sandboxing, report: SandboxReport) -> None:
 
 def _spawn(setup: WorkerSetup, commands: int, replies: int, output: int) -> subprocess.Popen[bytes]:
     numbers = (commands, replies, os.getpid())
-    # In another Python our code may have no compiled form yet, and that is not ours to write.
+    # -B: another Python may not have compiled our code yet, and must not write beside it.
     boot = ("-I", "-B", "-c", _BOOT_ELSEWHERE) if setup.is_elsewhere else ("-P", "-s", "-c", _BOOT)
     return subprocess.Popen(
         [setup.python, *boot, str(PACKAGE_ROOT), *map(str, numbers)],
@@ -475,13 +465,13 @@ def _spawn(setup: WorkerSetup, commands: int, replies: int, output: int) -> subp
 
 
 def environment(setup: WorkerSetup, ours: dict[str, str]) -> dict[str, str]:
-    """A clean environment of random length: its size shifts the stack, and with it alignment."""
+    """A clean environment of random length, since its size shifts the stack and thus alignment."""
     kept = {
         name: value
         for name, value in ours.items()
         if name in _KEPT or name.startswith(_KEPT_PREFIXES)
     }
-    if "PYTHONPATH" in kept:  # relative to where we are, not to where the worker will be
+    if "PYTHONPATH" in kept:  # relative to our working directory, not to the worker's
         parts = kept["PYTHONPATH"].split(os.pathsep)
         kept["PYTHONPATH"] = os.pathsep.join(str(Path(part).absolute()) for part in parts)
     if setup.is_elsewhere:
@@ -491,18 +481,18 @@ def environment(setup: WorkerSetup, ours: dict[str, str]) -> dict[str, str]:
         kept
         | {name: str(setup.threads) for name in _THREAD_COUNTS}
         | {"HOME": scratch, "TMPDIR": scratch, "PYTHONNOUSERSITE": "1"}
-        # Some engines ask who we are, and the sandbox hides the file that says so.
+        # Some engines ask for the user's name, and the sandbox hides /etc/passwd.
         | {"LOGNAME": "modeldyno", "USER": "modeldyno"}
-        # ONNX Runtime reports to its makers from threads that come and go beside a measurement.
+        # ONNX Runtime sends telemetry from threads that would run during a measurement.
         | {"ORT_DISABLE_TELEMETRY": "1"}
-        # DeepSparse asks a service where this machine is, and reports to another.
+        # DeepSparse looks up where this machine is, and sends analytics.
         | {"NM_DISABLE_ANALYTICS": "1"}
         | {"MODELDYNO_PADDING": "x" * secrets.randbelow(4096)}
     )
 
 
 def _has_ended(process: subprocess.Popen[Any]) -> bool:
-    """Whether it is over, without reaping it where the system allows that."""
+    """Whether it has ended, without reaping it if the system allows that."""
     if process.returncode is not None:
         return True
     if not hasattr(os, "waitid"):
@@ -514,7 +504,7 @@ def _has_ended(process: subprocess.Popen[Any]) -> bool:
 
 
 def _oom_kills() -> int:
-    """How many processes the kernel has killed for memory since it started."""
+    """How many processes the kernel has killed for lack of memory since boot."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()
     except OSError:
@@ -525,5 +515,5 @@ def _oom_kills() -> int:
 def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:  # most real-time signals have only a number
+    except ValueError:  # most real-time signals have no name
         return f"signal {number}"

@@ -1,13 +1,12 @@
-"""Do what the parent asks, one command after the other, until the pipe closes.
+"""Execute the parent's commands one after the other, until the pipe closes.
 
 Everything here runs with the standard library and one engine, so that it also runs in a foreign
-Python environment. It measures and reports raw samples; judging them is the parent's business.
+Python environment. It measures and reports raw samples; the parent judges them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import importlib
 import os
@@ -91,8 +90,10 @@ from modeldyno.worker.messages import (
     unpack,
     write_all,
 )
+from modeldyno.worker.system_calls import prctl
 
-_LOOKING = (Inspect, ReadGraph, LowerOpset)  # commands for which no engine is loaded
+_INSPECTIONS = (Inspect, ReadGraph, LowerOpset)  # commands for which no engine is loaded
+_SET_PARENT_DEATH_SIGNAL = 1
 _DEVICE_TIME_S = 0.2
 _FEWEST_DEVICE_CALLS, _MOST_DEVICE_CALLS = 10, 200
 _ALLOCATION_FAILED = ("bad_alloc", "bad allocation", "failed to allocate", "out of memory")
@@ -101,53 +102,52 @@ _ALLOCATION_FAILED = ("bad_alloc", "bad allocation", "failed to allocate", "out 
 def main(arguments: list[str]) -> None:
     commands, replies, parent = (int(argument) for argument in arguments)
     die_with(parent)
-    asked = read_frame(commands)
-    if asked is None:
+    frame = read_frame(commands)
+    if frame is None:
         return
-    spec: SandboxSpec = unpack(SandboxSpec, asked)
+    spec: SandboxSpec = unpack(SandboxSpec, frame)
     report = sandbox.enter(spec)
     write_all(replies, pack(report))
-    with _Bench() as bench:
+    with _OpenSide() as side:
         inspecting = True
         while (body := read_frame(commands)) is not None:
             command: Command = unpack(Command, body, COMMAND_LIMITS)
-            if inspecting and not isinstance(command, _LOOKING):
+            if inspecting and not isinstance(command, _INSPECTIONS):
                 sandbox.close_inspection(spec, report)
                 inspecting = False
-            write_all(replies, packed(answer(command, bench)))
+            write_all(replies, packed(answer(command, side)))
 
 
 def die_with(parent: int) -> None:
-    """Ask the kernel to kill us when our parent is gone, however it went."""
+    """Ask the kernel to kill us when our parent ends, in whatever way."""
     if sys.platform == "linux":
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
-    if os.getppid() != parent:  # it went before we could ask
+        prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before we could ask
         os._exit(1)
 
 
-def answer(command: Command, bench: _Bench | None = None) -> Reply:
-    """The outermost frame: whatever goes wrong becomes a reply."""
+def answer(command: Command, side: _OpenSide | None = None) -> Reply:
+    """The outermost frame: any error becomes a reply."""
     try:
-        return _do(command, bench or _Bench())
+        return _do(command, side or _OpenSide())
     except ModeldynoError as error:
-        is_memory = isinstance(error, EngineFailed) and _tells_of_memory(error.why)
+        is_memory = isinstance(error, EngineFailed) and _is_about_memory(error.why)
         return _failed(_out_of_memory(error.why) if is_memory else error)
     except MemoryError:
         return _failed(_out_of_memory("a Python allocation failed"))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything at all
         traceback.print_exc()
-        return _failed(_in_words(command, error))
+        return _failed(_as_our_error(command, error))
 
 
 def packed(reply: Reply) -> bytes:
-    """The reply's frame; facts of a foreign engine may be things that no message can carry."""
+    """The reply's frame; a foreign engine may report facts that are not JSON."""
     try:
         return pack(reply)
     except (TypeError, ValueError) as error:
         traceback.print_exc()
         return pack(
-            _failed(EngineFailed("The engine told facts that are not JSON", why=str(error)))
+            _failed(EngineFailed("The engine reported facts that are not JSON", why=str(error)))
         )
 
 
@@ -155,9 +155,9 @@ def _failed(error: ModeldynoError) -> CommandFailed:
     return CommandFailed(error.code, error.title, error.why, error.fix)
 
 
-def _in_words(command: Command, error: Exception) -> ModeldynoError:
+def _as_our_error(command: Command, error: Exception) -> ModeldynoError:
     text = f"{type(error).__name__}: {error}".strip()
-    if _tells_of_memory(text):
+    if _is_about_memory(text):
         return _out_of_memory(text[:600])
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return StorageFailed(
@@ -167,7 +167,7 @@ def _in_words(command: Command, error: Exception) -> ModeldynoError:
         )
     if isinstance(command, LoadEngine):
         return EngineFailed(f"{command.engine} cannot be imported", why=text[:600])
-    what = "read" if isinstance(command, _LOOKING) else "load or run"
+    what = "read" if isinstance(command, _INSPECTIONS) else "load or run"
     return EngineFailed(
         f"The engine could not {what} the model",
         why=text[:600],
@@ -175,7 +175,7 @@ def _in_words(command: Command, error: Exception) -> ModeldynoError:
     )
 
 
-def _tells_of_memory(text: str) -> bool:
+def _is_about_memory(text: str) -> bool:
     return any(sign in text.lower() for sign in _ALLOCATION_FAILED)
 
 
@@ -187,7 +187,7 @@ def _out_of_memory(why: str) -> OutOfMemory:
     )
 
 
-def _do(command: Command, bench: _Bench) -> Reply:
+def _do(command: Command, side: _OpenSide) -> Reply:
     match command:
         case Inspect():
             return _inspect(command)
@@ -208,13 +208,13 @@ def _do(command: Command, bench: _Bench) -> Reply:
         case ProfileSession():
             return SessionProfiled(_profile(command))
         case OpenSide():
-            return bench.open(command)
+            return side.open(command)
         case MeasureBlock():
-            return bench.take_turn(command)
+            return side.take_turn(command)
         case MeasureWindow():
-            return bench.measure_window(command)
+            return side.measure_window(command)
         case CloseSide():
-            return SessionMeasured(bench.close_side(command))
+            return SessionMeasured(side.close_side(command))
         case _:
             assert_never(command)
 
@@ -237,9 +237,9 @@ def _read_graph(command: ReadGraph) -> GraphRead:
 def _lower_opset(command: LowerOpset) -> OpsetLowered:
     from modeldyno.formats.onnx.opset_lowering import lower
 
-    made = Path(command.to)
-    lower(Path(command.path), made, command.opset, command.ir_version)
-    return OpsetLowered(made.stat().st_size)
+    lowered = Path(command.to)
+    lower(Path(command.path), lowered, command.opset, command.ir_version)
+    return OpsetLowered(lowered.stat().st_size)
 
 
 # ---------------------------------------------------------------- examine
@@ -247,7 +247,7 @@ def _lower_opset(command: LowerOpset) -> OpsetLowered:
 
 def _load_engine(command: LoadEngine) -> EngineLoaded:
     version = catalog.load(command.engine).version()
-    importlib.import_module("numpy")  # inputs are made of it; by name, since it is no need of ours
+    importlib.import_module("numpy")  # inputs need it; by name, since this module does not
     return EngineLoaded(version, _numpy_version())
 
 
@@ -256,7 +256,7 @@ def _examine(command: Examine) -> Examined:
 
     engine = catalog.load(command.target.engine)
     _check_capable(engine, command)
-    settle(command.target)
+    pin_thread(command.target)
     refused: list[str] = []
     for number, plan in enumerate(command.ladder):
         tensors, batch, notes = _inputs(plan)
@@ -265,23 +265,28 @@ def _examine(command: Examine) -> Examined:
         except ModeldynoError:
             raise
         except Exception as error:  # an engine may refuse a guess with any error
-            if _tells_of_memory(str(error)):
+            if _is_about_memory(str(error)):
                 raise
             refused.append(f"{_shapes(plan)}: {_first_line(error)}")
             if number + 1 == len(command.ladder) and not plan.notes:
-                raise  # nothing was guessed: the engine's own words are the answer
+                raise  # nothing was guessed: report the engine's own message
             continue
         outputs_file.save(Path(command.reference), outputs)
-        said = (*plan.notes, *notes)
         parity = _parity_to(command.against, outputs)
         if parity is not None and not parity.agrees:
             _, again = engine.examine(command.target, tensors)
             if outputs_file.differ(outputs, again):
-                parity = None  # random by itself
-        came = outputs_file.output_specs(outputs)
-        told = _told(command.target, facts)
-        can = outputs_file.can_compare(outputs)
-        return Examined(told, number, batch, said, tuple(refused), parity, came, can)
+                parity = None  # the model is random
+        return Examined(
+            facts=_session_facts(command.target, facts),
+            rung=number,
+            batch_size=batch,
+            notes=(*plan.notes, *notes),
+            refused=tuple(refused),
+            parity=parity,
+            outputs=outputs_file.output_specs(outputs),
+            can_compare=outputs_file.can_compare(outputs),
+        )
     raise _no_rung(command, refused)
 
 
@@ -333,8 +338,8 @@ def _first_line(error: Exception) -> str:
 def _inputs(plan: InputPlan) -> tuple[Tensors, int, tuple[str, ...]]:
     from modeldyno.engines.inputs import synthesise
 
-    made = synthesise(plan)
-    return made.tensors, made.batch_size, made.notes
+    inputs = synthesise(plan)
+    return inputs.tensors, inputs.batch_size, inputs.notes
 
 
 # ---------------------------------------------------------------- convert
@@ -343,7 +348,7 @@ def _inputs(plan: InputPlan) -> tuple[Tensors, int, tuple[str, ...]]:
 def _convert(command: Convert) -> Converted:
     from modeldyno.engines import conversions
 
-    settle(command.target)
+    pin_thread(command.target)
     route = conversions.find(command.target.format, command.to)  # type: ignore[arg-type]
     source = conversions.ConversionSource(
         command.target, command.inputs, command.outputs, command.example
@@ -358,10 +363,7 @@ def _convert(command: Convert) -> Converted:
 
 
 def _measure_session(command: MeasureSession) -> Session:
-    engine = catalog.load(command.target.engine)
-    _import(engine, command.target)  # now, so that loading the model is timed alone
-    settle(command.target)
-    tensors, _, _ = _inputs(command.inputs)
+    engine, tensors = _ready_engine(command.target, command.inputs)
     canary_s = loop.canary()
     with padded_heap(command.padding_seed), _opened(engine, command.target) as opened:
         bound = _bind(opened.session, tensors, command.contract)
@@ -369,28 +371,43 @@ def _measure_session(command: MeasureSession) -> Session:
         memory = opened.memory()
         device_s = _device_times(opened.session, tensors, timed.calibration.call_s)
         parity = _parity(opened.session, tensors, Path(command.reference))
-        return Session(
-            load_s=opened.load_s,
-            first_call_s=bound.first_call_s,
-            calibration=timed.calibration,
-            warmup=timed.warmup,
-            samples=timed.samples,
-            facts=bound.facts(command.target),
-            memory=memory,
-            parity=parity,
-            canary_s=canary_s,
-            device_s=device_s,
-        )
+        session = _session(opened, bound, command.target, timed, parity, memory)
+        return replace(session, canary_s=canary_s, device_s=device_s)
 
 
-def _import(engine: Engine, target: Target) -> None:
+def _ready_engine(target: Target, inputs: InputPlan) -> tuple[Engine, Tensors]:
+    """The engine is imported here, so that loading the model is timed alone."""
+    engine = catalog.load(target.engine)
     if isinstance(engine, Prepares):
         engine.prepare(target)
     engine.version()
+    pin_thread(target)
+    tensors, _, _ = _inputs(inputs)
+    return engine, tensors
+
+
+def _session(
+    opened: _OpenSession,
+    bound: _BoundCall,
+    target: Target,
+    timed: loop.TimedSession,
+    parity: Parity | None,
+    memory: Memory | None,
+) -> Session:
+    return Session(
+        load_s=opened.load_s,
+        first_call_s=bound.first_call_s,
+        calibration=timed.calibration,
+        warmup=timed.warmup,
+        samples=timed.samples,
+        facts=bound.facts(target),
+        memory=memory,
+        parity=parity,
+    )
 
 
 def _device_times(session: Any, tensors: Tensors, call_s: float) -> tuple[float, ...]:
-    """The device's own clock beside ours, where it has one."""
+    """Calls timed by the device's own clock, if it has one."""
     if not isinstance(session, TimesDevice):
         return ()
     calls = max(_FEWEST_DEVICE_CALLS, min(_MOST_DEVICE_CALLS, int(_DEVICE_TIME_S / call_s)))
@@ -404,31 +421,28 @@ def _measure_pair(command: MeasurePair) -> Pair:
     randomness.shuffle(order)
     with contextlib.ExitStack() as stack:
         stack.enter_context(padded_heap(command.padding_seed))
-        ready = {name: stack.enter_context(_ready(sides[name])) for name in order}
-        a, b = ready["a"], ready["b"]
+        loaded = {name: stack.enter_context(_loaded(sides[name])) for name in order}
+        a, b = loaded["a"], loaded["b"]
         timed_a, timed_b = loop.measure_pair(a.timed_side, b.timed_side, command.plan)
         return Pair(a.session(timed_a), b.session(timed_b), _parity_of_pair(a, b))
 
 
 def _profile(command: ProfileSession) -> Repeat:
-    engine = catalog.load(command.target.engine)
+    target = command.target
+    engine, tensors = _ready_engine(target, command.inputs)
     if not isinstance(engine, Profiles):
         raise BadValue(
             f"{engine.name} has no profiler", fix="Profile the model with another engine"
         )
-    _import(engine, command.target)
-    settle(command.target)
-    tensors, _, _ = _inputs(command.inputs)
-    target = command.target
     with (
         padded_heap(command.padding_seed),
         _opened(engine, target) as opened,
         engine.profiled(target, opened.session) as profiled,
     ):
         plain = _bind(opened.session, tensors, command.contract)
-        watched = profiled.bind(tensors, plain.contract)
+        recorded = profiled.bind(tensors, plain.contract)
         plain_ns, recorded_ns, counts = loop.measure_profiled(
-            plain.call, watched, profiled.recording, command.plan
+            plain.call, recorded, profiled.recording, command.plan
         )
         facts = plain.facts(target)
         bare = profiled.bare(plain.contract)
@@ -444,25 +458,25 @@ def _profile(command: ProfileSession) -> Repeat:
 
 
 @dataclass(frozen=True)
-class _Bound:
-    """A call that has worked once, and how it is made."""
+class _BoundCall:
+    """A call that has worked once."""
 
     session: Any
     call: Callable[[], object]
-    contract: CallContract  # "api" where the hot call that was wanted does not work
+    contract: CallContract  # "api" if a hot call was requested and does not work
     is_fallback: bool
     first_call_s: float
 
     def facts(self, target: Target) -> SessionFacts:
-        facts = _told(target, self.session.facts)
+        facts = _session_facts(target, self.session.facts)
         return replace(facts, contract=self.contract) if self.is_fallback else facts
 
 
-def _bind(session: Any, tensors: Tensors, contract: CallContract) -> _Bound:
-    """Binds the call and makes it once.
+def _bind(session: Any, tensors: Tensors, contract: CallContract) -> _BoundCall:
+    """Bind the call and make it once.
 
-    A hot call needs outputs of known shape: one that is a list, or has another rank than the file
-    declares, is refused when it is bound, or only by the first call. Then it is the ordinary call.
+    A hot call needs outputs of known shape: a list, or a rank other than the file declares, is
+    refused when the call is bound or first made. Then the ordinary call is used.
     """
     try:
         return _called_once(session, tensors, contract)
@@ -475,39 +489,36 @@ def _bind(session: Any, tensors: Tensors, contract: CallContract) -> _Bound:
         return replace(_called_once(session, tensors, "api"), is_fallback=True)
 
 
-def _called_once(session: Any, tensors: Tensors, contract: CallContract) -> _Bound:
+def _called_once(session: Any, tensors: Tensors, contract: CallContract) -> _BoundCall:
     start = time.perf_counter_ns()
     call = session.bind(tensors, contract)
     call()
     first_call_s = (time.perf_counter_ns() - start) / 1e9
-    return _Bound(session, call, contract, False, first_call_s)
+    return _BoundCall(session, call, contract, False, first_call_s)
 
 
 def _middle_half(walls_ns: list[int], counts: list[bool]) -> list[bool]:
-    """Calls between the quartiles: a trace of them belongs to a median, not to the worst call."""
+    """Calls between the quartiles: their trace explains the median, not the slowest call."""
     ranked = sorted(compress(walls_ns, counts))
     low, high = ranked[len(ranked) // 4], ranked[(3 * len(ranked)) // 4]
     return [is_one and low <= wall <= high for wall, is_one in zip(walls_ns, counts, strict=True)]
 
 
-class _Opened:
-    """A session, how long it took to load and what memory it took."""
-
-    def __init__(self, session: Any, load_s: float, engine_bytes: int) -> None:
-        self.session = session
-        self.load_s = load_s
-        self._engine_bytes = engine_bytes
-        self._loaded_bytes = resident_bytes()
+@dataclass(frozen=True)
+class _OpenSession:
+    session: Any
+    load_s: float
+    engine_bytes: int  # resident before it was loaded
+    loaded_bytes: int  # resident after that
 
     def memory(self) -> Memory | None:
-        peak = peak_bytes()
+        peak, session = peak_bytes(), self.session
         if peak is None:
             return None
-        session = self.session
         return Memory(
-            engine_bytes=self._engine_bytes,
-            loaded_bytes=self._loaded_bytes,
-            peak_bytes=max(peak, self._loaded_bytes),
+            engine_bytes=self.engine_bytes,
+            loaded_bytes=self.loaded_bytes,
+            peak_bytes=max(peak, self.loaded_bytes),
             device_peak_bytes=session.device_peak_bytes()
             if isinstance(session, FillsDevice)
             else None,
@@ -515,23 +526,24 @@ class _Opened:
 
 
 @contextlib.contextmanager
-def _opened(engine: Engine, target: Target) -> Iterator[_Opened]:
+def _opened(engine: Engine, target: Target) -> Iterator[_OpenSession]:
     forget_peak()
     engine_bytes = resident_bytes()
     start = time.perf_counter_ns()
     with engine.open(target) as session:
-        yield _Opened(session, (time.perf_counter_ns() - start) / 1e9, engine_bytes)
+        load_s = (time.perf_counter_ns() - start) / 1e9
+        yield _OpenSession(session, load_s, engine_bytes, resident_bytes())
 
 
-class _Ready:
-    """One side of a pair, loaded and called once."""
+class _LoadedSide:
+    """A side of a pair, or one of several instances; loaded and called once."""
 
-    def __init__(self, side: Side, opened: _Opened, tensors: Tensors) -> None:
+    def __init__(self, side: Side, opened: _OpenSession, tensors: Tensors) -> None:
         self.opened = opened
         self.tensors = tensors
         self._target = side.target
         self._bound = _bind(opened.session, tensors, side.contract)
-        self.timed_side = loop.TimedSide(self._bound.call, _entering(side.target, opened.session))
+        self.timed_side = loop.TimedSide(self._bound.call, _turn_start(side.target, opened.session))
 
     def run(self) -> Tensors:
         outputs: Tensors = self.opened.session.run(self.tensors)
@@ -545,35 +557,23 @@ class _Ready:
     def session(
         self, timed: loop.TimedSession, parity: Parity | None = None, memory: Memory | None = None
     ) -> Session:
-        return Session(
-            load_s=self.opened.load_s,
-            first_call_s=self._bound.first_call_s,
-            calibration=timed.calibration,
-            warmup=timed.warmup,
-            samples=timed.samples,
-            facts=self._bound.facts(self._target),
-            memory=memory,
-            parity=parity,
-        )
+        return _session(self.opened, self._bound, self._target, timed, parity, memory)
 
 
 @contextlib.contextmanager
-def _ready(side: Side) -> Iterator[_Ready]:
-    engine = catalog.load(side.target.engine)
-    _import(engine, side.target)
-    settle(side.target)
-    tensors, _, _ = _inputs(side.inputs)
+def _loaded(side: Side) -> Iterator[_LoadedSide]:
+    engine, tensors = _ready_engine(side.target, side.inputs)
     with _opened(engine, side.target) as opened:
-        yield _Ready(side, opened, tensors)
+        yield _LoadedSide(side, opened, tensors)
 
 
-class _Bench(contextlib.ExitStack):
-    """Holds what is measured beside other workers, between the commands about it."""
+class _OpenSide(contextlib.ExitStack):
+    """What is measured together with other workers, kept open between the commands about it."""
 
     def open(self, command: OpenSide) -> SideReady:
-        self.pop_all().close()  # a side that an earlier failure left behind
+        self.pop_all().close()  # a side that an earlier failure left open
         self.enter_context(padded_heap(command.padding_seed))
-        self._side = self.enter_context(_ready(command.side))
+        self._side = self.enter_context(_loaded(command.side))
         self._side_timer = loop.SideTimer(self._side.timed_side, command.calibration, command.plan)
         self._memory: Memory | None = None
         self.enter_context(loop.paused_garbage_collection())
@@ -587,7 +587,7 @@ class _Bench(contextlib.ExitStack):
         samples = self._side_timer.measure_window(
             command.start_ns, command.stop_ns, command.iterations
         )
-        # Before our own message about it takes more memory than the model.
+        # Read before our reply takes more memory than the model.
         self._memory = self._memory or self._side.opened.memory()
         return WindowMeasured(samples)
 
@@ -606,8 +606,8 @@ class _Bench(contextlib.ExitStack):
 
 
 def _parity(session: Any, tensors: Tensors, reference: Path) -> Parity | None:
-    """This session's outputs against the reference; None when the model is random by itself, or
-    gives nothing that can be compared."""
+    """This session's outputs against the reference; None if the model is random, or its outputs
+    cannot be compared."""
     from modeldyno.engines import outputs
 
     first = session.run(tensors)
@@ -617,18 +617,16 @@ def _parity(session: Any, tensors: Tensors, reference: Path) -> Parity | None:
     return None if outputs.differ(first, session.run(tensors)) else parity
 
 
-def _parity_of_pair(a: _Ready, b: _Ready) -> Parity | None:
+def _parity_of_pair(a: _LoadedSide, b: _LoadedSide) -> Parity | None:
     from modeldyno.engines import outputs
 
     first, second = a.run(), b.run()
     return outputs.compare(first, second) if outputs.comparable(first, second) else None
 
 
-def _told(target: Target, facts: SessionFacts) -> SessionFacts:
-    """What a session says of itself; in another Python than Modeldyno's, with that one's versions.
-
-    Two versions of an engine go by the names that their user gave them.
-    """
+def _session_facts(target: Target, facts: SessionFacts) -> SessionFacts:
+    """What a session reports; of an engine in another Python, with its versions and with the name
+    that the user gave it."""
     if not target.alias:
         return facts
     other = OtherPython(facts.engine, platform.python_version(), _numpy_version())
@@ -643,19 +641,19 @@ def _numpy_version() -> str | None:
 # ---------------------------------------------------------------- the process
 
 
-def settle(target: Target) -> None:
+def pin_thread(target: Target) -> None:
     """Restrict this thread, and those it will start, to the target's CPUs."""
     if target.cpus and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, target.cpus)
 
 
-def _entering(target: Target, session: Any) -> Callable[[], None]:
-    """What makes a side of a pair itself again after the other side's turn."""
+def _turn_start(target: Target, session: Any) -> Callable[[], None]:
+    """Returns what restores the state of a side after the other side's turn."""
     if not isinstance(session, Resumes):
-        return lambda: settle(target)
+        return lambda: pin_thread(target)
 
     def enter() -> None:
-        settle(target)
+        pin_thread(target)
         session.resume()
 
     return enter
@@ -663,7 +661,7 @@ def _entering(target: Target, session: Any) -> Callable[[], None]:
 
 @contextlib.contextmanager
 def padded_heap(seed: int) -> Iterator[None]:
-    """Shift where the next session's memory lands, or all sessions share one placement's luck."""
+    """Shift the next session's memory; otherwise all sessions share the luck of one placement."""
     randomness = random.Random(seed)  # noqa: S311 - memory layout, not a secret
     padding = [bytearray(randomness.randrange(1, 2 << 20))]
     padding += [bytearray(randomness.randrange(16, 4096)) for _ in range(randomness.randrange(20))]
@@ -680,7 +678,7 @@ def peak_bytes() -> int | None:
 
 
 def forget_peak() -> None:
-    """Let the kernel count the peak from here."""
+    """Let the kernel measure the peak from here on."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

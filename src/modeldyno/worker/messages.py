@@ -1,6 +1,6 @@
-"""What goes through the worker's pipes: length-prefixed JSON, one command, one reply.
+"""Messages on the worker's pipes: length-prefixed JSON, one reply to each command.
 
-Before all else the parent sends a SandboxSpec, and the worker answers with its SandboxReport.
+First of all the parent sends a SandboxSpec, and the worker replies with its SandboxReport.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from modeldyno.core.traces import ProfilePlan, Repeat
 
 HEADER = struct.Struct(">I")
 LONGEST_MESSAGE = 64 << 20  # bytes; a full session of 200 000 samples needs about 4 MiB
-_STRUCTURE = (b",", b":", b"[", b"{")  # each value but the first comes after one of these
+_STRUCTURE = (b",", b":", b"[", b"{")  # every value but the first follows one of these
 _MANY_DIGITS = re.compile(rb"[0-9]{19}")  # the fewest of a number beyond 63 bits
 
 
 @dataclass(frozen=True)
 class MessageLimits:
-    """What a message may hold beside its bytes: ``{}`` takes 3 of those and 70 in memory."""
+    """Limits besides the length: an empty ``{}`` takes 3 bytes here but 70 in memory."""
 
     values: int
     integer: int | None  # numbers are smaller than this; None: of any size
@@ -56,11 +56,11 @@ COMMAND_LIMITS = MessageLimits(values=LONGEST_MESSAGE, integer=None)  # our own 
 
 @dataclass(frozen=True)
 class Inspect:
-    """Read a model file: what is in it?"""
+    """Read what a model file contains."""
 
     path: str
-    without_weights: bool = False  # weights files that are not there are listed, not refused
-    signature: str = ""  # of several ways to call it; empty: the usual one
+    without_weights: bool = False  # missing files of weights are listed, not refused
+    signature: str = ""  # one of several ways to call it; empty: the default
     kind: Literal["inspect"] = "inspect"
 
 
@@ -76,7 +76,7 @@ class ReadGraph:
 
 @dataclass(frozen=True)
 class LowerOpset:
-    """Write an ONNX model anew, for an engine that reads older ones only."""
+    """Convert an ONNX model to an older opset, for an engine that cannot read newer ones."""
 
     path: str
     to: str  # in the scratch folder
@@ -87,7 +87,7 @@ class LowerOpset:
 
 @dataclass(frozen=True)
 class LoadEngine:
-    """Import an engine: does it work there, and which one is it?"""
+    """Import an engine, to see whether it works and which version it is."""
 
     engine: str
     kind: Literal["load-engine"] = "load-engine"
@@ -146,7 +146,7 @@ class MeasurePair:
 
 @dataclass(frozen=True)
 class OpenSide:
-    """Load what is to be measured beside other workers: in turns, or all at once. Warm it up."""
+    """Load and warm up what is measured together with other workers, in turns or all at once."""
 
     side: Side
     plan: SessionPlan
@@ -157,7 +157,7 @@ class OpenSide:
 
 @dataclass(frozen=True)
 class MeasureBlock:
-    """It is the open side's turn, for about so long."""
+    """Measure the open side for about this long."""
 
     block_s: float
     kind: Literal["measure-block"] = "measure-block"
@@ -165,8 +165,8 @@ class MeasureBlock:
 
 @dataclass(frozen=True)
 class MeasureWindow:
-    """Call the open side without a pause from one moment to another of the shared clock, or
-    exactly so many times."""
+    """Call the open side without pause, from one moment of the shared clock to another or exactly
+    ``iterations`` times."""
 
     start_ns: int
     stop_ns: int
@@ -179,7 +179,7 @@ class CloseSide:
     """End the open side; its outputs are compared with the reference."""
 
     reference: str
-    is_own: bool = False  # the reference is the same model's: other outputs would be wrong ones
+    is_own: bool = False  # the reference is of the same model: different outputs are wrong
     kind: Literal["close-side"] = "close-side"
 
 
@@ -227,10 +227,10 @@ class Examined:
     rung: int
     batch_size: int
     notes: tuple[str, ...]
-    refused: tuple[str, ...]  # what the engine said to the rungs before
+    refused: tuple[str, ...]  # the engine's errors for the rungs before
     parity: Parity | None = None  # to the other cell's outputs
-    outputs: tuple[TensorSpec, ...] = ()  # as they came out
-    can_compare: bool = True  # there are numbers or texts among them
+    outputs: tuple[TensorSpec, ...] = ()  # with their actual shapes
+    can_compare: bool = True  # they include numbers or texts
     kind: Literal["examined"] = "examined"
 
 
@@ -262,7 +262,7 @@ class PairMeasured:
 
 @dataclass(frozen=True)
 class SideReady:
-    """Opened or measured: so many samples are there."""
+    """The side was opened or measured; ``samples`` is how many it has now."""
 
     samples: int
     calibration: Calibration
@@ -301,12 +301,11 @@ def pack(message: Command | Reply | SandboxSpec | SandboxReport) -> bytes:
 
 
 def reply_limits(reply: type) -> MessageLimits:
-    """Of the answer that is waited for."""
     return GRAPH_LIMITS if reply is GraphRead else DEFAULT_LIMITS
 
 
 def unpack(union: Any, body: bytes, limits: MessageLimits = DEFAULT_LIMITS) -> Any:
-    """The message in a frame's body; raises WorkerGarbled when it is none of ours."""
+    """The message in a frame's body; raises WorkerGarbled if it is not one of ours."""
     try:
         return decode(union, _parse_json(body, limits))
     except (ValueError, RecursionError) as error:  # a Mismatch is a ValueError
@@ -318,8 +317,8 @@ def unpack(union: Any, body: bytes, limits: MessageLimits = DEFAULT_LIMITS) -> A
 
 
 def _parse_json(body: bytes, limits: MessageLimits) -> Any:
-    """JSON as we write it ourselves. Its values are counted before they are built, from above:
-    commas inside texts count, too."""
+    """JSON as we write it ourselves. Its values are counted before they are built; commas inside
+    of texts count too, so the count is an upper bound."""
     count = sum(map(body.count, _STRUCTURE))
     if count > limits.values:
         raise ValueError(f"it has about {count} values, the largest message {limits.values}")

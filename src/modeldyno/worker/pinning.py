@@ -1,8 +1,8 @@
 """Keep a worker's threads on the CPUs of its lease. Runs in the parent, which holds the lease.
 
-A worker's main thread restricts itself before it loads a model, and threads inherit that when they
-start. The pools of some engines live on from session to session, and the next lease may be of
-other CPUs. A worker cannot move them: its sandbox lets it place the calling thread and no other.
+A worker's main thread restricts itself before it loads a model, and the threads that it starts
+inherit that. But some engines keep their thread pools from session to session, and the next lease
+may be of other CPUs. A worker cannot move them: its sandbox lets it pin the calling thread only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from modeldyno.worker.messages import Command, MeasureSession, OpenSide, Profile
 
 
 def cpus_for(command: Command) -> tuple[int, ...]:
-    """Those of all threads of the worker; none if its sessions differ, or leave them alone."""
+    """The CPUs for all threads of the worker; none if its sessions differ in them."""
     match command:
         case MeasureSession(target=target) | ProfileSession(target=target):
             return target.cpus
@@ -26,10 +26,10 @@ def cpus_for(command: Command) -> tuple[int, ...]:
 
 
 def move_pools(pid: int, cpus: Sequence[int]) -> None:
-    """Move all threads of a process but its main one, as far as the system can.
+    """Move all threads of a process except its main one, if the system can.
 
-    That one restricts itself after it has imported the engine: some count the CPUs they will ever
-    have when they are loaded.
+    The main thread restricts itself after it has imported the engine: some engines count the CPUs
+    only when they are loaded.
     """
     if not cpus or not hasattr(os, "sched_setaffinity"):
         return

@@ -1,8 +1,8 @@
-"""Look at what a worker uses, from outside, and say when it is too much.
+"""Watch what a worker uses, from outside, and report when it is too much.
 
 A few times a second, and each look is short however much there is to see: memory and threads are
-read from small files of the kernel, scratch files are counted a stretch at a time. What the kernel
-bounds itself (``worker/control_groups.py``) is not looked at.
+read from small files of the kernel, scratch files are counted a portion at a time. What the kernel
+limits itself (``worker/control_groups.py``) is not checked.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from modeldyno.worker.limits import WorkerLimits
 from modeldyno.worker.untrusted_folders import entries
 
 FILES_AT_ONCE = 1000  # in one look: some milliseconds
-COUNT_EVERY = 4  # looks: files come more slowly than memory
+COUNT_EVERY = 4  # looks: files grow more slowly than memory
 _STATUS = re.compile(rb"^(RssAnon|RssShmem|VmSwap|HugetlbPages|Threads):\s+(\d+)", re.MULTILINE)
 _ROLLUP = re.compile(rb"^(?:Pss_Anon|SwapPss):\s+(\d+)", re.MULTILINE)
 _MAPPING = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ (\d+) *(.*)$")
@@ -29,22 +29,22 @@ _BLOCK = 512  # bytes, whatever the file system
 
 
 @dataclass(frozen=True)
-class _Use:
-    private: int  # bytes; each process counts what it shares with others by fork
+class _Usage:
+    private: int  # bytes; pages shared by fork count in each process
     shared: int  # mapped pages of shared memory
     threads: int
 
 
 @dataclass(frozen=True)
-class _Open:
-    """Files that have no name any more, by number."""
+class _NamelessFiles:
+    """Open files that have no name any more, by inode."""
 
     memory: dict[int, int]  # bytes of memory files
     disk: dict[int, int]  # bytes of deleted ones
 
 
 class ResourceWatch:
-    """``below`` gives what a worker has started; ``memory_bytes`` of 0 is no limit."""
+    """``below`` returns the pids that a worker has started; ``memory_bytes`` of 0 is no limit."""
 
     def __init__(
         self,
@@ -66,38 +66,40 @@ class ResourceWatch:
         self._looks = 0
 
     def look(self) -> RunFailed | None:
-        """What the worker has too much of, if anything. Of one that has ended, nothing is seen."""
+        """The limit that the worker exceeds, if any. A worker that has ended exceeds none."""
         pids = [self._pid, *self._below()]
-        uses = [use for pid in pids if (use := _use(pid)) is not None]
-        held = _open_files(pids)
+        usages = [usage for pid in pids if (usage := _usage(pid)) is not None]
+        nameless = _nameless_files(pids)
         return (
-            self._check_threads(uses)
-            or self._check_memory(pids, uses, held)
-            or self._check_scratch(sum(held.disk.values()))
+            self._check_threads(usages)
+            or self._check_memory(pids, usages, nameless)
+            or self._check_scratch(sum(nameless.disk.values()))
         )
 
-    def _check_threads(self, uses: list[_Use]) -> RunFailed | None:
-        most, found = self._limits.threads, sum(use.threads for use in uses)
-        if found <= most or not self._counts_threads:
+    def _check_threads(self, usages: list[_Usage]) -> RunFailed | None:
+        most, threads = self._limits.threads, sum(usage.threads for usage in usages)
+        if threads <= most or not self._counts_threads:
             return None
         return EngineFailed(
             "The engine started more threads than a worker may have",
-            why=f"there were {found}, and {most} are allowed",
+            why=f"there were {threads}, and {most} are allowed",
             fix="Use fewer --cores or --streams, or do not trust this model",
         )
 
-    def _check_memory(self, pids: list[int], uses: list[_Use], held: _Open) -> RunFailed | None:
+    def _check_memory(
+        self, pids: list[int], usages: list[_Usage], nameless: _NamelessFiles
+    ) -> RunFailed | None:
         most = self._memory_bytes
-        files = sum(held.memory.values())
+        files = sum(nameless.memory.values())
         # Counts pages twice that are mapped and in an open memory file, or shared by fork.
-        at_most = sum(use.private + use.shared for use in uses) + files
+        at_most = sum(usage.private + usage.shared for usage in usages) + files
         if not most or at_most <= most:
             return None
-        used = files + sum(_share(pid, held) for pid in pids)
+        used = files + sum(_share(pid, nameless) for pid in pids)
         return memory_passed(most, used) if used > most else None
 
     def _check_scratch(self, deleted: int) -> RunFailed | None:
-        """Go on with counting where the last look stopped, or begin again when it is time."""
+        """Continue counting where the last look stopped, or start again when it is time."""
         self._looks += 1
         if self._pass is None:
             if self._looks % COUNT_EVERY:
@@ -129,54 +131,54 @@ class ResourceWatch:
 
 
 def memory_passed(most: int, used: int | None = None) -> OutOfMemory:
-    had = f"it used {figures.size(used)}, and " if used else ""
+    used_text = f"it used {figures.size(used)}, and " if used else ""
     return OutOfMemory(
         "The worker was stopped: it used more memory than it may",
-        why=f"{had}{figures.size(most)} are allowed, shared memory included",
+        why=f"{used_text}{figures.size(most)} are allowed, shared memory included",
         fix="Use a smaller batch, or raise --memory-limit",
     )
 
 
-def _use(pid: int) -> _Use | None:
-    found = {name: int(value) for name, value in _STATUS.findall(_read(pid, "status"))}
-    if b"RssAnon" not in found:  # it has ended
+def _usage(pid: int) -> _Usage | None:
+    status = {field: int(count) for field, count in _STATUS.findall(_read(pid, "status"))}
+    if b"RssAnon" not in status:  # it has ended
         return None
-    private = found[b"RssAnon"] + found.get(b"VmSwap", 0) + found.get(b"HugetlbPages", 0)
-    return _Use(private * 1024, found.get(b"RssShmem", 0) * 1024, found.get(b"Threads", 1))
+    private = status[b"RssAnon"] + status.get(b"VmSwap", 0) + status.get(b"HugetlbPages", 0)
+    return _Usage(private * 1024, status.get(b"RssShmem", 0) * 1024, status.get(b"Threads", 1))
 
 
-def _open_files(pids: list[int]) -> _Open:
-    held = _Open({}, {})
+def _nameless_files(pids: list[int]) -> _NamelessFiles:
+    nameless = _NamelessFiles({}, {})
     for pid in pids:
-        with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as found:
-            for entry in found:
+        with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as listing:
+            for entry in listing:
                 with contextlib.suppress(OSError):  # closed since
-                    _add(held, entry.path)
-    return held
+                    _add_file(nameless, entry.path)
+    return nameless
 
 
-def _add(held: _Open, link: str) -> None:
+def _add_file(nameless: _NamelessFiles, link: str) -> None:
     target = os.readlink(link)  # noqa: PTH115 - a thousand of them, quickly
     if not target.startswith("/") or not target.endswith(" (deleted)"):
         return
     facts = os.stat(link)  # noqa: PTH116 - as above
-    place = held.memory if target.startswith("/memfd:") else held.disk
-    place[facts.st_ino] = facts.st_blocks * _BLOCK
+    sizes = nameless.memory if target.startswith("/memfd:") else nameless.disk
+    sizes[facts.st_ino] = facts.st_blocks * _BLOCK
 
 
-def _share(pid: int, held: _Open) -> int:
+def _share(pid: int, nameless: _NamelessFiles) -> int:
     """A process's share of memory, so that no page counts twice, and without open memory files.
-    Takes milliseconds, so it is asked for only when the quick sum is too much."""
+    Takes milliseconds, so it is used only if the quick sum exceeds the limit."""
     rollup = _ROLLUP.findall(_read(pid, "smaps_rollup"))
-    if not rollup:  # it has ended, or the kernel does not tell us
-        use = _use(pid)
-        return use.private + use.shared if use else 0
-    mapped = sum(count for number, count in _shared(pid) if number not in held.memory)
+    if not rollup:  # it has ended, or we may not read that file
+        usage = _usage(pid)
+        return usage.private + usage.shared if usage else 0
+    mapped = sum(count for number, count in _shared(pid) if number not in nameless.memory)
     return sum(map(int, rollup)) * 1024 + mapped
 
 
 def _shared(pid: int) -> Iterator[tuple[int, int]]:
-    """The number of each mapped memory file, and this process's share of it in bytes."""
+    """The inode of each mapped memory file, and this process's share of it in bytes."""
     number: int | None = None
     for line in _read(pid, "smaps").splitlines():
         if mapping := _MAPPING.match(line):

@@ -1,8 +1,8 @@
 """Confine this process for good, before any engine is imported. Standard library only.
 
-Limits, then an empty network, then no capabilities, then files (Landlock), then system calls
-(seccomp). Then it tries what must now be refused: the report says what was seen to hold on this
-system and for this user. See docs/decisions/0007-sandbox.md.
+Limits first, then an empty network, no capabilities, files (Landlock) and system calls (seccomp).
+Then it tries what must now be refused: the report says what actually holds on this system and for
+this user. See docs/decisions/0007-sandbox.md.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.worker import landlock, seccomp
 from modeldyno.worker.landlock import READ, WRITE, FileAccess, Grant
-from modeldyno.worker.limits import MOST_FILES as MOST_FILES
 from modeldyno.worker.limits import limit
+from modeldyno.worker.system_calls import checked, libc, prctl, system_call
 
 _NO_NEW_PRIVILEGES = 38
 _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
@@ -49,7 +49,7 @@ _PROGRAMS = ("/bin", "/sbin", "/usr", "/usr/local/bin", "/etc/alternatives")
 
 
 def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
-    """Confine this process as far as the system can; the report says how far that is.
+    """Confine this process as far as the system allows; the report says how far that is.
 
     ``landlock_abi`` pretends an older kernel.
     """
@@ -60,7 +60,7 @@ def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
         return SandboxReport("none", (f"{sys.platform} has none that we know",))
     abi = landlock.kernel_abi() if landlock_abi is None else landlock_abi
     drives_device = bool(spec.devices)
-    _prctl(_NO_NEW_PRIVILEGES)
+    prctl(_NO_NEW_PRIVILEGES)
     no_network = _try(_leave_the_network)
     kept_rights = _try(_drop_capabilities)
     no_landlock = _try(lambda: _restrict(spec, abi)) if abi else "the kernel has none"
@@ -78,7 +78,7 @@ def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
 
 
 def close_inspection(spec: SandboxSpec, report: SandboxReport) -> None:
-    """From here on engines run: the folders of the user's own files are closed to them."""
+    """Withdraw access to the folders of the user's own files, before an engine is loaded."""
     if report.landlock_abi and spec.inspectable:
         landlock.restrict(_grants(spec, inspecting=False), _usable(report.landlock_abi))
 
@@ -93,12 +93,12 @@ def judge(
     kept_rights: str | None = None,
     leaks: tuple[str, ...] = (),
 ) -> SandboxReport:
-    """What is open, given the Landlock ABI and why each layer is missing (None: it is there).
+    """What remains open, given the Landlock ABI and why each layer is missing (None: in place).
 
-    Layers overlap: the filter denies every socket, so that without a network namespace, or with a
-    Landlock that knows no TCP, nothing is open. A worker that drives a device ``listens``: the
-    filter leaves it local sockets, which only the namespace keeps to itself. ``leaks`` are things
-    that the filter should have refused and did not.
+    Layers overlap: the filter denies every socket, so nothing is open without a network namespace,
+    or with a Landlock that knows no TCP. A worker that drives a device ``listens``: the filter
+    allows it local sockets, which only the namespace isolates. ``leaks`` are things that the filter
+    should have refused and did not.
     """
     missing = []
     if no_network and listens and not no_seccomp:
@@ -132,9 +132,9 @@ def judge(
 
 
 def unrefused(allow_exec: bool) -> Iterator[str]:
-    """What this process can do of the things that the filter must refuse, tried one by one.
+    """Tries everything that the filter must refuse, and names what succeeds.
 
-    Each is harmless if it succeeds: it changes nothing, or its arguments are nonsense.
+    Each attempt is harmless: it changes nothing, or its arguments are invalid.
     """
     for what, attempt in _attempts(allow_exec):
         try:
@@ -149,11 +149,20 @@ def unrefused(allow_exec: bool) -> Iterator[str]:
 # ---------------------------------------------------------------- layers
 
 
-def _leave_the_network() -> None:
-    """Into namespaces with nothing in them: no network, not even a loopback that is up, and no
-    message queues, semaphores and shared memory.
+def _try(layer: Callable[[], None]) -> str | None:
+    """Why a layer is not available; None if it is in place."""
+    try:
+        layer()
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    return None
 
-    Only root may make them alone; others need a user namespace around them, in which they keep
+
+def _leave_the_network() -> None:
+    """Enter empty namespaces: no network, not even a loopback that is up, and no message queues,
+    semaphores or shared memory.
+
+    Only root may create them directly; others need a user namespace around them, in which they keep
     their own user and group number.
     """
     user, group = os.geteuid(), os.getegid()
@@ -162,7 +171,7 @@ def _leave_the_network() -> None:
         _unshare_or_less(0)
     except OSError:
         _unshare_or_less(_NEW_USER)
-        with contextlib.suppress(OSError):  # cosmetic: else files seem to belong to nobody
+        with contextlib.suppress(OSError):  # cosmetic: without it, files seem to belong to nobody
             Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
             Path("/proc/self/setgroups").write_text("deny")
             Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
@@ -171,13 +180,13 @@ def _leave_the_network() -> None:
 
 
 def _unshare_or_less(flags: int) -> None:
-    """Kernels can be built without IPC namespaces; the filter denies what they would hide."""
+    """A kernel may have no IPC namespaces; then the filter alone denies what they would hide."""
     try:
-        _unshare(flags | _NEW_NETWORK | _NEW_IPC)
+        checked(libc().unshare(flags | _NEW_NETWORK | _NEW_IPC))
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        _unshare(flags | _NEW_NETWORK)
+        checked(libc().unshare(flags | _NEW_NETWORK))
 
 
 def _network() -> str:
@@ -187,12 +196,12 @@ def _network() -> str:
 
 
 def _drop_capabilities() -> None:
-    """All but those by which root reads files of others: Landlock says which ones."""
+    """All but those that let root read other users' files: Landlock decides about those."""
     kept = _READ_ANY_FILE if os.geteuid() == 0 else 0
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
     effective, permitted, _ = _capabilities()
     wanted = (kept & effective, kept & permitted, 0)
-    _checked(_libc().capset(header, struct.pack("=6I", *wanted, 0, 0, 0)))
+    checked(libc().capset(header, struct.pack("=6I", *wanted, 0, 0, 0)))
     if any(each & ~kept for each in _capabilities()):
         raise OSError(errno.EPERM, "the kernel did not take them")
 
@@ -201,7 +210,7 @@ def _capabilities() -> tuple[int, int, int]:
     """Effective, permitted and inheritable ones."""
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
     data = ctypes.create_string_buffer(24)
-    _checked(_libc().capget(header, data))
+    checked(libc().capget(header, data))
     low, high = struct.unpack("=3I", data.raw[:12]), struct.unpack("=3I", data.raw[12:])
     effective, permitted, inheritable = (a | b << 32 for a, b in zip(low, high, strict=True))
     return effective, permitted, inheritable
@@ -254,79 +263,40 @@ _SET_OWNER, _SET_OWNER_BY_IOCTL = 8, 0x8901
 
 def _attempts(allow_exec: bool) -> Iterator[tuple[str, Callable[[], object]]]:
     parent = os.getppid()
-    if parent:  # 0: it cannot be seen from our PID namespace, and cannot be reached
+    if parent:  # 0: it is outside of our PID namespace, so it cannot be reached
         yield "signal your processes", lambda: os.kill(parent, 0)
         yield "change priorities", lambda: os.setpriority(0, parent, os.getpriority(0, parent))
         yield (
             "move your processes",
             lambda: os.sched_setaffinity(parent, os.sched_getaffinity(parent)),
         )
-        yield "limit your processes", lambda: _system_call("prlimit64", parent, 0, None, None)
+        yield "limit your processes", lambda: _call("prlimit64", parent, 0, None, None)
     yield "signal your processes by fcntl", lambda: _on_a_pipe("fcntl", _SET_OWNER)
     yield "signal your processes by ioctl", lambda: _on_a_pipe("ioctl", _SET_OWNER_BY_IOCTL)
-    yield "open sockets", lambda: _close_again(_system_call("socket", 2, 1, 0))
-    yield "share memory by key", lambda: _system_call("shmget", 0, 0, 0)
-    yield "use semaphores", lambda: _system_call("semop", -1, None, 0)
-    yield "use message queues", lambda: _system_call("msgsnd", -1, None, 0, 0)
-    yield "remove message queues", lambda: _system_call("mq_unlink", None)
-    yield "watch files", lambda: _close_again(_system_call("inotify_init1", 0))
-    yield "change files' modes", lambda: _system_call("fchmodat", -1, None, 0)
-    yield "mount file systems", lambda: _system_call("open_tree", -1, None, 0)
-    yield "trace your processes", lambda: _system_call("ptrace", 0x4206, -1, None, None)
-    yield "use io_uring", lambda: _system_call("io_uring_setup", 0, None)
+    yield "open sockets", lambda: os.close(_call("socket", 2, 1, 0))
+    yield "share memory by key", lambda: _call("shmget", 0, 0, 0)
+    yield "use semaphores", lambda: _call("semop", -1, None, 0)
+    yield "use message queues", lambda: _call("msgsnd", -1, None, 0, 0)
+    yield "remove message queues", lambda: _call("mq_unlink", None)
+    yield "watch files", lambda: os.close(_call("inotify_init1", 0))
+    yield "change files' modes", lambda: _call("fchmodat", -1, None, 0)
+    yield "mount file systems", lambda: _call("open_tree", -1, None, 0)
+    yield "trace your processes", lambda: _call("ptrace", 0x4206, -1, None, None)
+    yield "use io_uring", lambda: _call("io_uring_setup", 0, None)
     if not allow_exec:
-        yield "start programs", lambda: _system_call("execve", None, None, None)
+        yield "start programs", lambda: _call("execve", None, None, None)
 
 
 def _on_a_pipe(call: str, command: int) -> None:
-    """Make nobody the one who is signalled."""
+    """Have nobody signalled about a new pipe."""
     ends = os.pipe()
     nobody = ctypes.c_int(0)
     try:
-        _system_call(call, ends[0], command, ctypes.byref(nobody) if call == "ioctl" else 0)
+        _call(call, ends[0], command, ctypes.byref(nobody) if call == "ioctl" else 0)
     finally:
         for end in ends:
             os.close(end)
 
 
-def _close_again(descriptor: int) -> None:
-    os.close(descriptor)
-
-
-def _system_call(name: str, *arguments: object) -> int:
-    plain = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    result: int = _libc().syscall(ctypes.c_long(seccomp.number_of(name)), *plain)
-    if result < 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return result
-
-
-# ---------------------------------------------------------------- system calls
-
-
-def _try(layer: Callable[[], None]) -> str | None:
-    """Why it cannot be had, or None."""
-    try:
-        layer()
-    except OSError as error:
-        return (error.strerror or str(error)).lower()
-    return None
-
-
-def _unshare(flags: int) -> None:
-    _checked(_libc().unshare(flags))
-
-
-def _prctl(option: int) -> None:
-    on, nothing = ctypes.c_ulong(1), ctypes.c_ulong(0)
-    _checked(_libc().prctl(option, on, nothing, nothing, nothing))
-
-
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
-def _checked(result: int) -> None:
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+def _call(name: str, *arguments: object) -> int:
+    return system_call(seccomp.number_of(name), *arguments)

@@ -1,4 +1,5 @@
-"""A filter on system calls, assembled by hand: what Landlock leaves open, and no engine needs.
+"""A filter on system calls, assembled by hand: it closes what Landlock leaves open and no engine
+needs.
 
 An allow list (system_calls.py) in classic BPF, as seccomp(2) wants it. Only calls that are decided
 by their arguments cost anything: the kernel keeps the others, once allowed, in a bitmap.
@@ -12,11 +13,10 @@ import os
 import platform
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 
 from modeldyno.worker import system_calls
-from modeldyno.worker.system_calls import FOR_ITSELF
+from modeldyno.worker.system_calls import FOR_ITSELF, system_call
 
 # Mode of seccomp(2), and a flag: without it, kernels before 5.16 switch off speculative execution
 # for filtered processes, which would make every measurement some percent slower.
@@ -27,7 +27,7 @@ _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, (16, 24, 32)
 _LOAD, _IF_EQUAL, _IF_AT_LEAST, _IF_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _KEEP_BITS, _SHIFT_RIGHT = 0x54, 0x74
-_X32 = 0x40000000  # the same calls again, under other numbers
+_X32 = 0x40000000  # the same calls under other numbers
 
 _CLONE_THREAD = 0x00010000
 _CLONE_PARENT = 0x00008000  # a child that is not ours to wait for
@@ -36,7 +36,7 @@ _CLONE_NEW_ANYTHING = 0x7E020080  # namespaces of every kind
 _LOCAL, _STREAM, _SEQUENCED_PACKETS, _SOCKET_KIND = 1, 1, 5, 0xF
 
 # prctl(2): taking back its death signal, and sharing a core with other processes, are denied. Of
-# options after those of Linux 6.19, only the three that are no number in a row.
+# options after those of Linux 6.19, only the three with names for numbers are allowed.
 _PRCTL_DENIED = (1, 62)
 _PRCTL_AFTER_NEWEST, _PRCTL_NAMED = 80, (0x41555856, 0x53564D41, 0x59616D61)
 
@@ -51,56 +51,43 @@ _FCNTL_ALLOWED = (0, 1, 2, 3, 5, 6, 7, 9, 36, 37, 38, 1027, 1028, 1030, 1031, 10
 _IOCTL_ALLOWED = (
     0x5401, 0x802C542A, 0x540F, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x40049409, 0x4020940D,
 )  # fmt: skip
-# A driver's commands are its own affair, unless they belong to terminals (T), sockets (0x89) or
-# file systems (f, v, X, 0x94), which these are the letters of.
+# A driver's commands are allowed, unless their letter is that of terminals (T), sockets (0x89) or
+# file systems (f, v, X, 0x94).
 _IOCTL_LETTER, _NOT_OF_DRIVERS = 8, (0x54, 0x89, 0x66, 0x76, 0x58, 0x94)
 
 _PRIORITY_OF_PROCESS, _IO_PRIORITY_OF_PROCESS = 0, 1
 
 
-@dataclass(frozen=True)
-class _Machine:
-    column: int
-    audit: int
-    seccomp: int
-
-
-_MACHINES = {
-    "x86_64": _Machine(0, 0xC000003E, 317),
-    "aarch64": _Machine(1, 0xC00000B7, 277),
-}
+# Each architecture's column in system_calls.py, and its number in struct seccomp_data.
+_ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 
 def install(allow_exec: bool, drives_device: bool = False) -> None:
     """Filter this thread, and all it starts, for good. Needs no_new_privs. Raises OSError."""
     name = platform.machine()
-    if name not in _MACHINES:
+    if name not in _ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no filter was written for {name}")
     code = program(name, os.getpid(), allow_exec, drives_device)
-    held = ctypes.create_string_buffer(code, len(code))
-    pointer = struct.pack("@HP", len(code) // 8, ctypes.addressof(held))
-    libc = ctypes.CDLL(None, use_errno=True)
-    flags = ctypes.c_ulong(_SPECULATION_ALLOWED)
-    number = ctypes.c_long(_MACHINES[name].seccomp)
-    if libc.syscall(number, _SET_MODE_FILTER, flags, pointer) != 0:
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    buffer = ctypes.create_string_buffer(code, len(code))
+    pointer = struct.pack("@HP", len(code) // 8, ctypes.addressof(buffer))
+    system_call(number_of("seccomp"), _SET_MODE_FILTER, _SPECULATION_ALLOWED, pointer)
 
 
 def number_of(name: str) -> int:
     """A system call's number on this machine; -1 where it has none."""
-    machine = _MACHINES.get(platform.machine())
-    return system_calls.ALL[name][machine.column] if machine else -1
+    column, _ = _ARCHITECTURES.get(platform.machine(), (None, 0))
+    return -1 if column is None else system_calls.ALL[name][column]
 
 
 def program(machine: str, pid: int, allow_exec: bool, drives_device: bool) -> bytes:
     """The filter of a worker with this process number."""
-    of = _MACHINES[machine]
+    column, audit = _ARCHITECTURES[machine]
     rules = _argument_rules(pid, allow_exec, drives_device)
-    parts = [_load(_ARCHITECTURE), *_unless(_IF_EQUAL, of.audit, _deny()), _load(_NUMBER)]
+    parts = [_load(_ARCHITECTURE), *_unless(_IF_EQUAL, audit, _deny()), _load(_NUMBER)]
     parts += _when(_IF_AT_LEAST, _X32, _deny())
     for name, rule in rules.items():
-        parts += _when(_IF_EQUAL, system_calls.ALL[name][of.column], rule)
-    answers = _answers(of.column, allow_exec, drives_device)
+        parts += _when(_IF_EQUAL, system_calls.ALL[name][column], rule)
+    answers = _answers(column, allow_exec, drives_device)
     (_, lowest), *others = _stretches(answers)
     for first, answer in reversed(others):
         parts += _when(_IF_AT_LEAST, first, answer)

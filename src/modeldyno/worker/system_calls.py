@@ -1,10 +1,13 @@
-"""Every system call of Linux, and whether a worker may make it.
+"""Every system call of Linux, whether a worker may make it, and how to make one by number.
 
 Reviewed up to Linux 6.19. Each name has its number on x86_64 and on aarch64 (-1: it has no such
-call). A call that is not here is answered as an old kernel would: there is no such call.
+call). A call that is not listed is answered as by an old kernel: there is no such call.
 """
 
 from __future__ import annotations
+
+import ctypes
+import os
 
 Numbers = tuple[int, int]
 
@@ -178,3 +181,25 @@ ABSENT: dict[str, Numbers] = {
 ALL = (
     ALLOWED | FOR_ITSELF | CHECKED | STARTS_PROGRAMS | LISTENS | DENIED | UNSUPPORTED | ABSENT
 )  # fmt: skip
+
+
+def system_call(number: int, *arguments: object) -> int:
+    """Raises OSError, as calls of Python do."""
+    plain = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
+    return checked(libc().syscall(ctypes.c_long(number), *plain))
+
+
+def prctl(option: int, argument: int = 1) -> None:
+    none = ctypes.c_ulong(0)
+    checked(libc().prctl(option, ctypes.c_ulong(argument), none, none, none))
+
+
+def libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def checked(status: int) -> int:
+    """What a function of the C library returned; raises the OSError behind a negative value."""
+    if status < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return status

@@ -1,8 +1,8 @@
-"""Walk and remove folders that a stranger could write to.
+"""Walk and remove folders that untrusted code could write to.
 
-How deep and how full they are is the stranger's choice. So nothing here recurses, joins paths or
-keeps a descriptor for each level: one folder is open at a time, links are never followed, and the
-way back up is ``..``, checked to be the folder that we came from.
+That code decides how deep and how full they are. So nothing here recurses, joins paths or keeps a
+descriptor for each level: one folder is open at a time, links are never followed, and the way back
+up is ``..``, checked to be the folder that we came from.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ logger = logging.getLogger(__name__)
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _INSIDE = _FOLDER | os.O_NOFOLLOW
-_AT_ONCE = 1000  # names kept of a folder that may hold millions
+AT_ONCE = 1000  # names kept of a folder that may hold millions
 _OURS = 0o700  # without it an owner cannot list, enter or empty a folder
-LIMIT_S = 60.0  # some million files; who fills a folder while it is being emptied has all day
+LIMIT_S = 60.0  # enough for some million files; somebody may fill the folder while we empty it
 
 
-def remove_tree(path: Path, limit_s: float = LIMIT_S) -> None:
-    """Remove a folder with everything in it, or whatever else has this name; a missing one is fine.
+def remove_tree(path: Path, limit_s: float = LIMIT_S, at_once: int = AT_ONCE) -> None:
+    """Remove a folder with everything in it, or whatever else has this name; it may be missing.
 
-    Goes on past what cannot be removed, then raises the first OSError; TimeoutError is one.
+    Skips what cannot be removed, then raises the first OSError; TimeoutError is one.
     """
     try:
         parent = os.open(path.parent, _FOLDER)
     except FileNotFoundError:
         return
-    removal = _Removal(time.monotonic() + limit_s)
+    removal = _Removal(time.monotonic() + limit_s, at_once)
     try:
         removal.remove(path.name, parent)
     finally:
@@ -46,8 +46,8 @@ def remove_tree(path: Path, limit_s: float = LIMIT_S) -> None:
 
 
 def discard_tree(path: Path, limit_s: float = LIMIT_S) -> bool:
-    """As ``remove_tree``, for clean-up that must not fail the work before it: whatever goes wrong
-    is logged. Whether it is gone."""
+    """Like ``remove_tree``, but errors are logged: clean-up must not fail the work before it.
+    Returns whether the folder is gone."""
     try:
         remove_tree(path, limit_s)
     except Exception as error:
@@ -61,7 +61,7 @@ def discard_tree(path: Path, limit_s: float = LIMIT_S) -> bool:
 
 @contextlib.contextmanager
 def temporary_folder(prefix: str = "modeldyno-") -> Iterator[Path]:
-    """A folder for a worker; gone at the end, however deep the worker made it."""
+    """A folder for a worker, removed at the end however deep the worker made it."""
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         yield folder
@@ -70,16 +70,16 @@ def temporary_folder(prefix: str = "modeldyno-") -> Iterator[Path]:
 
 
 def entries(path: Path) -> Iterator[os.stat_result]:
-    """Facts of each thing below a folder, read while others may change it.
+    """The stat result of everything below a folder, which may change meanwhile.
 
-    Raises OSError when the folder cannot be opened, or is moved while it is being read.
+    Raises OSError if the folder cannot be opened, or is moved while it is being read.
     """
     levels: list[list[str]] = []
     with contextlib.closing(_Descent(os.open(path, _INSIDE))) as descent:
         while True:
             inner: list[str] = []
-            with contextlib.suppress(FileNotFoundError), os.scandir(descent.folder) as found:
-                for entry in found:
+            with contextlib.suppress(FileNotFoundError), os.scandir(descent.folder) as listing:
+                for entry in listing:
                     with contextlib.suppress(OSError):  # gone since
                         yield entry.stat(follow_symlinks=False)
                         if entry.is_dir(follow_symlinks=False):
@@ -101,7 +101,7 @@ def _enter_one(descent: _Descent, names: list[str]) -> bool:
 
 
 class _Descent:
-    """A place in a tree: one open folder, and what the folders above it are."""
+    """A position in a tree: one open folder, and the identity of each folder above it."""
 
     def __init__(self, folder: int) -> None:
         self.folder = folder
@@ -113,7 +113,7 @@ class _Descent:
         self._move(inner)
 
     def leave(self) -> str:
-        """Back to the folder above; the name of the one that was left."""
+        """Back to the folder above; returns the name of the one that was left."""
         name, expected = self._above.pop()
         outer = os.open("..", _FOLDER, dir_fd=self.folder)
         if _identity(outer) != expected:
@@ -132,19 +132,22 @@ class _Descent:
 
 @dataclass
 class _Level:
-    """What is known of a folder on the way down."""
+    """A folder on the way down."""
 
     folders: list[str] = field(default_factory=list)  # inside it, still to be removed
     stuck: set[str] = field(default_factory=set)  # what could not be removed
 
 
 class _Removal:
-    def __init__(self, deadline_s: float) -> None:
+    def __init__(self, deadline_s: float, at_once: int) -> None:
         self._deadline_s = deadline_s  # on the monotonic clock
-        self.error: OSError | None = None
+        self._at_once = at_once
+        self.error: OSError | None = None  # the first
 
     def remove(self, name: str, parent: int) -> None:
-        top = _Level([name] if self._is_folder(name, parent) else [])
+        top = _Level()
+        if self._is_folder(name, parent, top):
+            top.folders.append(name)
         with contextlib.closing(_Descent(os.dup(parent))) as descent:
             levels = [top]
             while len(levels) > 1 or top.folders:
@@ -152,82 +155,61 @@ class _Removal:
                 if not level.folders and level is not top:
                     level.folders = self._empty(descent.folder, level)
                 if level.folders:
-                    if self._enter(descent, level):
+                    name = level.folders.pop()
+                    with self._noting(name, level):
+                        descent.enter(name)
                         levels.append(_Level())
                     continue
                 levels.pop()
-                self._rmdir(descent.leave(), descent.folder, levels[-1])
+                name, level = descent.leave(), levels[-1]
+                with self._noting(name, level):
+                    os.rmdir(name, dir_fd=descent.folder)
 
-    def _is_folder(self, name: str, parent: int) -> bool:
-        """Whether it is; anything else is removed here and now."""
-        try:
+    def _is_folder(self, name: str, parent: int, level: _Level) -> bool:
+        """Anything else is removed right away."""
+        with self._noting(name, level):
             if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
                 return True
             os.unlink(name, dir_fd=parent)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            self._note(error)
         return False
 
     def _empty(self, folder: int, level: _Level) -> list[str]:
-        """Remove the files of a folder; some of the folders in it, none when all is done."""
+        """Remove the files of a folder; returns some of its folders, none once it is empty."""
         while True:
             if time.monotonic() > self._deadline_s:
                 raise TimeoutError(errno.ETIMEDOUT, "removing a folder took too long")
             folders: list[str] = []
             has_changed = False
-            with os.scandir(folder) as found:
-                for entry in found:
+            with os.scandir(folder) as listing:
+                for entry in listing:
                     if entry.name in level.stuck:
                         continue
                     has_changed = True
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.name)
-                        if len(folders) == _AT_ONCE:
+                        if len(folders) == self._at_once:
                             break
                     else:
-                        self._unlink(entry.name, folder, level)
-            # Listing and removing at once may skip names: only an uneventful look is the last.
+                        with self._noting(entry.name, level):
+                            os.unlink(entry.name, dir_fd=folder)
+            # Removing while listing may skip names: only a listing without changes is complete.
             if folders or not has_changed:
                 return folders
 
-    def _enter(self, descent: _Descent, level: _Level) -> bool:
-        name = level.folders.pop()
+    @contextlib.contextmanager
+    def _noting(self, name: str, level: _Level) -> Iterator[None]:
+        """A name that is gone is fine; one that cannot be removed is skipped from here on."""
         try:
-            descent.enter(name)
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            self._note(error)
-            level.stuck.add(name)
-            return False
-        return True
-
-    def _unlink(self, name: str, folder: int, level: _Level) -> None:
-        try:
-            os.unlink(name, dir_fd=folder)
+            yield
         except FileNotFoundError:
             pass
         except OSError as error:
-            self._note(error)
+            self.error = self.error or error
             level.stuck.add(name)
-
-    def _rmdir(self, name: str, folder: int, level: _Level) -> None:
-        try:
-            os.rmdir(name, dir_fd=folder)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            self._note(error)
-            level.stuck.add(name)
-
-    def _note(self, error: OSError) -> None:
-        self.error = self.error or error
 
 
 def _open_folder(name: str, parent: int) -> int:
-    """A folder inside another, made ours to list and empty if its owner's rights are missing."""
+    """Open an inner folder; its owner's missing rights are restored first, so we can empty it."""
     try:
         folder = os.open(name, _INSIDE, dir_fd=parent)
     except PermissionError:
