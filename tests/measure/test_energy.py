@@ -11,8 +11,14 @@ from modeldyno.core.sessions import (
     SessionFacts,
     WarmUp,
 )
-from modeldyno.measure.energy import EnergyGauge, Meter, NoMeter, find_meter, per_item
-from modeldyno.measure.nvml import NvmlError
+from modeldyno.measure.energy import (
+    EnergyGauge,
+    Meter,
+    NoMeter,
+    NvmlError,
+    find_meter,
+    per_item,
+)
 from tests.machine import machine
 
 RAPL = "sys/class/powercap/intel-rapl:0"
@@ -99,7 +105,7 @@ class FakeNvml:
 def test_a_gpu_is_metered():
     nvml = FakeNvml()
     gauge = EnergyGauge(
-        "cuda:1", lambda device: find_meter(device, load_nvml=lambda: nvml, environment={})
+        "cuda:1", lambda device: find_meter(device, nvml=lambda: nvml, environment={})
     )
     spent = gauge.stop(gauge.start(), 10)
     assert spent == Energy(2.5, "nvml: all of the GPU, other programs included", 10)
@@ -111,19 +117,19 @@ def test_a_gpu_is_metered():
 )
 def test_cuda_may_count_fewer_devices_than_the_driver(visible, device):
     nvml = FakeNvml()
-    find_meter("cuda", load_nvml=lambda: nvml, environment={"CUDA_VISIBLE_DEVICES": visible})
+    find_meter("cuda", nvml=lambda: nvml, environment={"CUDA_VISIBLE_DEVICES": visible})
     assert nvml.opened == [device]
 
 
 def test_a_gpu_without_a_meter_says_why():
     with pytest.raises(NoMeter, match="Not Supported"):
-        find_meter("cuda", load_nvml=lambda: FakeNvml(broken="Not Supported"), environment={})
+        find_meter("cuda", nvml=lambda: FakeNvml(broken="Not Supported"), environment={})
 
 
 def test_a_gpu_that_fails_while_measuring_costs_the_figure_and_not_the_run():
     nvml = FakeNvml()
     gauge = EnergyGauge(
-        "cuda", lambda device: find_meter(device, load_nvml=lambda: nvml, environment={})
+        "cuda", lambda device: find_meter(device, nvml=lambda: nvml, environment={})
     )
     before = gauge.start()
     nvml._broken = "GPU is lost"

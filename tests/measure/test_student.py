@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from modeldyno.measure.beta import incomplete_beta
-from modeldyno.measure.student import half_interval, t_cdf, t_quantile, two_sided_p
+from modeldyno.measure.student import half_interval, incomplete_beta, t_cdf, t_quantile, two_sided_p
 
 CHANCES = (0.5001, 0.51, 0.6, 0.74, 0.75, 0.76, 0.9, 0.95, 0.975, 0.985, 0.989, 0.995, 0.9999)
 

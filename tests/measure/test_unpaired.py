@@ -6,7 +6,7 @@ import random
 import pytest
 
 from modeldyno.measure.statistics import log_t
-from modeldyno.measure.unpaired import unpaired_ratio
+from modeldyno.measure.verdicts import unpaired_ratio
 
 
 def sessions(chance, around, count, spread=0.02):

@@ -7,16 +7,76 @@ power, so what we publish is an upper bound for the model alone.
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, NewType, Protocol
 
 from modeldyno.core.sessions import Energy, Session
-from modeldyno.measure import nvml
 from modeldyno.measure.system_files import ROOT, read_int, read_text
 
 Counts = tuple[int, ...]
+Device = NewType("Device", object)  # of NVML
+_NVML = "libnvidia-ml.so.1"
+
+
+# ---------------------------------------------------------------- NVIDIA's management library
+#
+# It comes with the driver. Calling it directly saves us a Python package, so that energy can be
+# metered even if only the engine is installed.
+
+
+class NvmlError(Exception):
+    """The library's own error message."""
+
+
+class Nvml(Protocol):
+    def by_index(self, index: int) -> Device: ...
+    def by_uuid(self, uuid: str) -> Device: ...
+    def energy_mj(self, device: Device) -> int:
+        """Millijoules since the driver was loaded; Volta or newer."""
+
+
+@functools.cache  # the first call may have to wake the driver, which takes a second
+def load_nvml() -> Nvml:
+    try:
+        library = ctypes.CDLL(_NVML)
+    except OSError as error:
+        raise NvmlError(f"{_NVML} is missing; it comes with the NVIDIA driver") from error
+    return _Library(library)
+
+
+class _Library:
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self._library = library
+        library.nvmlErrorString.restype = ctypes.c_char_p
+        self._call("nvmlInit_v2")
+
+    def by_index(self, index: int) -> Device:
+        device = ctypes.c_void_p()
+        self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(device))
+        return Device(device)
+
+    def by_uuid(self, uuid: str) -> Device:
+        device = ctypes.c_void_p()
+        self._call("nvmlDeviceGetHandleByUUID", uuid.encode(), ctypes.byref(device))
+        return Device(device)
+
+    def energy_mj(self, device: Device) -> int:
+        energy = ctypes.c_ulonglong()
+        self._call("nvmlDeviceGetTotalEnergyConsumption", device, ctypes.byref(energy))
+        return energy.value
+
+    def _call(self, name: str, *arguments: Any) -> None:
+        code = getattr(self._library, name)(*arguments)
+        if code != 0:
+            raise NvmlError(self._library.nvmlErrorString(code).decode())
+
+
+# ---------------------------------------------------------------- meters
 
 
 @dataclass(frozen=True)
@@ -45,7 +105,7 @@ class NoMeter(Exception):
 def find_meter(
     device: str,
     root: Path = ROOT,
-    load_nvml: Callable[[], nvml.Nvml] = nvml.load,
+    nvml: Callable[[], Nvml] = load_nvml,
     environment: Mapping[str, str] = os.environ,
 ) -> Meter:
     """The meter of a cell's device; raises NoMeter with the reason."""
@@ -53,7 +113,7 @@ def find_meter(
     if kind == "cpu":
         return _rapl(root / "sys/class/powercap")
     if kind in ("cuda", "tensorrt"):
-        return _gpu(int(index or 0), load_nvml, environment.get("CUDA_VISIBLE_DEVICES"))
+        return _gpu(int(index or 0), nvml, environment.get("CUDA_VISIBLE_DEVICES"))
     raise NoMeter(f"no energy meter is known for {kind}")
 
 
@@ -84,14 +144,14 @@ def _rapl(powercap: Path) -> Meter:
 # ---------------------------------------------------------------- GPUs
 
 
-def _gpu(index: int, load_nvml: Callable[[], nvml.Nvml], visible: str | None) -> Meter:
+def _gpu(index: int, nvml: Callable[[], Nvml], visible: str | None) -> Meter:
     """CUDA numbers only the visible devices, NVML all of them."""
     try:
-        library = load_nvml()
+        library = nvml()
         name = _nvml_device(index, visible)
         handle = library.by_uuid(name) if isinstance(name, str) else library.by_index(name)
         library.energy_mj(handle)
-    except nvml.NvmlError as error:
+    except NvmlError as error:
         raise NoMeter(f"NVML: {error}") from error
     return Meter(
         source="nvml: all of the GPU, other programs included",
@@ -145,7 +205,7 @@ class EnergyGauge:
         assert self._meter is not None
         try:
             return self._meter.read()
-        except nvml.NvmlError as error:
+        except NvmlError as error:
             self._why = f"NVML: {error}"
             return ()
 

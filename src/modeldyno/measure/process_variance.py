@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from math import fsum, sqrt
 
 from modeldyno.core.results import Estimate
-from modeldyno.measure.beta import incomplete_beta
 from modeldyno.measure.statistics import mean_t
-from modeldyno.measure.student import half_interval
+from modeldyno.measure.student import half_interval, incomplete_beta
 
 PROCESS_SHARE = 1 / 3  # more of the variance between processes than this makes them the unit …
 SIGNIFICANT = 0.05  # … if it is unlikely by chance alone

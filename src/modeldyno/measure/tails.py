@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from modeldyno.core.results import Estimate, Tail
-from modeldyno.measure.beta import incomplete_beta
 from modeldyno.measure.statistics import FloatArray
-from modeldyno.measure.student import half_interval
+from modeldyno.measure.student import half_interval, incomplete_beta
 
 UNCORRELATED = 0.02  # the sum ends at the first lag below this: the rest is noise
 

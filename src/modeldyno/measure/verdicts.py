@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from math import ceil, isfinite
+from math import ceil, exp, isfinite, log
 
-from modeldyno.core.results import Estimate, Noise, Verdict
+from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Noise, Verdict
+from modeldyno.measure.student import half_interval
 
 # The table in docs/measuring.md (noise verdict).
 QUIET_CONTENTION, CONTENDED = 1.05, 1.5  # wall over CPU time
@@ -16,6 +17,7 @@ QUIET_WIDTH, TRUSTED_WIDTH, USABLE_WIDTH = 0.01, 0.02, 0.05  # of the floor's in
 USABLE_TYPICAL = 0.5  # of the typical's interval: a wider one says nothing
 FEWEST_SAMPLES = 6  # for an interval around a median: see tails.py
 OUT_OF_REACH = 100  # times the pairs taken: too long to wait for
+UNPAIRED_LEVEL = 0.95
 
 
 # ---------------------------------------------------------------- comparisons
@@ -48,6 +50,37 @@ def pairs_needed(ratio: Estimate, margin: float) -> int | None:
     if gap * OUT_OF_REACH**0.5 < ratio.half_width:
         return None
     return max(ratio.n + 1, ceil(ratio.n * (ratio.half_width / gap) ** 2))
+
+
+# ---------------------------------------------------------------- benchmarks measured separately
+#
+# In a comparison, both sides meet the same machine at the same time. Here they did not, so the
+# differences between sessions count on both sides: Welch's t on logarithms, one figure per session.
+# Neither interval includes what affected all sessions of a run; only a comparison that alternates
+# between both sides removes that (docs/measuring.md, comparing).
+
+
+def is_over_sessions(estimate: Estimate) -> bool:
+    """Whether the interval includes the differences between sessions."""
+    return estimate.units == "sessions" and estimate.n >= FEWEST_SESSIONS and estimate.low > 0
+
+
+def unpaired_ratio(a: Estimate, b: Estimate, items: tuple[int, int] = (1, 1)) -> Estimate:
+    """B's time over A's, per item; both must be ``is_over_sessions``. ``n`` is the smaller n."""
+    centre = log(b.value / items[1]) - log(a.value / items[0])
+    squares = _squared_error(a), _squared_error(b)
+    error = sum(squares)
+    parts = sum(square**2 / (side.n - 1) for square, side in zip(squares, (a, b), strict=True))
+    freedom = error**2 / parts if parts else float(a.n + b.n - 2)
+    half = half_interval(UNPAIRED_LEVEL, freedom) * error**0.5
+    low, high = exp(centre - half), exp(centre + half)
+    return Estimate(exp(centre), low, high, UNPAIRED_LEVEL, min(a.n, b.n), "sessions")
+
+
+def _squared_error(estimate: Estimate) -> float:
+    """The squared standard error of the mean logarithm, read back from the interval."""
+    half = (log(estimate.high) - log(estimate.low)) / 2
+    return (half / half_interval(estimate.level, estimate.n - 1)) ** 2
 
 
 # ---------------------------------------------------------------- noise

@@ -10,8 +10,7 @@ from modeldyno.core.cells import CellFigures
 from modeldyno.core.ids import BenchmarkId, RunId
 from modeldyno.core.judgements import MARGIN
 from modeldyno.core.pairs_of_cells import machines_apart, matched
-from modeldyno.measure.unpaired import unpaired_ratio
-from modeldyno.measure.verdicts import compare_verdict
+from modeldyno.measure.verdicts import compare_verdict, unpaired_ratio
 from modeldyno.services.run_hosts import RunHosts
 
 FEW = "too few sessions to know how far they differ"

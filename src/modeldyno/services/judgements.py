@@ -29,8 +29,7 @@ from modeldyno.core.pairs_of_cells import (
 from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, SideResult
 from modeldyno.core.specs import CellSpec
-from modeldyno.measure.unpaired import is_over_sessions, unpaired_ratio
-from modeldyno.measure.verdicts import compare_verdict
+from modeldyno.measure.verdicts import compare_verdict, is_over_sessions, unpaired_ratio
 from modeldyno.services.exports import ExportService
 from modeldyno.store.records.all import Records
 

@@ -22,7 +22,7 @@ from modeldyno.core.runs import Run
 from modeldyno.core.specs import CellSpec
 from modeldyno.core.standings import Best, Happened, NextStep, ProjectStanding
 from modeldyno.engines import catalog
-from modeldyno.measure.unpaired import unpaired_ratio
+from modeldyno.measure.verdicts import unpaired_ratio
 from modeldyno.services.models import ModelService, ModelStatus
 from modeldyno.store.records.all import Records
 
