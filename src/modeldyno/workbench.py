@@ -259,8 +259,8 @@ def open_server(
     from contextlib import ExitStack
     from functools import partial
 
-    from modeldyno.jobs.aside import Aside
-    from modeldyno.jobs.settling import Settling
+    from modeldyno.jobs.job_endings import JobEndings
+    from modeldyno.jobs.latest_writes import LatestWrites
     from modeldyno.jobs.shown_leases import ShownLeases
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.archive import Archive
@@ -321,17 +321,17 @@ def open_server(
         examples = open_examples(settings)
         files = ModelFiles(records, objects, bundles, roots, looking.service, examples.kept)
         progress = LiveProgress()
-        settling = Settling(records, folders, history, resumes=settings.resume)
-        settling.recover()
-        aside = Aside()
-        leases = ShownLeases(records.leases, records.jobs, aside, cores)
+        endings = JobEndings(records, folders, history, resumes=settings.resume)
+        endings.recover()
+        writes = LatestWrites()
+        leases = ShownLeases(records.leases, records.jobs, writes, cores)
         queue = Supervisor(
             records,
             folders,
-            settling,
+            endings,
             LocalJobs(leases, folders=folders, machine=settings.machine, content=content),
             leases,
-            aside,
+            writes,
             progress.hear,
             models.admit,
             sole.confirm,

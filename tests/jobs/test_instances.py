@@ -20,7 +20,7 @@ from modeldyno.core.sessions import (
     took_s,
 )
 from modeldyno.core.specs import QUICK
-from modeldyno.jobs.instances import Crowd
+from modeldyno.jobs.instances import InstanceGroup
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
@@ -107,8 +107,8 @@ def test_each_instance_has_cpus_of_its_own_while_there_are_enough(
     tmp_path, cpus, instances, cores, shares
 ):
     side = Side(target(tmp_path, threads=cores), INPUTS, "api")
-    crowd = Crowd([None] * instances, side, cpus, "", None, 0, 0.0, None)  # type: ignore[list-item, arg-type]
-    assert crowd.shares == shares
+    group = InstanceGroup([None] * instances, side, cpus, "", None, 0, 0.0, None)  # type: ignore[list-item, arg-type]
+    assert group.shares == shares
 
 
 class Clockwork:
@@ -135,12 +135,12 @@ def test_energy_is_of_calls_and_of_nothing_else(tmp_path, latency_us):
     with launched(setup) as worker:
         worker.request(examine(model, reference), Examined, deadline_s, stop)
         plan = SessionPlan(max_time_s=1.0)
-        crowd = Crowd(
+        group = InstanceGroup(
             [worker], side, (allowed_cpus()[0],), str(reference), plan, 0, deadline_s, stop
         )
-        crowd.open()
+        group.open()
         meter: Any = Clockwork()
-        (samples,), energy = crowd.measure_metered(1.0, meter)
+        (samples,), energy = group.measure_metered(1.0, meter)
     stop.close()
     per_sample_s = sum(samples.wall_ns) / len(samples.wall_ns) / 1e9
     assert (energy.joules or 0.0) / energy.calls == pytest.approx(

@@ -1,4 +1,4 @@
-"""Measure the cells of a benchmark: let each run once, measure in rounds, sum up."""
+"""Measure the cells of a benchmark: let each run once, measure in rounds, summarise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.rounds import Rounds, planned
-from modeldyno.jobs.trying import Trying
+from modeldyno.jobs.trial_workers import TrialWorkers
 from modeldyno.worker.limits import WorkerLimits
 from modeldyno.worker.monitor import RunLog
 
@@ -52,9 +52,9 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         stopped = error
     judge(cells)
     meanwhile = weather.weather(before, weather.read())
-    ending = _changed(facts, copy) or stopped
-    told = _attributable(meanwhile, cells)
-    results = tuple(cell.result(facts, told, ending) for cell in cells)
+    stop_error = _changed(facts, copy) or stopped
+    weather_of_cells = _attributable(meanwhile, cells)
+    results = tuple(cell.result(facts, weather_of_cells, stop_error) for cell in cells)
     trusted = tuple(_trusted(each, results) for each in standings)
     return BenchmarkResult(
         run_id=context.folder.id,
@@ -72,7 +72,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
 
 
 def _attributable(weather: HostWeather, cells: Sequence[Cell]) -> HostWeather:
-    """Where more threads than CPUs were ours, waiting threads do not tell of anybody else."""
+    """If we ran more threads than CPUs, waiting threads say nothing about other programs."""
     from modeldyno.measure.cpus import allowed_cpus
 
     most = max(cell.spec.cores * cell.spec.instances for cell in cells)
@@ -80,8 +80,8 @@ def _attributable(weather: HostWeather, cells: Sequence[Cell]) -> HostWeather:
 
 
 def _trusted(standings: Standings, cells: Sequence[CellResult]) -> Standings:
-    """An unusable number wins nothing, nor one that turned out to be another kind of work. What
-    lost, lost by the rounds that both were in."""
+    """Without leaders whose number is unusable or belongs to another kind of work. A cell that lost
+    did so in the rounds that both were measured in."""
     unusable = {
         number
         for number, cell in enumerate(cells)
@@ -96,7 +96,7 @@ def _trusted(standings: Standings, cells: Sequence[CellResult]) -> Standings:
 
 
 def _recall(cells: list[Cell], units: Sequence[Unit]) -> None:
-    """What an earlier part of this run has measured already."""
+    """Take over what an earlier part of this run has measured."""
     for unit in units:
         cell = cells[unit.cell]
         if isinstance(unit.measured, Session):
@@ -105,7 +105,7 @@ def _recall(cells: list[Cell], units: Sequence[Unit]) -> None:
 
 
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
-    """Read the model and let each cell run once; a cell that cannot says so, the others go on."""
+    """Read the model and let each cell run once; a cell that cannot gets its error."""
     setup = context.worker_setup(
         spec.model,
         cells=spec.cells,
@@ -113,7 +113,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
         inspecting=True,
         sandbox=cells[0].spec.sandbox,
     )
-    with Trying(setup) as trying:
+    with closing(TrialWorkers(setup)) as trying:
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
         copy = context.copy_privately(spec.model, facts)
@@ -124,7 +124,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
             _try(spec, cell, first_like(cell, cells), facts, copy, trying, context)
             _log_notes(cell, context)
             if cell.error is not None:
-                trying.renew()
+                trying.close()
     if all(isinstance(cell.error, UserError) for cell in cells):
         raise cells[0].error or AssertionError
     _drop_repeated(cells)
@@ -133,7 +133,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
 
 
 def _log_notes(cell: Cell, context: Context) -> None:
-    """Also for who reads the log: that a batch is another than the one asked for, and the like."""
+    """Notes belong in the log too, e.g. that the batch size is not the requested one."""
     if cell.notes:
         lines = "".join(f"{visible(f'{cell.name}: {note}')}\n" for note in cell.notes)
         with closing(RunLog(context.folder.log, WorkerLimits().log_bytes)) as log:
@@ -141,7 +141,7 @@ def _log_notes(cell: Cell, context: Context) -> None:
 
 
 def _drop_repeated(cells: list[Cell]) -> None:
-    """A model with a fixed batch makes one cell of many: keep the first, with the others' notes."""
+    """With a fixed batch, several cells are the same: keep the first, with the others' notes."""
     kept: dict[str, Cell] = {}
     for cell in list(cells):
         same = kept.setdefault(repr(replace(cell.spec, batch_size=cell.batch_size)), cell)
@@ -158,7 +158,7 @@ def _try(
     first: Cell | None,
     facts: ModelFacts,
     copy: Path,
-    trying: Trying,
+    trying: TrialWorkers,
     context: Context,
 ) -> None:
     start = time.monotonic()

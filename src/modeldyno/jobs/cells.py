@@ -1,4 +1,4 @@
-"""How far one cell of a benchmark has come."""
+"""The state of one cell of a benchmark while it is measured."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from modeldyno.jobs.preparation import Prepared
 
 @dataclass(frozen=True)
 class Measured:
-    """A session, the process it ran in and the round of the sweep it belongs to.
+    """A session, with the process it ran in and the round of the sweep it belongs to.
 
-    Its figures are kept: every session that follows asks for those of all before it.
+    Its figures are cached: after each session, those of all earlier ones are needed again.
     """
 
     process: int
@@ -44,7 +44,7 @@ class Measured:
 
     @cached_property
     def call_s(self) -> float:
-        """From the wall time of everything done."""
+        """From the wall time of all calls."""
         from modeldyno.measure.benchmark import seconds_per_call
 
         return seconds_per_call(self.session)
@@ -63,7 +63,7 @@ class Cell:
     prepared: Prepared | None = None
     units: list[Measured] = field(default_factory=list)
     used_s: float = 0.0  # of the budget and of the timeout, process starts included
-    waited_s: float = 0.0  # for cores, which no budget counts
+    waited_s: float = 0.0  # for cores; outside of every budget
     stop_reason: StopReason | None = None
     error: ModeldynoError | None = None
     notes: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Cell:
 
     @property
     def is_running(self) -> bool:
-        """Whether it works, as far as we know: it ran once, and nothing went wrong since."""
+        """Whether it works as far as we know: it ran once, and nothing has failed since."""
         return self.prepared is not None and self.error is None
 
     @property
@@ -97,16 +97,16 @@ class Cell:
         return self.spec.name
 
     def note(self, text: str) -> None:
-        """Said once, however often it is true."""
+        """Add a note, unless it is there already."""
         if text and text not in self.notes:
             self.notes += (text,)
 
     def floors(self) -> dict[int, float]:
-        """Seconds per call by round; of a round that was repeated, the repetition."""
+        """Seconds per call by round; the latest, if a round was repeated."""
         return {unit.round: unit.floor_s for unit in self.units}
 
     def seconds_per_item(self) -> dict[int, float]:
-        """By round, from the wall time of everything done: what a throughput is made of."""
+        """By round, from the wall time of all calls: the basis of the throughput."""
         return {unit.round: unit.call_s / self.items for unit in self.units}
 
     def canaries(self) -> dict[int, float]:
@@ -143,13 +143,13 @@ class Cell:
         )
 
     def _input_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of synthetic inputs; arrays of the user's own have theirs."""
+        """Of synthetic inputs; the user's own arrays have other shapes."""
         if self.prepared is None or self.prepared.inputs.data is not None:
             return {}
         return {tensor.name: tensor.shape for tensor in self.prepared.inputs.tensors}
 
     def _facts(self) -> SessionFacts | None:
-        """What the measured sessions said of themselves, with the precision found beforehand."""
+        """What the measured sessions reported, with the precision that was examined before."""
         if self.prepared is None or not self.units:
             return self.prepared.facts if self.prepared else None
         return examined_as(self.sessions[0].facts, self.prepared.facts)

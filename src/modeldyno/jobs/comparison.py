@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,14 +33,14 @@ from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.pairing import FEWEST_PROCESSES, Reports, Seat, seated
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
-from modeldyno.jobs.trying import Trying
+from modeldyno.jobs.trial_workers import TrialWorkers
 from modeldyno.store.models import check_unchanged
 from modeldyno.worker.messages import Side
 
 if TYPE_CHECKING:
-    from modeldyno.measure.compare import Judgement, PairUnit, RunningRatio
+    from modeldyno.measure.compare import Judgement
 
-FEWEST_PAIRS = 2  # below it there is no interval at all
+FEWEST_PAIRS = 2  # fewer have no interval
 SPINNING_BLOCK_S = 0.2  # a spinning pool needs long blocks …
 SPINNING_GAP_S = 0.05  # … and time to fall asleep before the other side's turn
 
@@ -73,18 +73,6 @@ class _ReadySide:
         return bool(facts.spinning) and (facts.threads or 1) > 1
 
 
-@dataclass
-class _Found:
-    """What has been measured so far."""
-
-    units: list[PairUnit] = field(default_factory=list)
-    earlier_s: float = 0.0  # of the time budget: what an interrupted part of this run has used
-    ratio: RunningRatio | None = None
-    sandboxes: Reports = (None, None)
-    note: str = ""  # about the cores it was measured on
-    waited_s: float = 0.0  # for cores
-
-
 def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     start = time.monotonic()
     a, b = _prepare(spec, context, start)
@@ -92,23 +80,22 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     from modeldyno.measure.compare import judge
 
     before = weather.read()
-    found = _recall(context.earlier)
+    pairs = _Pairs(spec, a, b, context, start)
     interrupted = False
     try:
-        _measure(spec, a, b, found, start, context)
+        pairs.measure()
     except Cancelled:
         interrupted = True
-    units = found.units
+    units = pairs.units
     if len(units) < FEWEST_PAIRS:
         raise Cancelled("Stopped before there was anything to compare")
     for side in (a, b):
         check_unchanged(side.model, side.prepared.copy or Path(side.prepared.target.model))
-    items = a.prepared.items, b.prepared.items
     meanwhile = weather.weather(before, weather.read())
-    judgement = judge(units, spec.margin, items, meanwhile, _level(spec, len(units)))
+    judgement = judge(units, spec.margin, pairs.items, meanwhile, _level(spec))
     sides = (
-        _side_result(a, judgement, 0, units[0].pair.a.facts, found.sandboxes[0]),
-        _side_result(b, judgement, 1, units[0].pair.b.facts, found.sandboxes[1]),
+        _side_result(a, judgement, 0, units[0].pair.a.facts, pairs.sandboxes[0]),
+        _side_result(b, judgement, 1, units[0].pair.b.facts, pairs.sandboxes[1]),
     )
     return ComparisonResult(
         run_id=context.folder.id,
@@ -135,25 +122,13 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
             *judgement.notes,
             *_notes(a, b),
             *_call_notes(*sides),
-            *filter(None, [found.note, wait_note(found.waited_s)]),
+            *filter(None, [pairs.note, wait_note(pairs.waited_s)]),
         ),
         interrupted=interrupted,
     )
 
 
 # ---------------------------------------------------------------- before
-
-
-def _recall(units: Sequence[Unit]) -> _Found:
-    """What an earlier part of this run has measured already."""
-    from modeldyno.measure.compare import PairUnit
-
-    found = _Found()
-    for unit in units:
-        if isinstance(unit.measured, Pair):
-            found.units.append(PairUnit(unit.process, unit.measured))
-            found.earlier_s += took_s(unit.measured.a) + took_s(unit.measured.b)
-    return found
 
 
 def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_ReadySide, _ReadySide]:
@@ -168,15 +143,15 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
         inspecting=True,
         sandbox=spec.a.cell.sandbox if spec.a.cell.sandbox != "off" else spec.b.cell.sandbox,
     )
-    with Trying(setup) as trying:
-        # Both are read before either runs: then the user's own files are closed to the worker.
+    with closing(TrialWorkers(setup)) as trying:
+        # Both are read before either runs: from then on, the worker cannot read the user's files.
         models: dict[tuple[str | None, ...], tuple[ModelFacts, Path]] = {}
         for name, side in sides.items():
-            if _which(side) not in models:
+            if _file_key(side) not in models:
                 facts = inspect(trying.ours, side.model, context, spec.timeout_s)
                 copy = context.copy_privately(side.model, facts, name)
-                models[_which(side)] = facts, copy
-        facts_of = [models[_which(side)][0] for side in sides.values()]
+                models[_file_key(side)] = facts, copy
+        facts_of = [models[_file_key(side)][0] for side in sides.values()]
         refuse_needless(spec.a.model, *facts_of)
         labels = " against ".join(Path(side.label).name for side in sides.values())
         context.say(Started(labels, spec.pairs or 0, "+".join(f.sha256 for f in facts_of)))
@@ -191,7 +166,7 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
                 trying,
                 party.model,
                 party.facts,
-                models[_which(side)][1],
+                models[_file_key(side)][1],
                 side.cell,
                 name,
                 spec.seed,
@@ -205,179 +180,166 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
     return ready["a"], ready["b"]
 
 
-def _which(side: SideSpec) -> tuple[str | None, ...]:
-    """A file is read once, unless it is called in two ways."""
+def _file_key(side: SideSpec) -> tuple[str | None, ...]:
+    """A file is read once for each of its signatures."""
     return side.model.path, side.model.sha256, side.model.signature
 
 
 # ---------------------------------------------------------------- measuring
 
 
-def _measure(
-    spec: ComparisonSpec,
-    a: _ReadySide,
-    b: _ReadySide,
-    found: _Found,
-    start: float,
-    context: Context,
-) -> None:
-    """Fresh processes one after the other, each with its share of the pairs or of the time."""
-    cores = max(a.prepared.cell.cores, b.prepared.cell.cores)
+class _Pairs:
+    """The pairs measured so far, and how more of them are measured."""
 
-    def wait(why: str) -> None:
-        context.say(Progress(len(found.units), spec.pairs or 0, why))
+    def __init__(
+        self, spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, context: Context, start: float
+    ) -> None:
+        from modeldyno.measure.compare import PairUnit, RunningRatio
 
-    apart = _are_apart(a, b)
-    processes = max(spec.processes, FEWEST_PROCESSES) if apart else spec.processes
-    processes = min(processes, spec.pairs or processes)
-    recalled = len(found.units)
-    first = 1 + max((unit.process for unit in found.units), default=-1)
-    for process in range(processes):
-        share = (process + 1) / processes
-        if found.units and _is_settled(spec, a, b, found.units):
-            return
-        is_as_recalled = 0 < recalled == len(found.units)
-        if is_as_recalled and _share_is_done(spec, found, share, start, 0.0):
-            continue  # by the part of this run that was interrupted
-        with context.leases.take(cores, context.stop, wait) as lease:
-            found.waited_s += lease.waited_s
-            start += lease.waited_s  # counts against neither the budget nor the time limit
-            found.note = lease.note
-            _run_process(spec, a, b, found, first + process, share, start, lease.cpus, context)
+        self._spec = spec
+        self._context = context
+        self._start = start  # of the time budget and the time limit
+        self._sides = a, b
+        self.items = a.prepared.items, b.prepared.items
+        self.units = [
+            PairUnit(unit.process, unit.measured)
+            for unit in context.earlier
+            if isinstance(unit.measured, Pair)
+        ]
+        # Of the time budget, what the interrupted part of this run has used.
+        self._earlier_s = sum(took_s(u.pair.a) + took_s(u.pair.b) for u in self.units)
+        self._ratio = RunningRatio(self.units, self.items)
+        self.sandboxes: Reports = (None, None)
+        self.note = ""  # about the cores they were measured on
+        self.waited_s = 0.0  # for cores
 
-
-def _run_process(
-    spec: ComparisonSpec,
-    a: _ReadySide,
-    b: _ReadySide,
-    found: _Found,
-    process: int,
-    share: float,
-    start: float,
-    cpus: tuple[int, ...],
-    context: Context,
-) -> None:
-    """Both sides on the same CPUs, as far as they ask for the same number."""
-    from modeldyno.measure.compare import PairUnit, RunningRatio
-
-    units = found.units
-    if found.ratio is None:
-        found.ratio = RunningRatio(units, (a.prepared.items, b.prepared.items))
-    known: tuple[Calibration, Calibration] | None = None
-    seats = _seats(spec, a, b, cpus, context)
-    with seated(*seats, context.stop, _are_apart(a, b)) as pairing:
-        while True:
-            plan = _plan(spec, a.spins or b.spins, len(units), known)
-            padding = hash((spec.seed, process, len(units)))
-            began = time.monotonic()
-            pair = pairing.measure(plan, padding, start + spec.timeout_s)
-            found.sandboxes = pairing.sandboxes
-            context.say(Unit(0, process, pair))
-            units.append(PairUnit(process, pair))
-            known = pair.a.calibration, pair.b.calibration
-            context.say(_progress(spec, found, start))
-            took = time.monotonic() - began
-            if _share_is_done(spec, found, share, start, took) or _is_settled(spec, a, b, units):
-                return
-
-
-def _seats(
-    spec: ComparisonSpec,
-    a: _ReadySide,
-    b: _ReadySide,
-    cpus: tuple[int, ...],
-    context: Context,
-) -> tuple[Seat, Seat]:
-    threads = max(a.prepared.cell.cores, b.prepared.cell.cores)
-    first, second = (
-        Seat(
-            side.command(cpus[: side.prepared.cell.cores]),
-            context.worker_setup(
-                spec.a.model,
-                spec.b.model,
-                cells=(spec.a.cell, spec.b.cell),
-                threads=threads,
-                memory_limit_bytes=spec.memory_limit_bytes,
-                sandbox=side.sandbox,
-                python=side.prepared.python,
-            ),
-            a.prepared.reference,
+    def measure(self) -> None:
+        """Fresh processes one after the other, each with its share of the pairs or of the time."""
+        spec, context, cores = self._spec, self._context, self._cores
+        processes = (
+            max(spec.processes, FEWEST_PROCESSES) if _are_apart(*self._sides) else spec.processes
         )
-        for side in (a, b)
-    )
-    return first, second
+        processes = min(processes, spec.pairs or processes)
+        recalled = len(self.units)
+        first = 1 + max((unit.process for unit in self.units), default=-1)
+        for process in range(processes):
+            share = (process + 1) / processes
+            if self.units and self._is_decided():
+                return
+            is_as_recalled = 0 < recalled == len(self.units)
+            if is_as_recalled and self._is_share_done(share, 0.0):
+                continue  # by the part of this run that was interrupted
+            with context.leases.take(cores, context.stop, self._wait) as lease:
+                self.waited_s += lease.waited_s
+                self._start += (
+                    lease.waited_s
+                )  # counts against neither the budget nor the time limit
+                self.note = lease.note
+                self._run_process(first + process, share, lease.cpus)
+
+    def _wait(self, why: str) -> None:
+        self._context.say(Progress(len(self.units), self._spec.pairs or 0, why))
+
+    @property
+    def _cores(self) -> int:
+        return max(side.prepared.cell.cores for side in self._sides)
+
+    def _run_process(self, process: int, share: float, cpus: tuple[int, ...]) -> None:
+        """Both sides on the same CPUs, unless they use different numbers of them."""
+        from modeldyno.measure.compare import PairUnit
+
+        spec, context, units = self._spec, self._context, self.units
+        known: tuple[Calibration, Calibration] | None = None
+        seats = self._seat(self._sides[0], cpus), self._seat(self._sides[1], cpus)
+        with seated(*seats, context.stop, _are_apart(*self._sides)) as pairing:
+            while True:
+                plan = self._plan(known)
+                padding = hash((spec.seed, process, len(units)))
+                began = time.monotonic()
+                pair = pairing.measure(plan, padding, self._start + spec.timeout_s)
+                self.sandboxes = pairing.sandboxes
+                context.say(Unit(0, process, pair))
+                units.append(PairUnit(process, pair))
+                known = pair.a.calibration, pair.b.calibration
+                context.say(self._progress())
+                pair_s = time.monotonic() - began
+                if self._is_share_done(share, pair_s) or self._is_decided():
+                    return
+
+    def _seat(self, side: _ReadySide, cpus: tuple[int, ...]) -> Seat:
+        spec = self._spec
+        setup = self._context.worker_setup(
+            spec.a.model,
+            spec.b.model,
+            cells=(spec.a.cell, spec.b.cell),
+            threads=self._cores,
+            memory_limit_bytes=spec.memory_limit_bytes,
+            sandbox=side.sandbox,
+            python=side.prepared.python,
+        )
+        return Seat(side.command(cpus[: side.prepared.cell.cores]), setup, side.prepared.reference)
+
+    def _plan(self, known: tuple[Calibration, Calibration] | None) -> PairPlan:
+        spec = self._spec
+        plan = PairPlan(
+            min_time_s=spec.pair_s,
+            max_time_s=max(spec.pair_s, 0.25 * spec.seconds),
+            warmup_limit_s=spec.pair_s,
+            seed=hash((spec.seed, len(self.units))),
+            calibrations=known,
+        )
+        if not any(side.spins for side in self._sides):
+            return plan
+        return replace(plan, block_s=SPINNING_BLOCK_S, gap_s=SPINNING_GAP_S)
+
+    def _elapsed_s(self) -> float:
+        return self._earlier_s + time.monotonic() - self._start
+
+    def _is_share_done(self, share: float, pair_s: float) -> bool:
+        """Whether this process did its part; one more pair must still fit the time."""
+        pairs = len(self.units)
+        if self._spec.pairs is not None:
+            return pairs >= round(share * self._spec.pairs)
+        if share == 1 and pairs < FEWEST_PAIRS:  # slow models: better late than without an answer
+            return False
+        return self._elapsed_s() + pair_s / 2 >= share * self._spec.seconds
+
+    def _is_decided(self) -> bool:
+        """An adaptive comparison ends at a look that decides; others never look."""
+        from modeldyno.measure.compare import judge
+        from modeldyno.measure.stopping import look_level
+        from modeldyno.measure.weather import UNKNOWN
+
+        level = look_level(len(self.units)) if self._spec.adaptive else None
+        if level is None:
+            return False
+        judgement = judge(self.units, self._spec.margin, self.items, UNKNOWN, level)
+        return judgement.verdict != "inconclusive"
+
+    def _progress(self) -> Progress:
+        pairs, spec = len(self.units), self._spec
+        ratio, elapsed = self._ratio.estimate(), self._elapsed_s()
+        return Progress(
+            units_done=pairs,
+            units_planned=spec.pairs or max(pairs, round(pairs * spec.seconds / elapsed)),
+            doing="pairs",
+            ratio=ratio.value if ratio else None,
+            relative_half_width=ratio.relative if ratio else None,
+            remaining_s=None if spec.pairs else max(0.0, spec.seconds - elapsed),
+        )
 
 
 def _are_apart(a: _ReadySide, b: _ReadySide) -> bool:
     """Whether one process cannot hold both."""
-    lives = {life for life in (a.prepared.life, b.prepared.life) if life}
+    lives = {side.prepared.life for side in (a, b) if side.prepared.life}
     return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python or len(lives) > 1
 
 
-def _plan(
-    spec: ComparisonSpec,
-    spins: bool,
-    number: int,
-    known: tuple[Calibration, Calibration] | None,
-) -> PairPlan:
-    plan = PairPlan(
-        min_time_s=spec.pair_s,
-        max_time_s=max(spec.pair_s, 0.25 * spec.seconds),
-        warmup_limit_s=spec.pair_s,
-        seed=hash((spec.seed, number)),
-        calibrations=known,
-    )
-    if not spins:
-        return plan
-    return replace(plan, block_s=SPINNING_BLOCK_S, gap_s=SPINNING_GAP_S)
-
-
-def _share_is_done(
-    spec: ComparisonSpec, found: _Found, share: float, start: float, took: float
-) -> bool:
-    """Whether this process did its part; the next pair must still fit the time."""
-    pairs = len(found.units)
-    if spec.pairs is not None:
-        return pairs >= round(share * spec.pairs)
-    if share == 1 and pairs < FEWEST_PAIRS:  # slow models: rather late than without an answer
-        return False
-    used_s = found.earlier_s + time.monotonic() - start
-    return used_s + took / 2 >= share * spec.seconds
-
-
-def _is_settled(spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, units: list[PairUnit]) -> bool:
-    """Adaptive comparisons end at a look that decides; others never look."""
-    from modeldyno.measure.compare import judge
-    from modeldyno.measure.stopping import look_level
-    from modeldyno.measure.weather import UNKNOWN
-
-    level = look_level(len(units)) if spec.adaptive else None
-    if level is None:
-        return False
-    items = a.prepared.items, b.prepared.items
-    return judge(units, spec.margin, items, UNKNOWN, level).verdict != "inconclusive"
-
-
-def _level(spec: ComparisonSpec, pairs: int) -> float:
+def _level(spec: ComparisonSpec) -> float:
     from modeldyno.measure.compare import LEVEL
     from modeldyno.measure.stopping import LOOK_LEVEL
 
-    return LOOK_LEVEL if spec.adaptive and pairs else LEVEL
-
-
-def _progress(spec: ComparisonSpec, found: _Found, start: float) -> Progress:
-    pairs = len(found.units)
-    ratio = found.ratio.estimate() if found.ratio else None
-    elapsed = found.earlier_s + time.monotonic() - start
-    planned = spec.pairs or max(pairs, round(pairs * spec.seconds / elapsed))
-    return Progress(
-        units_done=pairs,
-        units_planned=planned,
-        doing="pairs",
-        ratio=ratio.value if ratio else None,
-        relative_half_width=ratio.relative if ratio else None,
-        remaining_s=None if spec.pairs else max(0.0, spec.seconds - elapsed),
-    )
+    return LOOK_LEVEL if spec.adaptive else LEVEL
 
 
 # ---------------------------------------------------------------- after
@@ -390,12 +352,11 @@ def _side_result(
     measured: SessionFacts,
     sandbox: SandboxReport | None,
 ) -> SideResult:
-    examined = side.prepared.facts
     return SideResult(
         label=side.spec.label,
         spec=side.spec.cell,
         model=side.model,
-        facts=examined_as(measured, examined),
+        facts=examined_as(measured, side.prepared.facts),
         floor_s=judgement.floor_s[index],
         typical_s=judgement.typical_s[index],
         batch_size=side.prepared.batch_size,

@@ -1,7 +1,7 @@
-"""The fair contract: cells are ranked together only where they did the same work.
+"""The fair contract: cells are ranked together only if they did the same work.
 
-Same input bytes, same precision, same kind of call, no more cores than allowed, same outputs. What
-differs from the first cell is said on the cell, in plain words, and keeps it out of the ranking.
+Same input bytes, same precision, same kind of call, no more cores than allowed, same outputs. Each
+difference from the first cell becomes a note on the cell and keeps it out of the ranking.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from modeldyno.core.sessions import SessionFacts
 from modeldyno.jobs.cells import Cell
 
 _SHAPING = [axis for axis in AXES if axis.changes_shapes]
-TOO_MANY_CORES = 1.1  # times those allowed; clocks of threads are not read at one moment
+TOO_MANY_CORES = 1.1  # times those allowed; the clocks of threads are not read simultaneously
 
 
 def judge(cells: Sequence[Cell]) -> None:
-    """Say of each cell what keeps it from being compared; again whenever more is known."""
+    """Set what keeps each cell from being compared; called again whenever more is known."""
     for cell in cells:
         cell.mismatches = tuple(_mismatches(cell, cells))
 
 
 def first_like(cell: Cell, cells: Sequence[Cell]) -> Cell | None:
-    """The first running cell that was asked for the same shapes: what this one is held against."""
+    """The first running cell with the same requested shapes, which this one is compared with."""
     for other in cells:
         if other is cell:
             return None
@@ -68,19 +68,19 @@ def _cores(cell: Cell) -> Iterator[str]:
 
 
 def _precision(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
-    """Against what was asked for, and against the first that was asked for the same."""
-    found, asked = _facts(cell).precision, cell.spec.precision
-    if found is None:
+    """Compared with the requested one, and with the first cell that requested the same."""
+    actual, requested = _facts(cell).precision, cell.spec.precision
+    if actual is None:
         return
-    if asked is not None and asked != found.partition("+")[0]:  # the commonest comes first
-        yield f"asked for {asked}, computes in {found}"
+    if requested is not None and requested != actual.partition("+")[0]:  # the commonest is first
+        yield f"asked for {requested}, computes in {actual}"
         return
     for other in cells:
-        if not other.is_running or other.spec.precision != asked:
+        if not other.is_running or other.spec.precision != requested:
             continue
         expected = _facts(other).precision
-        if other is not cell and expected is not None and _kinds(expected) != _kinds(found):
-            yield f"computes in {found}, {other.name} in {expected}"
+        if other is not cell and expected is not None and _kinds(expected) != _kinds(actual):
+            yield f"computes in {actual}, {other.name} in {expected}"
         return
 
 
@@ -107,5 +107,5 @@ def _facts(cell: Cell) -> SessionFacts:
 
 
 def _bytes(plan: InputPlan) -> object:
-    """What decides the bytes that are fed; how they were found out does not."""
+    """What determines the input bytes."""
     return plan.tensors, plan.seed, plan.data

@@ -1,7 +1,7 @@
 """Convert a model in a worker, run both on the same inputs, and keep what computes the same.
 
-The converter runs the model's own code, with all the walls around it, and only its scratch folder
-to write to. What it leaves there is copied by name, links not followed, and read by a fresh worker.
+The converter runs the model's own code in the sandbox, and can write to its scratch folder only.
+What it leaves there is copied by name, without following links, and read by a fresh worker.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from modeldyno.engines import conversions
 from modeldyno.engines.conversions import Route
 from modeldyno.formats import sidecar
 from modeldyno.jobs.inspection import inspect
-from modeldyno.jobs.leavings import take
 from modeldyno.jobs.preparation import engine_of, shapes_of, target_of
 from modeldyno.jobs.protocol import Context
+from modeldyno.jobs.scratch_files import copy_out
 from modeldyno.store.models import transfer
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import Convert, Converted, Examine, Examined
 
-SEVERAL = 3  # items of the last input, where the batch is open
+SEVERAL = 3  # items of the last input, if the batch is open
 STEPS = ("reading the model", "running it", "converting", "reading the result", "checking")
-# An error of the result that is not far below what another input changes proves little.
+# The check proves little unless another input changes the outputs by many times the error.
 TELLING = 10.0
 
 
@@ -55,32 +55,32 @@ class _Ran:
 
     plan: InputPlan
     batch_size: int
-    reference: str  # where its outputs are
+    reference: str  # the file of its outputs
     engine: str
     notes: tuple[str, ...]
     change: Parity | None = None  # from the outputs for the input before
 
 
 def run_conversion(spec: ConversionSpec, context: Context) -> ConversionResult:
-    expect_free(Path(spec.output), spec.to)
+    require_free(Path(spec.output), spec.to)
     begin = time.monotonic()
 
     def wait(why: str) -> None:
         context.say(Progress(0, len(STEPS), why))
 
-    # A core of its own: what is being measured on the others is left alone.
+    # A core of its own, so that it does not disturb measurements on the others.
     with context.leases.take(1, context.stop, wait) as lease:
         deadline = begin + lease.waited_s + spec.timeout_s
-        work = _Work(spec, context, lease.cpus, deadline)
-        source, ran, route, converted = work.convert()
-        made = _taken(context, route)
-        model, engine, parities = work.check(source, ran, made)
+        conversion = _Conversion(spec, context, lease.cpus, deadline)
+        source, ran, route, converted = conversion.convert()
+        made = _copy_result(context, route)
+        model, engine, parities = conversion.check(source, ran, made)
     checks = tuple(
-        Check(one.batch_size, parity.max_abs_error, parity.max_rel_error)
-        for one, parity in zip(ran, parities, strict=True)
+        Check(run.batch_size, parity.max_abs_error, parity.max_rel_error)
+        for run, parity in zip(ran, parities, strict=True)
     )
     making = Making(
-        source=_called(source),
+        source=_source_name(source),
         source_sha256=source.sha256,
         source_format=source.format,
         tool=converted.tool,
@@ -103,10 +103,10 @@ def run_conversion(spec: ConversionSpec, context: Context) -> ConversionResult:
     )
 
 
-def expect_free(output: Path, to: str) -> None:
-    """Nothing is ever written over."""
+def require_free(output: Path, to: str) -> None:
+    """A conversion never overwrites a file."""
     weights = (output.with_suffix(".bin"),) if to == "openvino" else ()
-    for path in (output, *weights, _beside(output)):
+    for path in (output, *weights, _sidecar_path(output)):
         if path.exists() or path.is_symlink():
             raise BadValue(
                 f'"{path.name}" is there already',
@@ -115,8 +115,8 @@ def expect_free(output: Path, to: str) -> None:
             )
 
 
-class _Work:
-    """What the steps of one conversion share."""
+class _Conversion:
+    """The steps of one conversion, and what they share."""
 
     def __init__(
         self, spec: ConversionSpec, context: Context, cpus: tuple[int, ...], deadline_s: float
@@ -135,7 +135,7 @@ class _Work:
             refuse_needless(spec.model, source)
             check_complete(source)
             route = conversions.find(source.format, spec.to)
-            title = f"{_called(source)} to {GOALS[spec.to]}"
+            title = f"{_source_name(source)} to {GOALS[spec.to]}"
             context.say(Started(title, len(STEPS), source.sha256))
             copy = context.copy_privately(spec.model, source, "source")
             target = self._target(source, copy)
@@ -174,14 +174,14 @@ class _Work:
             target = self._target(facts, made)
             _, party = parties(spec.model, source, model, facts)
             engine, parities = "", []
-            for number, one in enumerate(ran):
-                examined = self._run_result(worker, target, party, one, number)
+            for number, run in enumerate(ran):
+                examined = self._run_result(worker, target, party, run, number)
                 engine = _engine(examined)
-                parities.append(_expect_same(examined.parity, one))
+                parities.append(_require_same(examined.parity, run))
         return facts, engine, parities
 
     def _run_source(self, worker: Worker, source: ModelFacts, target: Target) -> Iterator[_Ran]:
-        """Two inputs of one item, and one of several where the batch is open."""
+        """Two inputs of one item, and one of several items if the batch is open."""
         first = self._examined(worker, target, self._ladder(source, 1, 0), "source-0")
         yield first
         ladder = self._ladder(source, 1, 1)
@@ -215,33 +215,33 @@ class _Work:
     ) -> _Ran:
         reference = str(self._context.folder.scratch / f"{name}.npz")
         command = Examine(target, ladder, "api", reference, against)
-        found = worker.request(command, Examined, self._deadline_s, self._context.stop)
-        if not found.can_compare:
-            told = ", ".join(f"{one.name} ({one.dtype})" for one in found.outputs)
+        examined = worker.request(command, Examined, self._deadline_s, self._context.stop)
+        if not examined.can_compare:
+            outputs = ", ".join(f"{tensor.name} ({tensor.dtype})" for tensor in examined.outputs)
             raise WrongOutput(
                 "The conversion could not be checked",
-                why=f"the model gives no numbers and no text that could be compared: {told}",
+                why=f"the model gives no numbers and no text that could be compared: {outputs}",
                 fix="Convert it where it was made, or measure it as it is",
             )
         return _Ran(
-            plan=ladder[found.rung],
-            batch_size=found.batch_size,
+            plan=ladder[examined.rung],
+            batch_size=examined.batch_size,
             reference=reference,
-            engine=_engine(found),
-            notes=(*found.facts.notes, *found.notes),
-            change=found.parity,
+            engine=_engine(examined),
+            notes=(*examined.facts.notes, *examined.notes),
+            change=examined.parity,
         )
 
     def _run_result(
-        self, worker: Worker, target: Target, party: Party, one: _Ran, number: int
+        self, worker: Worker, target: Target, party: Party, run: _Ran, number: int
     ) -> Examined:
-        ladder = plan_alike(party, one.batch_size, one.plan, one.plan.seed)
+        ladder = plan_alike(party, run.batch_size, run.plan, run.plan.seed)
         reference = str(self._context.folder.scratch / f"made-{number}.npz")
-        command = Examine(target, ladder[:1], "api", reference, one.reference)
+        command = Examine(target, ladder[:1], "api", reference, run.reference)
         try:
             return worker.request(command, Examined, self._deadline_s, self._context.stop)
         except (EngineFailed, InputUnresolved) as error:
-            items = "one item" if one.batch_size == 1 else f"a batch of {one.batch_size}"
+            items = "one item" if run.batch_size == 1 else f"a batch of {run.batch_size}"
             raise WrongOutput(
                 f"The converted model does not run on {items}, so it was not kept",
                 why=error.why or error.title,
@@ -249,18 +249,18 @@ class _Work:
             ) from error
 
     def _ladder(self, source: ModelFacts, batch_size: int, number: int) -> tuple[InputPlan, ...]:
-        said = self._spec.model
+        model = self._spec.model
         plans = plan_inputs(
             source.inputs,
             batch_size,
-            dims=said.dims,
-            values=said.values,
+            dims=model.dims,
+            values=model.values,
             data=None,
             seed=self._spec.seed + number,
         )
         if number == 0:
             return plans
-        # A mask of nothing but ones hides that a converter has dropped it.
+        # A mask of all ones would hide that a converter has dropped it.
         masked = replace(plans[0], tensors=tuple(map(_with_holes, plans[0].tensors)))
         return tuple(dict.fromkeys((masked, *plans)))
 
@@ -299,7 +299,7 @@ def _is_varied(plan: InputPlan) -> bool:
 # ---------------------------------------------------------------- judging
 
 
-def _expect_same(parity: Parity | None, one: _Ran) -> Parity:
+def _require_same(parity: Parity | None, run: _Ran) -> Parity:
     if parity is None:
         raise WrongOutput(
             "The converted model gives other outputs each time, so it was not kept",
@@ -311,7 +311,7 @@ def _expect_same(parity: Parity | None, one: _Ran) -> Parity:
             "The converted model computes something else, so it was not kept",
             why=f"its outputs differ by up to {parity.max_abs_error:.2g}, or "
             f"{parity.max_rel_error:.2g} of the largest value, on the input with seed "
-            f"{one.plan.seed} and batch {one.batch_size}",
+            f"{run.plan.seed} and batch {run.batch_size}",
             fix="Convert it where it was made, and compare there; or measure it as it is",
         )
     return parity
@@ -335,8 +335,8 @@ def _left_out(parities: Sequence[Parity]) -> tuple[str, ...]:
     return (f"not compared, since only one of the two has it: {', '.join(names)}",) if names else ()
 
 
-def _called(source: ModelFacts) -> str:
-    """A SavedModel is its folder, as people see it."""
+def _source_name(source: ModelFacts) -> str:
+    """A SavedModel goes by the name of its folder."""
     path = Path(source.path)
     return path.parent.name if source.format == "saved-model" else path.name
 
@@ -348,23 +348,23 @@ def _engine(examined: Examined) -> str:
 # ---------------------------------------------------------------- files
 
 
-def _taken(context: Context, route: Route) -> Path:
-    """A copy of what the worker left, out of its reach."""
-    place = context.folder.model / "made"
-    place.mkdir(parents=True)
+def _copy_result(context: Context, route: Route) -> Path:
+    """Copy what the worker left to where it cannot reach it."""
+    folder = context.folder.model / "made"
+    folder.mkdir(parents=True)
     for name in route.names:
-        take(context.folder.scratch, ("made", name), place / name)
-    return place / route.names[0]
+        copy_out(context.folder.scratch, ("made", name), folder / name)
+    return folder / route.names[0]
 
 
 def _keep(model: ModelFacts, made: Path, output: Path, making: Making) -> ModelFacts:
-    """All files or none. The model's own comes last: whoever finds it finds the rest."""
+    """All files or none. The model comes last, so that whoever finds it finds the rest too."""
     files = [(made, output)]
     files += [(made.parent / file.location, output.with_suffix(".bin")) for file in model.external]
-    written: list[Path] = []  # by us: what somebody else put there meanwhile stays
+    written: list[Path] = []  # by us: files that somebody else put there meanwhile stay
     try:
-        with _beside(output).open("x", encoding="utf-8") as writing:
-            written.append(_beside(output))
+        with _sidecar_path(output).open("x", encoding="utf-8") as writing:
+            written.append(_sidecar_path(output))
             writing.write(sidecar.text_of(making))
         for source, target in reversed(files):
             with source.open("rb") as reading, target.open("xb") as copying:
@@ -386,5 +386,5 @@ def _keep(model: ModelFacts, made: Path, output: Path, making: Making) -> ModelF
     return replace(model, path=str(output), external=external, made=making)
 
 
-def _beside(output: Path) -> Path:
+def _sidecar_path(output: Path) -> Path:
     return Path(str(output) + sidecar.SUFFIX)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 from modeldyno.core.inferences import InferenceResult
 from modeldyno.core.inputs import InputPlan
@@ -12,7 +13,7 @@ from modeldyno.core.specs import InferenceSpec
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context
-from modeldyno.jobs.trying import Trying
+from modeldyno.jobs.trial_workers import TrialWorkers
 from modeldyno.worker.messages import MeasureSession, SessionMeasured
 
 ONCE = SessionPlan(iterations=1, warmup_calls=0)
@@ -28,7 +29,7 @@ def run_inference(spec: InferenceSpec, context: Context) -> InferenceResult:
         inspecting=True,
         sandbox=spec.cell.sandbox,
     )
-    with Trying(setup) as trying:
+    with closing(TrialWorkers(setup)) as trying:
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         copy = context.copy_privately(spec.model, facts)
         tried = prepare(

@@ -1,17 +1,21 @@
-"""Measure several instances of one cell at the same time, each in a worker on cores of its own."""
+"""Workers for the instances of a cell, and how several of them are measured at the same time."""
 
 from __future__ import annotations
 
 import random
 import selectors
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import Cancelled
 from modeldyno.core.sessions import Energy, Samples, Session, SessionPlan
-from modeldyno.worker.launch import Stop, Worker
+from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.jobs.cells import Cell
+from modeldyno.jobs.protocol import Context
+from modeldyno.worker.launch import Stop, Worker, launch
 from modeldyno.worker.messages import (
     CloseSide,
     MeasureWindow,
@@ -25,14 +29,73 @@ from modeldyno.worker.messages import (
 if TYPE_CHECKING:
     from modeldyno.measure.energy import EnergyGauge
 
+MOST_WAITING = 16  # workers; beyond it, those that have waited longest are closed
 HEAD_START_S = 0.05  # from the command to the common start: a message takes far less
 MANY_CALLS, FEW_CALLS = 20, 4  # of each instance in a window
 FOREVER_S = 10**6
 
 
+class CellWorkers:
+    """Workers for the cells of a benchmark: one for each instance, new ones for each process
+    replicate. Between its turns a worker blocks on its pipe and costs nothing but memory."""
+
+    def __init__(self, spec: BenchmarkSpec, context: Context) -> None:
+        self._spec = spec
+        self._context = context
+        self._workers: dict[int, tuple[int, list[Worker]]] = {}  # by cell, oldest turn first
+
+    def of(self, cell: Cell, process: int) -> list[Worker]:
+        """The cell's workers in this process replicate, one for each instance."""
+        replicate, workers = self._workers.pop(cell.number, (process, []))
+        if replicate != process:
+            _close(workers)
+            workers = []
+        if not workers:
+            self._make_room(cell.spec.instances)
+        self._workers[cell.number] = process, workers  # kept here before the next launch may fail
+        while len(workers) < cell.spec.instances:
+            workers.append(self._launch(cell))
+        return workers
+
+    def dismiss(self, cell: Cell) -> None:
+        _, workers = self._workers.pop(cell.number, (0, []))
+        _close(workers)
+
+    def close(self) -> None:
+        _close([worker for _, workers in self._workers.values() for worker in workers])
+
+    def _launch(self, cell: Cell) -> Worker:
+        assert cell.prepared is not None
+        return launch(
+            self._context.worker_setup(
+                self._spec.model,
+                cells=(cell.spec,),
+                threads=cell.spec.cores,
+                memory_limit_bytes=self._spec.memory_limit_bytes,
+                sandbox=cell.spec.sandbox,
+                python=cell.prepared.python,
+            )
+        )
+
+    def _make_room(self, wanted: int) -> None:
+        while self._workers and self._waiting() + wanted > MOST_WAITING:
+            oldest = next(iter(self._workers))
+            _close(self._workers.pop(oldest)[1])
+
+    def _waiting(self) -> int:
+        return sum(len(workers) for _, workers in self._workers.values())
+
+
+def _close(workers: list[Worker]) -> None:
+    """All of them, even if closing one fails."""
+    with ExitStack() as closing:
+        for worker in workers:
+            closing.callback(worker.close)
+
+
 @dataclass
-class Crowd:
-    """Instances that are measured together."""
+class InstanceGroup:
+    """Instances that are measured together, each in a worker on its own cores."""
 
     workers: Sequence[Worker]
     side: Side  # what each of them loads
@@ -42,15 +105,19 @@ class Crowd:
     seed: int
     deadline_s: float
     stop: Stop
-    call_s: float = 0.0  # known once they are open
+    call_s: float = 0.0  # known after open()
 
     @property
     def shares(self) -> list[tuple[int, ...]]:
-        """CPUs for each instance: its own, or shared ones where there are not enough."""
-        return list(_shares(self.cpus, len(self.workers), self.side.target.threads))
+        """CPUs for each instance: its own, or shared ones if there are not enough."""
+        cores = self.side.target.threads
+        return [
+            tuple(sorted({self.cpus[(first + n) % len(self.cpus)] for n in range(cores)}))
+            for first in range(0, len(self.workers) * cores, cores)
+        ]
 
     def open(self) -> None:
-        """Load and warm up: the first alone, for its call decides on the size of all samples;
+        """Load and warm up: the first one alone, since its call decides the size of all samples,
         then the others at once."""
         commands = [
             OpenSide(
@@ -70,32 +137,31 @@ class Crowd:
     def measure(self, seconds: float, skew_s: float = 0.0) -> list[Samples]:
         """The samples of each instance, from one common moment to another.
 
-        With a skew each starts that much later than the one before: what a test wants to see.
+        With a skew, which is for tests, each starts that much later than the one before.
         """
         self._start(self.workers, seconds, skew_s)
-        return self._hear(self.workers)
+        return self._receive(self.workers)
 
     def measure_one(self, seconds: float) -> Samples:
-        """One instance alone, the others idle."""
+        """One instance alone, while the others are idle."""
         self._start(self.workers[:1], seconds)
-        (samples,) = self._hear(self.workers[:1])
+        (samples,) = self._receive(self.workers[:1])
         return samples
 
     def measure_metered(self, seconds: float, gauge: EnergyGauge) -> tuple[list[Samples], Energy]:
-        """As ``measure``, and what the meter counted from the first moment to the last: only calls
-        happen in between."""
+        """Like ``measure``, with the energy spent in the window; only calls happen in it."""
         from modeldyno.measure.instances import calls_within
 
         start, end = self._start(self.workers, seconds)
         if not gauge.has_meter or self.plan.iterations is not None:
-            return self._hear(self.workers), gauge.unread()
+            return self._receive(self.workers), gauge.unread()
         first = self._wait_until(start)
         before = gauge.start()
         last = self._wait_until(end)
         spent = gauge.stop(before, 0)
-        windows = self._hear(self.workers)
-        made = sum(calls_within(one, (first, last)) for one in windows)
-        return windows, replace(spent, calls=made)
+        windows = self._receive(self.workers)
+        calls = sum(calls_within(samples, (first, last)) for samples in windows)
+        return windows, replace(spent, calls=calls)
 
     def close(self) -> list[Session]:
         for worker in self.workers:
@@ -108,22 +174,22 @@ class Crowd:
     def _start(
         self, workers: Sequence[Worker], seconds: float, skew_s: float = 0.0
     ) -> tuple[int, int]:
-        """Tell them when to begin and when to end, on the clock they share with us."""
+        """Send when to start and stop, on the clock that they share with us; returns both."""
         iterations = self.plan.iterations
-        # Each makes a call before, so that the first one that counts finds its cache warm.
+        # Each makes a call before that, so that the first one that counts has a warm cache.
         start = time.perf_counter_ns() + round((HEAD_START_S + 2 * self.call_s) * 1e9)
         end = start + round((seconds if iterations is None else FOREVER_S) * 1e9)
         for number, worker in enumerate(workers):
             worker.send(MeasureWindow(start + round(number * skew_s * 1e9), end, iterations))
         return start, end
 
-    def _hear(self, workers: Sequence[Worker]) -> list[Samples]:
+    def _receive(self, workers: Sequence[Worker]) -> list[Samples]:
         return [
             worker.receive(WindowMeasured, self.deadline_s, self.stop).samples for worker in workers
         ]
 
     def _wait_until(self, moment_ns: int) -> int:
-        """Asleep, but a wish to stop is noticed at once; the moment it really was."""
+        """Sleep, but notice a request to stop at once; returns the actual time."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.stop, selectors.EVENT_READ)
             selector.select(max(0.0, (moment_ns - time.perf_counter_ns()) / 1e9))
@@ -132,42 +198,36 @@ class Crowd:
         return time.perf_counter_ns()
 
 
-def _shares(cpus: tuple[int, ...], instances: int, cores: int) -> Iterator[tuple[int, ...]]:
-    for number in range(instances):
-        wanted = range(number * cores, (number + 1) * cores)
-        yield tuple(sorted({cpus[place % len(cpus)] for place in wanted}))
+def measure_together(group: InstanceGroup, seconds: float, gauge: EnergyGauge) -> Session:
+    """Load all, wait until the last one is warm, start all at one moment and count their calls.
 
-
-def measure_together(crowd: Crowd, seconds: float, gauge: EnergyGauge) -> Session:
-    """Load all, wait until the last one is warm, start all at one moment, count what they do.
-
-    One of them also works alone, before or after: what the others cost it.
+    One of them also runs alone, before or after: that shows what the others cost it.
     """
     from modeldyno.measure.instances import join_instances
 
-    crowd.open()
-    seconds = _long_enough(seconds, crowd.call_s, crowd.plan)
+    group.open()
+    seconds = _long_enough(seconds, group.call_s, group.plan)
     solo: Samples | None = None
-    wants_solo = crowd.plan.iterations is None  # else exactly so many calls were asked for
-    is_solo_first = random.Random(crowd.seed).random() < 0.5  # noqa: S311 - an order
+    wants_solo = group.plan.iterations is None  # else exactly that many calls are wanted
+    is_solo_first = random.Random(group.seed).random() < 0.5  # noqa: S311 - an order
     if wants_solo and is_solo_first:
-        solo = crowd.measure_one(seconds / 2)
-    windows, energy = crowd.measure_metered(seconds, gauge)
+        solo = group.measure_one(seconds / 2)
+    windows, energy = group.measure_metered(seconds, gauge)
     if wants_solo and not is_solo_first:
-        solo = crowd.measure_one(seconds / 2)
-    return replace(join_instances(crowd.close(), windows, solo, len(crowd.cpus)), energy=energy)
+        solo = group.measure_one(seconds / 2)
+    return replace(join_instances(group.close(), windows, solo, len(group.cpus)), energy=energy)
 
 
-def meter_one(crowd: Crowd, seconds: float, gauge: EnergyGauge) -> Energy:
-    """What the calls of one instance take from the meter."""
-    crowd.open()
-    seconds = _long_enough(seconds, crowd.call_s, crowd.plan)
-    _, energy = crowd.measure_metered(seconds, gauge)
-    crowd.close()
+def meter_one(group: InstanceGroup, seconds: float, gauge: EnergyGauge) -> Energy:
+    """The energy that the calls of one instance take."""
+    group.open()
+    seconds = _long_enough(seconds, group.call_s, group.plan)
+    _, energy = group.measure_metered(seconds, gauge)
+    group.close()
     return energy
 
 
 def _long_enough(seconds: float, call_s: float, plan: SessionPlan) -> float:
-    """Many calls in a window, as far as the budget of a session goes; a few in any case."""
+    """Room for many calls if the session's budget allows it, and for a few in any case."""
     most = max(seconds, plan.max_time_s or 0.0)
     return max(min(max(seconds, MANY_CALLS * call_s), most), FEW_CALLS * call_s)

@@ -5,9 +5,8 @@ kernel's lock on the files of whole cores: SMT siblings share what we measure, s
 However a process ends, the kernel frees its locks. The file's content (process, its start time) is
 for people to read; only the lock counts.
 
-Who takes cores first goes through the door, and who has to wait for cores keeps it closed. So a
-request for many cores is not overtaken for ever by small ones, and two requests never hold what the
-other one needs.
+Whoever takes cores must first lock the door, and keeps it locked while waiting for them. So small
+requests cannot overtake a large one for ever, and two requests never hold what the other one needs.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from modeldyno.store.file_locks import is_locked
 from modeldyno.store.owners import started
 from modeldyno.worker.launch import Stop
 
-# One for the machine: not in a user's own folder, and at the same place whatever TMPDIR says.
-# Sticky, links refused, contents never trusted. With another one, two may measure on one core.
+# One folder for the machine, so neither a user's own nor below TMPDIR. Sticky, links refused,
+# contents never trusted. Processes with different folders may measure on one core.
 FOLDER = Path(os.environ.get("MODELDYNO_CORES_FOLDER") or "/tmp/modeldyno-cores")  # noqa: S108
 LOOK_AGAIN_S = 0.25
 WORTH_A_NOTE_S = 1.0
@@ -50,18 +49,18 @@ Core = tuple[int, ...]
 class Lease:
     cpus: tuple[int, ...]
     waited_s: float
-    note: str = ""  # what a result must say about these cores
+    note: str = ""  # about these cores, for the result
 
 
 def wait_note(waited_s: float) -> str:
-    """What a result says of the time that its cores were not to be had; empty: hardly any."""
+    """A note for the result about the time waited for cores; empty if that was hardly any."""
     if waited_s < WORTH_A_NOTE_S:
         return ""
     return f"waited {duration(waited_s)} for cores; that counts against no budget or time limit"
 
 
 class Leases:
-    """``cores`` are those we may use, each with all its CPUs."""
+    """``cores`` are the ones that we may use, each with all of its CPUs."""
 
     def __init__(self, folder: Path = FOLDER, cores: Sequence[Core] | None = None) -> None:
         self._folder = folder
@@ -69,7 +68,7 @@ class Leases:
 
     @contextlib.contextmanager
     def take(self, count: int, stop: Stop, say: Say) -> Iterator[Lease]:
-        """``count`` CPUs (or all there are), once they are free; says whom it waits for.
+        """Lease ``count`` CPUs (or all there are) once they are free; says whom it waits for.
 
         Raises Cancelled when ``stop`` is requested meanwhile.
         """
@@ -84,7 +83,7 @@ class Leases:
 
     @contextlib.contextmanager
     def take_now(self, count: int) -> Iterator[Lease | None]:
-        """The same without waiting: None when not enough cores are free."""
+        """The same without waiting: None if not enough cores are free."""
         with self._opened() as folder, contextlib.ExitStack() as held:
             with contextlib.ExitStack() as door:
                 is_open = _lock(folder, _DOOR, door)
@@ -92,38 +91,38 @@ class Leases:
             yield Lease(cpus, 0.0) if cpus else None
 
     def in_use(self) -> dict[int, str]:
-        """Leased CPUs among ours, with who has them."""
+        """Our CPUs that are leased, with their holders."""
         with self._opened() as folder:
             return self._in_use(folder)
 
     def of_others(self) -> dict[int, str]:
-        """Those of them that another process has."""
-        us = _told(os.getpid())
+        """The same, without those that this process holds."""
+        us = _process_name(os.getpid())
         return {cpu: holder for cpu, holder in self.in_use().items() if holder != us}
 
     def _pick(self, folder: int, count: int, held: contextlib.ExitStack) -> tuple[int, ...] | None:
-        """All the cores or none of them; behind the door, so nobody picks beside us."""
+        """All the cores or none; nobody else picks at the same time, since the door is locked."""
         cores, ours = self._cores()
         wanted = min(count, len(ours))
-        found: list[int] = []
+        picked: list[int] = []
         locked: set[Core] = set()
         refused: set[Core] = set()
         with contextlib.ExitStack() as attempt:
             for cpu, core in rank_cpus(cores, measure_idle_ticks()):
-                if len(found) == wanted or cpu not in ours or core in refused:
+                if len(picked) == wanted or cpu not in ours or core in refused:
                     continue
                 if core not in locked and not _lock_core(folder, core, attempt):
                     refused.add(core)
                     continue
                 locked.add(core)
-                found.append(cpu)
-            if len(found) < wanted:
+                picked.append(cpu)
+            if len(picked) < wanted:
                 return None
             held.enter_context(attempt.pop_all())
-        return tuple(sorted(found))
+        return tuple(sorted(picked))
 
     def _cores(self) -> tuple[list[Core], set[int]]:
-        """The cores we may use at least a part of, and our CPUs on them."""
+        """The cores that we may use at least partly, and our CPUs."""
         if self._given is not None:
             return list(self._given), {cpu for core in self._given for cpu in core}
         ours = allowed_cpus()
@@ -154,7 +153,7 @@ class Leases:
 
 
 def _lock(folder: int, name: str, held: contextlib.ExitStack) -> bool:
-    """Try to lock a file until ``held`` ends, and leave our name in it."""
+    """Try to lock a file until ``held`` ends, and write our name into it."""
     with contextlib.ExitStack() as attempt:
         descriptor = _open_lock(folder, name)
         attempt.callback(_release, descriptor)
@@ -167,7 +166,7 @@ def _lock(folder: int, name: str, held: contextlib.ExitStack) -> bool:
 
 
 def _release(descriptor: int) -> None:
-    """Unlocked, not just closed: a fork of ours may hold the same file open."""
+    """Unlock it, not just close: a fork of ours may hold the same file open."""
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
 
@@ -193,7 +192,7 @@ def _name(cpu: int) -> str:
 
 
 def _is_still_there(descriptor: int, folder: int, name: str) -> bool:
-    """A lock on a file that somebody removed keeps nobody out."""
+    """A lock on a removed file keeps nobody out."""
     try:
         now = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -205,31 +204,31 @@ def _is_still_there(descriptor: int, folder: int, name: str) -> bool:
 
 
 def _open_folder(path: Path) -> int:
-    """A folder everybody may put files in and nobody may take others' out of (sticky)."""
+    """A folder in which everybody may create files, and nobody may remove others' (sticky)."""
     try:
         with contextlib.suppress(FileExistsError):
             path.mkdir()
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
         raise _unusable(path, error.strerror or str(error)) from error
-    found = os.fstat(descriptor)
-    if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) != 0o1777:
-        os.fchmod(descriptor, 0o1777)  # just made: whatever the umask, it is for all users
-    elif found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+    facts = os.fstat(descriptor)
+    if facts.st_uid == os.geteuid() and stat.S_IMODE(facts.st_mode) != 0o1777:
+        os.fchmod(descriptor, 0o1777)  # new: for all users, whatever the umask
+    elif facts.st_mode & stat.S_IWOTH and not facts.st_mode & stat.S_ISVTX:
         os.close(descriptor)
         raise _unusable(path, "anybody may remove locks from it (no sticky bit)")
     return descriptor
 
 
 def _open_lock(folder: int, name: str) -> int:
-    """A regular file of one name: no link, no pipe, nothing that is also something else."""
+    """A regular file with a single name: no link and no pipe."""
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         descriptor = _open_or_create(folder, name, flags)
     except OSError as error:
         raise _unusable(_path_of(folder) / name, error.strerror or str(error)) from error
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
         os.close(descriptor)
         raise _unusable(_path_of(folder) / name, "it is not an ordinary file of its own")
     return descriptor
@@ -242,7 +241,7 @@ def _open_or_create(folder: int, name: str, flags: int) -> int:
             return os.open(name, flags, dir_fd=folder)
         with contextlib.suppress(FileExistsError):
             created = os.open(name, flags | os.O_CREAT | os.O_EXCL, 0o666, dir_fd=folder)
-            os.fchmod(created, 0o666)  # whatever the umask: other users lock it, too
+            os.fchmod(created, 0o666)  # whatever the umask: other users lock it too
             return created
 
 
@@ -264,7 +263,7 @@ def _path_of(folder: int) -> Path:
 
 
 def _holder(folder: int, name: str) -> str:
-    """For people: the file may be anybody's, so only numbers of a living process are believed."""
+    """For people: anybody may write these files, so only the pid of a living process counts."""
     with contextlib.suppress(OSError, ValueError):
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
         try:
@@ -272,11 +271,11 @@ def _holder(folder: int, name: str) -> str:
         finally:
             os.close(descriptor)
         if began == started(pid):
-            return _told(pid)
+            return _process_name(pid)
     return "another modeldyno"
 
 
-def _told(pid: int) -> str:
+def _process_name(pid: int) -> str:
     return f"modeldyno pid {pid}"
 
 
@@ -284,12 +283,12 @@ def _told(pid: int) -> str:
 
 
 class _Waiting:
-    """Waiting that says why, once for each reason, and can be called off."""
+    """Reports each reason for waiting once, and can be cancelled."""
 
     def __init__(self, stop: Stop, say: Say) -> None:
         self._stop = stop
         self._say = say
-        self._said = ""
+        self._latest_reason = ""
         self._since: float | None = None
 
     @property
@@ -297,11 +296,11 @@ class _Waiting:
         return 0.0 if self._since is None else time.monotonic() - self._since
 
     def go_on(self, why: str) -> None:
-        """Return in a moment, to look again; a wish to stop is noticed at once."""
+        """Wait a moment before the next look; a request to stop is noticed at once."""
         if self._since is None:
             self._since = time.monotonic()
-        if why != self._said:
-            self._said = why
+        if why != self._latest_reason:
+            self._latest_reason = why
             self._say(why)
         with selectors.DefaultSelector() as selector:
             selector.register(self._stop, selectors.EVENT_READ)

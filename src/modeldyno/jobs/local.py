@@ -1,7 +1,7 @@
 """Jobs on this machine: long-lived supervisor threads run them and start their workers.
 
-A thread must outlive its workers, since the kernel ends a worker with the thread that started it;
-so threads stay. What is measured has exactly one.
+Threads are kept, since the kernel ends a worker with the thread that started it. Measurements have
+exactly one thread.
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ class _Job:
 
 
 class LocalJobs:
-    """``at_once`` run beside each other; the others wait, first come first served.
+    """``at_once`` jobs run concurrently; the others wait, first come first served.
 
-    What is kept works in its folder of ``folders``, all else in a temporary one. ``machine`` is a
-    name that somebody gave this one; ``content`` has the files that specs list by checksum.
+    Runs that are stored work in their folder of ``folders``, all others in a temporary one.
+    ``machine`` is a name that the user gave this one; ``content`` has the files that specs list by
+    checksum.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class LocalJobs:
         self._jobs[run_id] = job
         self._queue.put(job)
         with self._starting:
-            # A fork leaves threads behind.
+            # A fork has none of its parent's threads.
             self._threads = [thread for thread in self._threads if thread.is_alive()]
             if len(self._threads) < self._at_once:
                 thread = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
@@ -92,8 +93,8 @@ class LocalJobs:
                 thread.start()
 
     def cancel(self, run_id: RunId) -> None:
-        job = self._jobs.get(run_id)  # in one step: whoever waits may take it out meanwhile
-        if job is not None:  # else it is over
+        job = self._jobs.get(run_id)  # a single look-up: wait() may remove it meanwhile
+        if job is not None:  # otherwise it is over
             job.stop.request()
 
     def cancel_all(self) -> None:
@@ -102,7 +103,7 @@ class LocalJobs:
 
     def wait(self, run_id: RunId) -> None:
         job = self._jobs.get(run_id)
-        if job is None:  # somebody has waited for it already
+        if job is None:  # another thread has waited for it already
             return
         job.over.wait()
         self._jobs.pop(run_id, None)
@@ -117,7 +118,7 @@ class LocalJobs:
             except BaseException as error:  # noqa: BLE001 - handed to whoever waits
                 job.bug = error
             finally:
-                job.over.set()  # first: nobody may wait for ever because something else fails
+                job.over.set()  # first, so that nobody waits for ever if closing fails
                 with suppress(OSError):
                     job.stop.close()
 
@@ -153,7 +154,7 @@ class LocalJobs:
 
 
 def _execute(spec: RunSpec, context: Context) -> Result:
-    # Each kind is imported when it is first run: a worker starts sooner than numpy loads.
+    # Each kind is imported when it first runs: its worker starts before numpy is loaded.
     module, _, name = RUN_FUNCTIONS[spec.kind].partition(":")
     run: Callable[[RunSpec, Context], Result] = getattr(import_module(module), name)
     return run(spec, context)

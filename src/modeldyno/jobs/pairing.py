@@ -1,4 +1,4 @@
-"""Measure pairs of sessions: in one worker where both sides can live there, else in two."""
+"""Measure pairs of sessions, in one worker if both sides can share it, else in two."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from modeldyno.worker.messages import (
     SideReady,
 )
 
-# Workers that take turns need longer blocks than the half millisecond of one process, for a turn
-# costs a message and a cold cache; but on a busy machine short turns and long pairs cancel its
-# drift best (docs/decisions/0007-sandbox.md). Each process has a luck of its own, too.
+# Workers that take turns need longer blocks than the half millisecond of one process, since a turn
+# costs a message and a cold cache; but on a busy machine, short turns and long pairs cancel its
+# drift best (docs/decisions/0007-sandbox.md). Processes differ as well, so there are more of them.
 BLOCK_S = 0.01
 PAIR_S = 1.0
 FEWEST_PROCESSES = 8
@@ -35,7 +35,7 @@ Reports = tuple[SandboxReport | None, SandboxReport | None]
 
 @dataclass(frozen=True)
 class Seat:
-    """A side, where it is to run, and the outputs it is compared with."""
+    """A side, the worker it needs, and the outputs that it is compared with."""
 
     side: Side
     setup: WorkerSetup
@@ -51,8 +51,8 @@ class Pairing(Protocol):
 
 @contextmanager
 def seated(a: Seat, b: Seat, stop: Stop, apart: bool = False) -> Iterator[Pairing]:
-    """Fresh workers for as many pairs as are wanted: one, if both sides can live alike, and unless
-    they are to be ``apart``."""
+    """Fresh workers for any number of pairs: one if both sides need the same setup and do not have
+    to be ``apart``."""
     with ExitStack() as stack:
         worker = stack.enter_context(launched(a.setup))
         if a.setup == b.setup and not apart:
@@ -78,7 +78,7 @@ class _Together:
 
 
 class _Apart:
-    """Two workers on the same CPUs: one measures while the other waits for its next command."""
+    """Two workers on the same CPUs: one measures while the other waits for a command."""
 
     def __init__(
         self, workers: tuple[Worker, Worker], seats: tuple[Seat, Seat], stop: Stop
@@ -101,7 +101,7 @@ class _Apart:
 
     def _open(self, side: int, plan: PairPlan, padding_seed: int, deadline_s: float) -> None:
         known = plan.calibrations[side] if plan.calibrations else None
-        # Each side has its own padding: the same would be the same luck for the whole pair.
+        # Each side has its own padding, so that the pair does not share one placement's luck.
         limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
         command = OpenSide(self._seats[side].side, limits, padding_seed + side, known)
         self._workers[side].request(command, SideReady, deadline_s, self._stop)

@@ -17,9 +17,9 @@ from modeldyno.core.stated import check_complete
 from modeldyno.core.trust import warning
 from modeldyno.engines import catalog
 from modeldyno.engines.catalog import Entry
-from modeldyno.jobs.leavings import take
 from modeldyno.jobs.protocol import Context
-from modeldyno.jobs.trying import Trying
+from modeldyno.jobs.scratch_files import copy_out
+from modeldyno.jobs.trial_workers import TrialWorkers
 from modeldyno.worker.messages import Examine, Examined, LowerOpset, OpsetLowered
 
 
@@ -48,7 +48,7 @@ class Prepared:
 
 
 def prepare(
-    trying: Trying,
+    trying: TrialWorkers,
     model: ModelSpec,
     facts: ModelFacts,
     copy: Path,
@@ -143,7 +143,7 @@ def _readable(
     facts: ModelFacts,
     copy: Path,
     name: str,
-    trying: Trying,
+    trying: TrialWorkers,
     context: Context,
     deadline_s: float,
 ) -> tuple[Path, str]:
@@ -157,7 +157,7 @@ def _readable(
     trying.ours.request(command, OpsetLowered, deadline_s, context.stop)
     kept = context.folder.model / f"lowered-{name}" / copy.name
     kept.parent.mkdir(exist_ok=True)
-    take(context.folder.scratch, (made.name,), kept)
+    copy_out(context.folder.scratch, (made.name,), kept)
     made.unlink()
     lowest = f"opset {min(opset, newest_opset)}, IR {min(ir, newest_ir)}"
     return kept, (

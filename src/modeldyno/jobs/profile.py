@@ -1,9 +1,9 @@
-"""Profile one cell: let it run once, then repeat by repeat with the profiler and without."""
+"""Profile one cell: let it run once, then measure repeats with and without the profiler."""
 
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,50 +29,41 @@ from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared, prepare
 from modeldyno.jobs.protocol import Context
-from modeldyno.jobs.trying import Trying
+from modeldyno.jobs.trial_workers import TrialWorkers
 from modeldyno.store.models import check_unchanged
 from modeldyno.worker.launch import Worker, WorkerSetup, launched
 from modeldyno.worker.messages import ProfileSession, SessionProfiled
 
-MOST_EVENTS = 40_000  # of a repeat: a trace of 30 MB, which is read in less than a second
+MOST_EVENTS = 40_000  # of a repeat: a trace of 30 MB is read in less than a second
 FEWEST_CALLS, MOST_CALLS = 5, 2_000
 SPINNING_GAP_S = 0.05
-INSIDE = 4  # events of each operator that a call was seen to have
+ASSUMED_EVENTS = 4  # of each operator, until a trace shows how many there are
 LONGEST_NAME = 200
 MOST_PARTS = 64
 GRAPH_S = 30.0
 _MOST_NS = 1 << 62
 
 
-@dataclass
-class _Found:
-    repeats: list[Repeat] = field(default_factory=list)
-    used_s: float = 0.0  # of the time limit, waiting for cores not counted
-    sandbox: SandboxReport | None = None
-    note: str = ""  # about the cores it was measured on
-    waited_s: float = 0.0  # for cores
-
-
 def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
-    found = _Found([u.measured for u in context.earlier if isinstance(u.measured, Repeat)])
     begin = time.monotonic()
     facts, copy, prepared = _prepare(spec, context)
-    found.used_s = time.monotonic() - begin
+    measuring = _Repeats(spec, prepared, context, used_s=time.monotonic() - begin)
     from modeldyno.measure import weather
 
     before = weather.read()
     stopped: ModeldynoError | None = None
     try:
-        _measure(spec, prepared, found, context)
+        measuring.measure()
     except (Cancelled, StorageFailed) as error:
         stopped = error
-    if not found.repeats:
+    repeats = measuring.repeats
+    if not repeats:
         raise stopped or AssertionError("a profile without repeats")
     check_unchanged(facts, copy)
     from modeldyno.measure.profile import break_down
 
-    broken = break_down(_completed(found.repeats, _known(spec, facts, context)))
-    first = found.repeats[0]
+    breakdown = break_down(_completed(repeats, _model_nodes(spec, facts, context)))
+    first = repeats[0]
     meanwhile = weather.weather(before, weather.read())
     result = ProfileResult(
         run_id=context.folder.id,
@@ -85,22 +76,22 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         facts=examined_as(first.facts, prepared.facts),
         batch_size=prepared.batch_size,
         contract=first.contract,
-        latency_s=broken.latency_s,
-        floor_s=broken.floor_s,
-        profiled_s=broken.profiled_s,
-        sum_s=broken.sum_s,
-        told_s=broken.recorded_s,
-        outside_s=broken.outside_s,
-        event_cost_s=broken.event_cost_s,
-        scale=broken.scale,
-        coverage=broken.coverage,
-        rows=broken.rows,
-        ci95_s_by_op=broken.ci95_s_by_op,
-        ci95_s_by_figure=broken.ci95_s_by_figure,
-        repeats=len(found.repeats),
-        calls=sum(repeat.trace.calls for repeat in found.repeats),
-        notes=(*prepared.notes, *filter(None, [found.note, wait_note(found.waited_s)])),
-        sandbox=found.sandbox,
+        latency_s=breakdown.latency_s,
+        floor_s=breakdown.floor_s,
+        profiled_s=breakdown.profiled_s,
+        sum_s=breakdown.sum_s,
+        told_s=breakdown.recorded_s,
+        outside_s=breakdown.outside_s,
+        event_cost_s=breakdown.event_cost_s,
+        scale=breakdown.scale,
+        coverage=breakdown.coverage,
+        rows=breakdown.rows,
+        ci95_s_by_op=breakdown.ci95_s_by_op,
+        ci95_s_by_figure=breakdown.ci95_s_by_figure,
+        repeats=len(repeats),
+        calls=sum(repeat.trace.calls for repeat in repeats),
+        notes=(*prepared.notes, *filter(None, [measuring.note, wait_note(measuring.waited_s)])),
+        sandbox=measuring.sandbox,
         interrupted=stopped is not None,
     )
     return replace(result, notes=(*result.notes, *_notes(result)), warnings=_warnings(result))
@@ -119,7 +110,7 @@ def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Pre
         sandbox=spec.cell.sandbox,
     )
     deadline_s = time.monotonic() + spec.timeout_s
-    with Trying(setup) as trying:
+    with closing(TrialWorkers(setup)) as trying:
         facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
         refuse_needless(spec.model, facts)
         copy = context.copy_privately(spec.model, facts)
@@ -131,87 +122,97 @@ def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Pre
     return facts, copy, prepared
 
 
-def _measure(spec: ProfileSpec, prepared: Prepared, found: _Found, context: Context) -> None:
-    """Fresh sessions in one process, which waits while others have the cores."""
+class _Repeats:
+    """The repeats measured so far, and how more of them are measured."""
 
-    def wait(why: str) -> None:
-        context.say(Progress(len(found.repeats), spec.repeats, why))
+    def __init__(
+        self, spec: ProfileSpec, prepared: Prepared, context: Context, used_s: float
+    ) -> None:
+        self._spec = spec
+        self._prepared = prepared
+        self._context = context
+        self._used_s = used_s  # of the time limit, without waiting for cores
+        earlier = (unit.measured for unit in context.earlier)
+        self.repeats = [measured for measured in earlier if isinstance(measured, Repeat)]
+        self.sandbox: SandboxReport | None = None
+        self.note = ""  # about the cores they were measured on
+        self.waited_s = 0.0  # for cores
 
-    process = 1 + max((unit.process for unit in context.earlier), default=-1)
-    with ExitStack() as stack:
-        worker: Worker | None = None
-        for number in range(len(found.repeats), spec.repeats):
-            with context.leases.take(spec.cell.cores, context.stop, wait) as lease:
-                found.waited_s += lease.waited_s
-                begin = time.monotonic()
-                if worker is None:
-                    worker = stack.enter_context(launched(_setup(spec, prepared, context)))
-                deadline_s = begin + spec.timeout_s - found.used_s
-                command = ProfileSession(
-                    target=replace(prepared.target, cpus=lease.cpus),
-                    inputs=prepared.inputs,
-                    contract=spec.cell.contract,
-                    plan=_plan(spec, prepared, found),
-                    padding_seed=hash((spec.seed, number)),
-                )
-                told = worker.request(command, SessionProfiled, deadline_s, context.stop).repeat
-                repeat = checked(told)
-                found.used_s += time.monotonic() - begin
-                found.sandbox, found.note = worker.sandbox, lease.note
-            context.say(Unit(0, process, repeat, number))
-            found.repeats.append(repeat)
-            context.say(_progress(spec, found))
+    def measure(self) -> None:
+        """Fresh sessions in one process, which waits while others have the cores."""
+        spec, context = self._spec, self._context
+        process = 1 + max((unit.process for unit in context.earlier), default=-1)
+        with ExitStack() as stack:
+            worker: Worker | None = None
+            for number in range(len(self.repeats), spec.repeats):
+                with context.leases.take(spec.cell.cores, context.stop, self._wait) as lease:
+                    self.waited_s += lease.waited_s
+                    begin = time.monotonic()
+                    worker = worker or stack.enter_context(launched(self._setup()))
+                    deadline_s = begin + spec.timeout_s - self._used_s
+                    command = ProfileSession(
+                        target=replace(self._prepared.target, cpus=lease.cpus),
+                        inputs=self._prepared.inputs,
+                        contract=spec.cell.contract,
+                        plan=self._plan(),
+                        padding_seed=hash((spec.seed, number)),
+                    )
+                    reply = worker.request(command, SessionProfiled, deadline_s, context.stop)
+                    repeat = checked(reply.repeat)
+                    self._used_s += time.monotonic() - begin
+                    self.sandbox, self.note = worker.sandbox, lease.note
+                context.say(Unit(0, process, repeat, number))
+                self.repeats.append(repeat)
+                context.say(self._progress())
 
+    def _wait(self, why: str) -> None:
+        self._context.say(Progress(len(self.repeats), self._spec.repeats, why))
 
-def _setup(spec: ProfileSpec, prepared: Prepared, context: Context) -> WorkerSetup:
-    return context.worker_setup(
-        spec.model,
-        cells=(spec.cell,),
-        threads=spec.cell.cores,
-        memory_limit_bytes=spec.memory_limit_bytes,
-        sandbox=spec.cell.sandbox,
-        python=prepared.python,
-    )
+    def _setup(self) -> WorkerSetup:
+        return self._context.worker_setup(
+            self._spec.model,
+            cells=(self._spec.cell,),
+            threads=self._spec.cell.cores,
+            memory_limit_bytes=self._spec.memory_limit_bytes,
+            sandbox=self._spec.cell.sandbox,
+            python=self._prepared.python,
+        )
 
+    def _plan(self) -> ProfilePlan:
+        """As many calls as fit into a readable trace, which has an event for each node."""
+        most_calls = min(MOST_CALLS, MOST_EVENTS // self._events_per_call())
+        return ProfilePlan(
+            min_time_s=self._spec.repeat_s,
+            fewest_calls=FEWEST_CALLS,
+            most_calls=max(FEWEST_CALLS, most_calls),
+            gap_s=SPINNING_GAP_S if self._prepared.facts.spinning else 0.0,
+        )
 
-def _plan(spec: ProfileSpec, prepared: Prepared, found: _Found) -> ProfilePlan:
-    """As many calls as fit into a trace that can be read: it has an event for each node."""
-    return ProfilePlan(
-        min_time_s=spec.repeat_s,
-        fewest_calls=FEWEST_CALLS,
-        most_calls=max(FEWEST_CALLS, min(MOST_CALLS, MOST_EVENTS // _events(prepared, found))),
-        gap_s=SPINNING_GAP_S if prepared.facts.spinning else 0.0,
-    )
+    def _events_per_call(self) -> int:
+        if not self.repeats:
+            nodes = sum(self._prepared.facts.nodes_by_provider.values())
+            return max(1, ASSUMED_EVENTS * nodes)
+        trace = self.repeats[-1].trace
+        return max(1, sum(node.events for node in trace.nodes) // trace.calls)
 
+    def _progress(self) -> Progress:
+        from statistics import median
 
-def _events(prepared: Prepared, found: _Found) -> int:
-    """Of one call; before it was seen once, operators are taken to have some more inside."""
-    if not found.repeats:
-        return max(1, INSIDE * sum(prepared.facts.nodes_by_provider.values()))
-    trace = found.repeats[-1].trace
-    return max(1, sum(node.events for node in trace.nodes) // trace.calls)
-
-
-def _progress(spec: ProfileSpec, found: _Found) -> Progress:
-    from statistics import median
-
-    done = len(found.repeats)
-    latest = [median(repeat.plain_ns) / 1e9 for repeat in found.repeats]
-    each_s = found.used_s / done
-    return Progress(
-        units_done=done,
-        units_planned=spec.repeats,
-        doing="repeats",
-        estimate_s=median(latest),
-        remaining_s=max(0, spec.repeats - done) * each_s,
-    )
+        done, planned = len(self.repeats), self._spec.repeats
+        return Progress(
+            units_done=done,
+            units_planned=planned,
+            doing="repeats",
+            estimate_s=median(median(repeat.plain_ns) / 1e9 for repeat in self.repeats),
+            remaining_s=max(0, planned - done) * self._used_s / done,
+        )
 
 
 # ---------------------------------------------------------------- a worker is not trusted
 
 
 def checked(repeat: Repeat) -> Repeat:
-    """What a worker sent, with names that harm nobody; raises WorkerGarbled when it cannot be."""
+    """A worker's repeat with harmless names; raises WorkerGarbled if it contradicts itself."""
     trace = repeat.trace
     counts = [trace.calls, trace.outer, trace.most_event_ns, repeat.bare_ns or 0]
     counts += [count for node in trace.nodes for count in _counts(node)]
@@ -250,37 +251,37 @@ def _named(node: NodeTime) -> NodeTime:
 
 
 def _clean(text: str) -> str:
-    """One line that any terminal and any database takes."""
+    """One line that every terminal and database accepts."""
     line = without_controls(text).encode("utf-8", "replace").decode()
     line = " ".join(line.split())
     return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"
 
 
-# ---------------------------------------------------------------- what no profiler tells
+# ---------------------------------------------------------------- what no profiler reports
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What the model's file says of its nodes."""
+class _ModelNodes:
+    """What the model's file says about its nodes."""
 
     names: frozenset[str] = frozenset()
-    makers: dict[str, str] = field(default_factory=dict)  # of tensors
-    windows: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of poolings
+    makers: dict[str, str] = field(default_factory=dict)  # by tensor
+    windows: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of pooling nodes
 
 
-def _known(spec: ProfileSpec, facts: ModelFacts, context: Context) -> _Known:
-    """Nothing where the graph cannot be read."""
+def _model_nodes(spec: ProfileSpec, facts: ModelFacts, context: Context) -> _ModelNodes:
+    """Empty if the graph cannot be read."""
     if facts.format != "onnx":
-        return _Known()
+        return _ModelNodes()
     deadline_s = time.monotonic() + GRAPH_S
     try:
         graph = read_graph(GraphSpec(spec.model), context, deadline_s, infer_shapes=False)
     except Cancelled:
         raise
     except ModeldynoError:
-        return _Known()
+        return _ModelNodes()
     nodes = [node for node in graph.nodes if node.name]
-    return _Known(
+    return _ModelNodes(
         names=frozenset(node.name for node in nodes),
         makers={graph.tensor[out].name: n.name for n in nodes for out in n.outputs if out},
         windows={node.name: window for node in nodes if (window := _window(node))},
@@ -290,29 +291,29 @@ def _known(spec: ProfileSpec, facts: ModelFacts, context: Context) -> _Known:
 def _window(node: GraphNode) -> tuple[int, ...]:
     if not node.op_type.endswith("Pool"):
         return ()
-    said = next((one.value for one in node.attributes if one.name == "kernel_shape"), None)
-    if not isinstance(said, tuple):
-        return ()
-    return tuple(size for size in said if isinstance(size, int))
+    shape = next((a.value for a in node.attributes if a.name == "kernel_shape"), None)
+    return (
+        tuple(size for size in shape if isinstance(size, int)) if isinstance(shape, tuple) else ()
+    )
 
 
-def _completed(repeats: list[Repeat], known: _Known) -> list[Repeat]:
-    if not known.names:
+def _completed(repeats: list[Repeat], model: _ModelNodes) -> list[Repeat]:
+    if not model.names:
         return repeats
-    found = []
+    completed = []
     for repeat in repeats:
-        nodes = tuple(_completed_node(node, known) for node in repeat.trace.nodes)
-        found.append(replace(repeat, trace=replace(repeat.trace, nodes=nodes)))
-    return found
+        nodes = tuple(_completed_node(node, model) for node in repeat.trace.nodes)
+        completed.append(replace(repeat, trace=replace(repeat.trace, nodes=nodes)))
+    return completed
 
 
-def _completed_node(node: NodeTime, known: _Known) -> NodeTime:
-    """ONNX Runtime calls a node that it changed by the name of what it makes."""
+def _completed_node(node: NodeTime, model: _ModelNodes) -> NodeTime:
+    """ONNX Runtime names a node that it changed after the tensor that it makes."""
     name = plain_node(node.node)
     parts = node.parts
-    if not parts and name not in known.names and name in known.makers:
-        parts = (known.makers[name],)
-    window = next((known.windows[one] for one in (name, *parts) if one in known.windows), ())
+    if not parts and name not in model.names and name in model.makers:
+        parts = (model.makers[name],)
+    window = next((model.windows[part] for part in (name, *parts) if part in model.windows), ())
     operands = node.operands
     if operands is not None and window and "pool" in node.op_type.lower():
         operands = replace(operands, window=window)
@@ -342,20 +343,22 @@ def _notes(result: ProfileResult) -> list[str]:
 
 def _warnings(result: ProfileResult) -> tuple[str, ...]:
     low, high = AGREES
-    found = []
+    warnings = []
     if result.coverage < low:
-        found.append(
+        warnings.append(
             f"The nodes add up to {result.coverage:.0%} of the latency: the rest is spent outside "
             "them, in calling the engine and waiting for it"
         )
     if result.coverage > high:
-        found.append(f"The nodes add up to {result.coverage:.0%} of the latency: profile it again")
+        warnings.append(
+            f"The nodes add up to {result.coverage:.0%} of the latency: profile it again"
+        )
     if not low <= result.scale <= high:
-        found.append(
+        warnings.append(
             f"The machine was {_change(result.scale)} while the profiler looked: shares of the "
             "time hold, single times less so; profile it again when the machine is quiet"
         )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def _change(scale: float) -> str:

@@ -1,4 +1,4 @@
-"""Keep what a job says: in the run's folder, before anybody hears of it."""
+"""Store a job's messages in the run's folder, before anybody is told."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from modeldyno.store.runs import Runs
 
 @dataclass(frozen=True)
 class Stopped:
-    """What it is called when somebody stops a run: who cancels it means something else than a
-    server that ends, or a time limit."""
+    """How a stopped run ends: it depends on whether a user, a closing server or a time limit
+    stopped it."""
 
     state: RunState
     failure: Failure | None = None
 
 
+@dataclass
 class Ending:
-    """How a run ended, also when the ending itself could not be written."""
+    """How a run ended, even if that could not be written."""
 
-    def __init__(self) -> None:
-        self.stopped: Stopped | None = None  # why it is to end early, once somebody wants that
-        self.result: Result | None = None
-        self.failure: Failure | None = None
-        self.unwritten: Failure | None = None  # why the ending is not in the folder
-        self.state: RunState = "interrupted"  # until somebody says how it ended
-        self.is_kept = False  # in the folder: from here on nothing changes it
+    state: RunState = "interrupted"  # until we know how it ended
+    result: Result | None = None
+    failure: Failure | None = None
+    stopped: Stopped | None = None  # why it was stopped early, if it was
+    unwritten: Failure | None = None  # why the ending is not in the folder
+    is_kept: bool = False  # in the folder: nothing changes it any more
 
     def result_or_raise(self) -> Result:
         if self.failure is not None:
             raise error_of(self.failure)
         if self.result is None:
-            raise AssertionError("a job ended without a word")
+            raise AssertionError("a job ended without a message")
         return self.result
 
 
 def remember(message: JobMessage, ending: Ending) -> None:
-    """How it ended, of a run that is not kept."""
+    """Note how a run ended that is not stored."""
     match message:
         case Finished(result=result):
             ending.result, ending.state = result, "done"
@@ -68,16 +68,19 @@ def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> Non
         case Finished(result=result):
             result = replace(result, artifacts=store.folder(run_id).artifacts_kept())
             ending.result, ending.state = result, _state_of(result)
-            _call_by_its_name(ending)
-            told = (result, ending.state, ending.failure)
-            _write(store, run_id, ending, lambda: store.finish(run_id, *told))
+            _apply_stop_reason(ending)
+            _write(
+                store,
+                run_id,
+                ending,
+                lambda: store.finish(run_id, result, ending.state, ending.failure),
+            )
         case Failed(failure=failure):
             ending.failure = failure
             is_cancelled = error_classes().get(failure.code) is Cancelled
             ending.state = "cancelled" if is_cancelled else "failed"
-            _call_by_its_name(ending)
-            why = (ending.failure, ending.state)
-            _write(store, run_id, ending, lambda: store.fail(run_id, *why))
+            _apply_stop_reason(ending)
+            _write(store, run_id, ending, lambda: store.fail(run_id, ending.failure, ending.state))
         case Started(model_sha256=sha256, machine=machine):
             store.remember_origin(run_id, sha256, machine)
         case Artifact():
@@ -88,8 +91,7 @@ def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> Non
             assert_never(message)
 
 
-def _call_by_its_name(ending: Ending) -> None:
-    """A run that was stopped was stopped by somebody, and that is how it ended."""
+def _apply_stop_reason(ending: Ending) -> None:
     if ending.state == "cancelled" and ending.stopped is not None:
         ending.state = ending.stopped.state
         ending.failure = ending.stopped.failure or (
@@ -98,13 +100,13 @@ def _call_by_its_name(ending: Ending) -> None:
 
 
 def error_of(failure: Failure) -> ModeldynoError:
-    """The error that it was before it went through a pipe, or into a file."""
+    """Turns a stored or sent failure back into its error."""
     kind = error_classes().get(failure.code, ModeldynoError)
     return kind(failure.title, why=failure.why, fix=failure.fix)
 
 
 def _write(store: Runs, run_id: RunId, ending: Ending, write: Callable[[], None]) -> None:
-    """Write how a run ended. On a full disk its scratch files give way, and the state must do."""
+    """Write how a run ended. On a full disk, remove its scratch files and write the state only."""
     try:
         write()
     except StorageFailed as error:

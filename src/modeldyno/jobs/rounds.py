@@ -1,7 +1,7 @@
-"""Measure cells in rounds: each visits every open cell once, in fresh random order.
+"""Measure cells in rounds: each visits every open cell once, in a new random order.
 
-So a machine that drifts does so under all cells alike, and two cells are compared by the rounds
-they share. A cell leaves when it is precise, out of budget, or clearly outraced.
+So a drifting machine affects all cells alike, and two cells are compared by the rounds they share.
+A cell is over when it is precise, out of budget, or clearly outraced.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,7 @@ from modeldyno.core.sessions import Energy, Session, SessionPlan, call_note
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.jobs.cells import Cell, Measured
 from modeldyno.jobs.contract import judge
-from modeldyno.jobs.crew import Crew
-from modeldyno.jobs.instances import Crowd, measure_together, meter_one
+from modeldyno.jobs.instances import CellWorkers, InstanceGroup, measure_together, meter_one
 from modeldyno.jobs.protocol import Context
 from modeldyno.worker.launch import Worker
 from modeldyno.worker.messages import MeasureSession, SessionMeasured, Side
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 MOST_REPEATED = 4  # rounds in which the machine itself changed
 WINDOW_S, QUICK_WINDOW_S = 1.0, 0.5  # of instances side by side, and of an energy meter
-FAR_TOO_LONG = 4  # times the budget: then fewer must do
+FAR_TOO_LONG = 4  # times the budget: from here on, fewer are enough
 FEWEST_REPETITIONS, FEWEST_QUICK_REPETITIONS = 6, 4  # of instances side by side
 FEWEST_ROUNDS = 4  # before cells are told apart, or called tied
-FRESH_SESSIONS = 8  # of a winner: its number was chosen for being low
+FRESH_SESSIONS = 8  # of a winner, whose first number was selected for being low
 
 
 class Rounds:
@@ -48,7 +48,7 @@ class Rounds:
         self._first_process = 1 + max((u.process for c in cells for u in c.units), default=-1)
         self._disturbed: list[int] = []
         self._gauges: dict[str, EnergyGauge] = {}
-        self._states: dict[int, tuple[object, CellProgress]] = {}  # as they were told last
+        self._states: dict[int, tuple[object, CellProgress]] = {}  # as last reported
 
     @property
     def is_sweep(self) -> bool:
@@ -56,18 +56,18 @@ class Rounds:
 
     @property
     def _aims_at_precision(self) -> bool:
-        """Else the user said exactly how much to measure, or wants a rough answer soon."""
+        """Otherwise the user fixed the number of calls, or wants a rough answer soon."""
         return self._spec.iterations is None and self._spec.budget.floor_half_width is not None
 
     def run(self) -> tuple[Standings, ...]:
-        """Measure until every cell is over; tells of each workload which of its cells leads, and
-        which cannot be told from it."""
-        for cell in self._cells:  # of a resumed run, some may have enough already
+        """Measure until every cell is over. Returns, for each workload, the leading cell and those
+        that cannot be distinguished from it."""
+        for cell in self._cells:  # cells of a resumed run may be complete already
             if cell.units and not cell.is_over:
                 cell.stop_reason = _decide(self._spec, cell)
-        with Crew(self._spec, self._context) as crew:
+        with closing(CellWorkers(self._spec, self._context)) as workers:
             while any(not cell.is_over for cell in self._cells):
-                self._round(self._next, [c for c in self._cells if not c.is_over], crew)
+                self._round(self._next, [c for c in self._cells if not c.is_over], workers)
                 self._note_canary(self._next)
                 self._next += 1
                 self._drop_outraced()
@@ -75,23 +75,23 @@ class Rounds:
                 return ({},)
             if not self._aims_at_precision:
                 return self._standings()
-            self._repeat_disturbed(crew)
-            found = self._standings()
-            standings = [standing for each in found for standing in each.values()]
-            for leader in dict.fromkeys(s.leader for s in standings if s.has_winner):
-                self._remeasure(self._cells[leader], crew)
-        return found
+            self._repeat_disturbed(workers)
+            standings = self._standings()
+            every = [standing for workload in standings for standing in workload.values()]
+            for leader in dict.fromkeys(s.leader for s in every if s.has_winner):
+                self._remeasure(self._cells[leader], workers)
+        return standings
 
     # ------------------------------------------------------------ visits
 
-    def _round(self, number: int, cells: Iterable[Cell], crew: Crew) -> None:
+    def _round(self, number: int, cells: Iterable[Cell], workers: CellWorkers) -> None:
         visited = list(cells)
         self._order.shuffle(visited)
         for cell in visited:
-            self._visit(cell, number, self._process(number), crew, _decide)
+            self._visit(cell, number, self._process(number), workers, _decide)
 
     def _process(self, number: int) -> int:
-        """Sessions share a process for a while; the last process takes all the rest."""
+        """Several sessions share a process; the last process takes all the rest."""
         budget = self._spec.budget
         done = number // budget.sessions_per_process
         return self._first_process + min(done, budget.processes - 1)
@@ -101,20 +101,20 @@ class Rounds:
         cell: Cell,
         number: int,
         process: int,
-        crew: Crew,
+        workers: CellWorkers,
         decide: Callable[[BenchmarkSpec, Cell], StopReason | None],
     ) -> None:
-        """One fresh session of a cell; whatever goes wrong ends that cell and no other."""
+        """One fresh session of a cell; an error ends that cell and no other."""
         # Waiting for cores counts against neither budget nor time limit.
         wanted = cell.spec.cores * cell.spec.instances
         with self._context.leases.take(wanted, self._context.stop, self._wait) as lease:
             cell.waited_s += lease.waited_s
             start = time.monotonic()
             try:
-                session = self._measure(cell, process, crew, lease.cpus)
+                session = self._measure(cell, process, workers.of(cell, process), lease.cpus)
                 cell.note(lease.note)
                 cell.used_s += time.monotonic() - start
-                session = self._metered(session, cell, process, crew, lease.cpus)
+                session = self._metered(session, cell, process, workers, lease.cpus)
                 self._accept(session, cell, process, number)
             except (Cancelled, StorageFailed):
                 raise
@@ -123,44 +123,46 @@ class Rounds:
         if cell.error is None:
             cell.stop_reason = decide(self._spec, cell)
         if cell.is_over:
-            crew.dismiss(cell)
+            workers.dismiss(cell)
         self._context.say(self._progress(cell))
 
     def _wait(self, why: str) -> None:
         done = sum(len(cell.units) for cell in self._cells)
         self._context.say(Progress(done, max(done, planned(self._spec, len(self._cells))), why))
 
-    def _measure(self, cell: Cell, process: int, crew: Crew, cpus: tuple[int, ...]) -> Session:
-        workers = crew.workers(cell, process)
-        if cell.spec.instances > 1:
-            session = self._measure_together(cell, workers, cpus)
-        else:
-            session = self._measure_one(cell, process, workers[0], cpus)
-        cell.sandbox = workers[0].sandbox
-        return session
-
-    def _measure_one(
-        self, cell: Cell, process: int, worker: Worker, cpus: tuple[int, ...]
+    def _measure(
+        self, cell: Cell, process: int, workers: list[Worker], cpus: tuple[int, ...]
     ) -> Session:
         prepared = cell.prepared
         assert prepared is not None
-        deadline_s = self._deadline_s(cell)
-        command = MeasureSession(
-            target=replace(prepared.target, cpus=cpus),
-            inputs=prepared.inputs,
-            contract=cell.spec.contract,
-            plan=session_plan(self._spec),
-            padding_seed=self._padding_seed(cell, process),
-            reference=prepared.reference,
-        )
-        return worker.request(command, SessionMeasured, deadline_s, self._context.stop).session
+        if cell.spec.instances > 1:
+            gauge = self._gauge(prepared.facts.device)
+            session = measure_together(self._group(cell, workers, cpus), self._window_s, gauge)
+        else:
+            command = MeasureSession(
+                target=replace(prepared.target, cpus=cpus),
+                inputs=prepared.inputs,
+                contract=cell.spec.contract,
+                plan=session_plan(self._spec),
+                padding_seed=self._padding_seed(cell, process),
+                reference=prepared.reference,
+            )
+            deadline_s, stop = self._deadline_s(cell), self._context.stop
+            session = workers[0].request(command, SessionMeasured, deadline_s, stop).session
+        cell.sandbox = workers[0].sandbox
+        return session
 
     def _metered(
-        self, session: Session, cell: Cell, process: int, crew: Crew, cpus: tuple[int, ...]
+        self,
+        session: Session,
+        cell: Cell,
+        process: int,
+        workers: CellWorkers,
+        cpus: tuple[int, ...],
     ) -> Session:
-        """The session with what calls cost, where there is a meter: once in each process.
+        """The session with the energy of its calls, if there is a meter: once in each process.
 
-        It counts neither against budget nor time limit, and cannot spoil what was measured.
+        This counts against neither budget nor time limit, and cannot spoil what was measured.
         """
         assert cell.prepared is not None
         gauge = self._gauge(cell.prepared.facts.device)
@@ -169,14 +171,14 @@ class Rounds:
             return session if session.energy else replace(session, energy=gauge.unread())
         if self._spec.iterations is not None and not self._spec.meters:
             return replace(session, energy=Energy(None, "not metered with a number of iterations"))
-        crowd = self._crowd(cell, crew.workers(cell, process), cpus)
-        crowd.plan = replace(crowd.plan, iterations=None)  # a window of time, not of calls
+        group = self._group(cell, workers.of(cell, process), cpus)
+        group.plan = replace(group.plan, iterations=None)  # a window of time, not of calls
         try:
-            energy = meter_one(crowd, self._window_s, gauge)
+            energy = meter_one(group, self._window_s, gauge)
         except Cancelled:
-            return session  # the wish to stop is still there, and is heard next
+            return session  # the request to stop remains, and is noticed next
         except ModeldynoError as error:
-            crew.dismiss(cell)
+            workers.dismiss(cell)
             energy = Energy(None, f"metering failed: {error.title}")
         return replace(session, energy=energy)
 
@@ -184,17 +186,10 @@ class Rounds:
     def _window_s(self) -> float:
         return QUICK_WINDOW_S if self._spec.budget.name == "quick" else WINDOW_S
 
-    def _measure_together(
-        self, cell: Cell, workers: list[Worker], cpus: tuple[int, ...]
-    ) -> Session:
-        assert cell.prepared is not None
-        gauge = self._gauge(cell.prepared.facts.device)
-        return measure_together(self._crowd(cell, workers, cpus), self._window_s, gauge)
-
-    def _crowd(self, cell: Cell, workers: list[Worker], cpus: tuple[int, ...]) -> Crowd:
+    def _group(self, cell: Cell, workers: list[Worker], cpus: tuple[int, ...]) -> InstanceGroup:
         prepared = cell.prepared
         assert prepared is not None
-        return Crowd(
+        return InstanceGroup(
             workers=workers,
             side=Side(prepared.target, prepared.inputs, cell.spec.contract),
             cpus=cpus,
@@ -233,15 +228,14 @@ class Rounds:
     # ------------------------------------------------------------ racing
 
     def _workloads(self) -> list[list[Cell]]:
-        """Cells that compute the same: only those can win against each other."""
+        """Cells that compute the same: only those are ranked against each other."""
         groups: list[list[Cell]] = []
         for cell in self._cells:
             same = (group for group in groups if is_alike(group[0].spec, cell.spec, WORKLOAD))
-            group = next(same, None)
-            if group is None:
-                groups.append([cell])
-            else:
+            if (group := next(same, None)) is not None:
                 group.append(cell)
+            else:
+                groups.append([cell])
         return groups
 
     def _figures(self, objective: Objective, cells: list[Cell]) -> dict[int, dict[int, float]]:
@@ -279,11 +273,11 @@ class Rounds:
         ranked = {by: rank_cells(self._figures(by, cells)) for by in OBJECTIVES}
         rounds = [len(by_round) for by_round in self._figures("latency", cells).values()]
         if len(rounds) < 2 or min(rounds) < FEWEST_ROUNDS:
-            return {}  # one alone is not the best of anything, and few rounds tell nothing apart
+            return {}  # a single cell wins nothing, and few rounds cannot distinguish cells
         return {objective: who for objective, who in ranked.items() if who is not None}
 
-    def _remeasure(self, winner: Cell, crew: Crew) -> None:
-        """The best of many was also lucky: publish what fresh sessions say."""
+    def _remeasure(self, winner: Cell, workers: CellWorkers) -> None:
+        """The best of many was also lucky, so its number comes from fresh sessions."""
         earlier, reason = winner.units, winner.stop_reason
         winner.units, winner.stop_reason = [], None
         first = 1 + max(unit.process for unit in earlier)
@@ -291,8 +285,8 @@ class Rounds:
             if winner.error is not None:
                 break
             process = first + count // self._spec.budget.sessions_per_process
-            self._visit(winner, self._next + count, process, crew, lambda *_: None)
-        crew.dismiss(winner)
+            self._visit(winner, self._next + count, process, workers, lambda *_: None)
+        workers.dismiss(winner)
         self._next += FRESH_SESSIONS
         winner.stop_reason = reason
         winner.notes += ("best of the sweep, so its number is from fresh sessions after it",)
@@ -306,30 +300,32 @@ class Rounds:
             return
         canaries = [cell.canaries() for cell in self._cells]
         by_round = [
-            {i: found[n] for i, found in enumerate(canaries) if n in found}
+            {cell: floors[n] for cell, floors in enumerate(canaries) if n in floors}
             for n in range(number + 1)
         ]
         if canary_moved(by_round[:-1], by_round[-1]):
             self._disturbed.append(number)
 
-    def _repeat_disturbed(self, crew: Crew) -> None:
-        """Rounds in which the machine changed count as they are, and are taken once more."""
+    def _repeat_disturbed(self, workers: CellWorkers) -> None:
+        """Rounds in which the machine changed are kept, and measured once more."""
         for number in self._disturbed[:MOST_REPEATED]:
             cells = [c for c in self._cells if c.error is None and number in c.floors()]
             for cell in cells:
                 reason, cell.stop_reason = cell.stop_reason, None
-                self._visit(cell, self._next, cell.units[-1].process, crew, lambda *_, r=reason: r)
+                self._visit(
+                    cell, self._next, cell.units[-1].process, workers, lambda *_, r=reason: r
+                )
             self._next += 1
 
     # ------------------------------------------------------------ progress
 
     def _progress(self, cell: Cell) -> Progress:
-        """Units done of units planned; cells that stop early or go on longer move the plan."""
+        """Units done of units planned; the plan changes if cells stop early or go on longer."""
         each = planned(self._spec, 1)
         cells = self._cells
         ahead = [len(c.units) if c.is_over else max(each, len(c.units) + 1) for c in cells]
         left = [max(0.0, self._spec.budget.seconds - c.used_s) for c in cells if not c.is_over]
-        states = tuple(self._state(one) for one in cells)
+        states = tuple(map(self._state, cells))
         now = states[cell.number]
         return Progress(
             units_done=sum(len(c.units) for c in cells),
@@ -342,7 +338,7 @@ class Rounds:
         )
 
     def _state(self, cell: Cell) -> CellProgress:
-        """Of all cells of a sweep, one has moved."""
+        """Cached, since only one cell of a sweep has changed."""
         as_of = len(cell.units), id(cell.units[-1]) if cell.units else 0, cell.is_over
         before, state = self._states.get(cell.number, (None, None))
         if state is None or before != as_of:
@@ -398,14 +394,14 @@ def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
 
 
 def expected_s(spec: BenchmarkSpec) -> float:
-    """About how long all cells take: their budget, or the fewest repetitions of instances."""
+    """Roughly how long all cells take: their budget, or the fewest repetitions of instances."""
     window_s = QUICK_WINDOW_S if spec.budget.name == "quick" else WINDOW_S
     each_s = 2 * window_s  # with one instance alone, and loading
     return sum(max(spec.budget.seconds, _fewest(spec, cell) * each_s) for cell in spec.cells)
 
 
 def _fewest(spec: BenchmarkSpec, cell: CellSpec) -> int:
-    """Repetitions before time may end a cell: a rate of many instances is one figure each."""
+    """Repetitions before time may end a cell: each gives a single rate of all instances."""
     if cell.instances == 1:
         return 0
     return FEWEST_QUICK_REPETITIONS if spec.budget.name == "quick" else FEWEST_REPETITIONS

@@ -1,4 +1,4 @@
-"""Core leases of a server: locked as everywhere, and shown in the database with their job."""
+"""Core leases of a server: locked as usual, and shown in the database with their job."""
 
 from __future__ import annotations
 
@@ -11,53 +11,53 @@ from pathlib import Path
 from modeldyno.core import figures
 from modeldyno.core.ids import JobId
 from modeldyno.core.queue import JobOwner
-from modeldyno.jobs.aside import Aside
-from modeldyno.jobs.elsewhere import Elsewhere
+from modeldyno.jobs.latest_writes import LatestWrites
 from modeldyno.jobs.leases import FOLDER, Core, Lease, Leases, Say
+from modeldyno.jobs.server_affinity import ServerAffinity
 from modeldyno.store.records.jobs import Jobs
 from modeldyno.store.records.leases import CoreLeases
 from modeldyno.worker.launch import Stop
 
 
 class ShownLeases(Leases):
-    """The kernel's locks decide; rows let everybody see it. They are written beside the job.
+    """The kernel's locks decide; rows in the database only show them, and no job waits for those.
 
     A job takes cores for each of its sessions, mostly the same ones. So its row stays between two
-    sessions, and goes when the job has to wait for cores, or ends.
+    sessions, and is removed when the job has to wait for cores, or ends.
     """
 
     def __init__(
         self,
         rows: CoreLeases,
         jobs: Jobs,
-        aside: Aside,
+        writes: LatestWrites,
         folder: Path = FOLDER,
         cores: Sequence[Core] | None = None,
     ) -> None:
         super().__init__(folder, cores)
         self._rows = rows
         self._jobs = jobs
-        self._aside = aside
-        self._elsewhere = Elsewhere()
+        self._writes = writes
+        self._affinity = ServerAffinity()
         self._job: tuple[JobId, JobOwner] | None = None
         self._shown: tuple[int, ...] = ()
         self._waited_s = 0.0
-        self._waits_since: float | None = None
+        self._waiting_since: float | None = None
 
     @contextlib.contextmanager
     def shown_as(self, job_id: JobId, owner: JobOwner) -> Iterator[None]:
-        """Whatever is taken meanwhile is taken for this job."""
+        """Leases taken in this block are this job's."""
         self._job, self._shown = (job_id, owner), ()
-        self._waited_s, self._waits_since = 0.0, None
+        self._waited_s, self._waiting_since = 0.0, None
         try:
             yield
         finally:
             self._job = None
-            self._aside.settle()  # its rows go with the job's end, and must not come back
+            self._writes.clear()  # the job's end removes its rows; they must not come back
 
     def waited_s(self) -> float:
-        """How long this job has waited for cores, until now."""
-        since = self._waits_since
+        """How long this job has waited for cores so far."""
+        since = self._waiting_since
         return self._waited_s + (time.monotonic() - since if since is not None else 0.0)
 
     @contextlib.contextmanager
@@ -69,34 +69,36 @@ class ShownLeases(Leases):
         try:
             with super().take(count, stop, wait) as lease:
                 if lease.waited_s:
-                    self._go_on(lease.waited_s)
+                    self._end_wait(lease.waited_s)
                     say(f"waited {figures.duration(lease.waited_s)} for cores")
                 self._show(lease.cpus)
-                yield replace(lease, note=self._elsewhere.move(lease.cpus))
+                yield replace(lease, note=self._affinity.keep_off(lease.cpus))
         finally:
-            self._waits_since = None
-            self._elsewhere.back()
+            self._waiting_since = None
+            self._affinity.restore()
 
     def _wait(self, why: str) -> None:
-        if self._waits_since is None:
-            self._waits_since = time.monotonic()
+        if self._waiting_since is None:
+            self._waiting_since = time.monotonic()
         if self._job is None:
             return
         job_id, _ = self._job
         self._shown = ()
-        self._aside.wish("cores", lambda: self._rows.release(job_id))
-        self._aside.wish("reason", lambda: self._jobs.explain(job_id, why))
+        self._writes.put("cores", lambda: self._rows.release(job_id))
+        self._writes.put("reason", lambda: self._jobs.explain(job_id, why))
 
-    def _go_on(self, waited_s: float) -> None:
-        self._waited_s += waited_s  # first: too much for a moment is better than too little
-        self._waits_since = None
+    def _end_wait(self, waited_s: float) -> None:
+        self._waited_s += (
+            waited_s  # first: counting it twice for a moment is better than not at all
+        )
+        self._waiting_since = None
         if self._job is not None:
             job_id, _ = self._job
-            self._aside.wish("reason", lambda: self._jobs.explain(job_id, ""))
+            self._writes.put("reason", lambda: self._jobs.explain(job_id, ""))
 
     def _show(self, cpus: tuple[int, ...]) -> None:
         if self._job is None or cpus == self._shown:
             return
         job_id, owner = self._job
         self._shown = cpus
-        self._aside.wish("cores", lambda: self._rows.take(job_id, owner, cpus))
+        self._writes.put("cores", lambda: self._rows.take(job_id, owner, cpus))

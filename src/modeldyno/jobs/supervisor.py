@@ -1,9 +1,8 @@
-"""The queue of a server: what waits in the database is run here, one job at a time.
+"""The queue of a server: runs the jobs that wait in the database, one at a time.
 
-The database says what is to be done and what became of it; the run's folder holds what was
-measured. A unit is in the folder before anybody hears of it, so the database can be behind the
-folder, never ahead: ``jobs/settling.py`` brings it up to date after whatever ended the process
-before.
+The database holds jobs and their outcome; the run's folder holds what was measured. A unit is in
+the folder before it is announced, so the database can be behind the folder, never ahead:
+``jobs/job_endings.py`` brings it up to date after a crash.
 
 One thread takes jobs from the queue. The thread that starts workers is another (``jobs/local.py``),
 because it must outlive them.
@@ -32,10 +31,10 @@ from modeldyno.core.kinds import spec_from
 from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import RunSpec
-from modeldyno.jobs.aside import Aside
+from modeldyno.jobs.job_endings import BUG, JobEndings
+from modeldyno.jobs.latest_writes import LatestWrites
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, Stopped, keep
-from modeldyno.jobs.settling import BUG, Settling
 from modeldyno.jobs.shown_leases import ShownLeases
 from modeldyno.store.configs import write_config
 from modeldyno.store.owners import this_job_owner
@@ -44,9 +43,9 @@ from modeldyno.store.runs import RunFolder, Runs
 
 logger = logging.getLogger(__name__)
 
-LOOK_AGAIN_S = 5.0  # for what nobody woke us for
-TRY_AGAIN_S = 1.0  # when the database is away
-MOST_BUGS = 3  # in writing one end: a lack of memory passes, a bug does not
+LOOK_AGAIN_S = 5.0  # for changes that did not wake us
+TRY_AGAIN_S = 1.0  # while the database is unreachable
+MOST_BUGS = 3  # while writing one end: a lack of memory passes, a bug does not
 CANCELLED = Stopped("cancelled")
 CLOSED = Stopped("interrupted")
 
@@ -60,33 +59,33 @@ class _Current:
     job_id: JobId
     run_id: RunId
     ending: Ending = field(default_factory=Ending)
-    is_open: bool = False  # its folder says that it runs
+    is_open: bool = False  # its folder says that it is running
 
 
 class Supervisor:
-    """``hear`` is told what a job says, after it was kept; ``admit`` raises when a spec may not run
-    (its model is no longer trusted), ``confirm`` when the database is another server's by now."""
+    """``hear`` gets a job's messages once they are stored; ``admit`` raises if a spec may not run
+    (its model is no longer trusted), ``confirm`` if another server has taken over the database."""
 
     def __init__(
         self,
         records: Records,
         folders: Runs,
-        settling: Settling,
+        endings: JobEndings,
         jobs: Jobs,
         leases: ShownLeases,
-        aside: Aside,
+        writes: LatestWrites,
         hear: Hear,
         admit: Admit,
         confirm: Confirm,
-        limit_s: float,  # of a job, without waiting for cores; its cells have limits of their own
-        paused: Path,  # a file: while it is there, nothing begins; so it outlives the server
+        limit_s: float,  # of a job, without waiting for cores; its cells have their own limits
+        paused: Path,  # while this file exists, no job starts, even after a restart
     ) -> None:
         self._records = records
         self._folders = folders
-        self._settling = settling
+        self._endings = endings
         self._jobs = jobs
         self._leases = leases
-        self._aside = aside
+        self._writes = writes
         self._hear = hear
         self._admit = admit
         self._confirm = confirm
@@ -102,13 +101,13 @@ class Supervisor:
     # ------------------------------------------------------------ from outside
 
     def start(self) -> None:
-        self._aside.start()
+        self._writes.start()
         self._records.database.on_write(self._wake.set)
         self._thread.start()
 
     def cancel(self, job_id: JobId) -> Job:
-        """Within two seconds; what was measured stays. Nothing happens to what is over."""
-        self._stop_if(job_id)  # first, and without the database: that may be away
+        """Within two seconds; measured units stay. A job that is over does not change."""
+        self._stop_if(job_id)  # first, since the database may be unreachable
         job = self._records.jobs.cancel_waiting(job_id)
         if job.state == "running":  # it may have been claimed since we looked
             self._stop_if(job_id)
@@ -119,7 +118,7 @@ class Supervisor:
         return self._paused.exists()
 
     def pause(self) -> None:
-        """What runs goes on; nothing else begins."""
+        """The running job goes on; no other starts."""
         try:
             self._paused.touch()
         except OSError as error:
@@ -137,9 +136,9 @@ class Supervisor:
                 self._stop(self._current, CANCELLED)
 
     def close(self, patience_s: float = 10.0) -> bool:
-        """What runs is stopped and can be resumed; what waits waits for the next server.
+        """The running job is stopped and can be resumed; the others wait for the next server.
 
-        False when it did not end in time, and may still write.
+        False if it did not end in time, and may still write.
         """
         self._closing.set()
         with self._lock:
@@ -150,11 +149,11 @@ class Supervisor:
             self._thread.join(patience_s)
         if self._thread.is_alive():
             return False
-        self._aside.close()
+        self._writes.close()
         return True
 
     def _stop(self, current: _Current, stopped: Stopped) -> None:
-        """Who was first says why. What has not been submitted yet is stopped by ``_wait``."""
+        """The first reason counts. A job that is not submitted yet is stopped by ``_wait``."""
         if current.ending.stopped is None:
             current.ending.stopped = stopped
         self._jobs.cancel(current.run_id)
@@ -180,7 +179,7 @@ class Supervisor:
             self._wake.wait(LOOK_AGAIN_S)
 
     def _run(self, job: Job) -> None:
-        asked = self._asked(job)  # before it is claimed: a database that is away costs nothing yet
+        spec = self._admitted(job)  # before it is claimed, in case the database is unreachable
         current = _Current(job.id, job.run_id)
         with self._lock:
             if self._closing.is_set():
@@ -192,18 +191,18 @@ class Supervisor:
             except WrongState:  # cancelled a moment ago
                 return
             logger.info("job %s: run %s started", job.id, job.run_id)
-            self._execute(job, asked, current)
+            self._execute(job, spec, current)
             self._until_written(job, current.ending)
             logger.info("job %s: %s", job.id, current.ending.state)
         finally:
             with self._lock:
                 self._current = None
 
-    def _asked(self, job: Job) -> RunSpec | Failure:
-        """What it is to do, or why it may not, or cannot."""
-        told = self._records.runs.get(job.run_id).spec
+    def _admitted(self, job: Job) -> RunSpec | Failure:
+        """Its spec, or why it may not or cannot run."""
+        stored = self._records.runs.get(job.run_id).spec
         try:
-            spec = spec_from(told)
+            spec = spec_from(stored)
             self._admit(spec)
         except DatabaseUnusable:
             raise
@@ -214,24 +213,24 @@ class Supervisor:
             return BUG
         return spec
 
-    def _execute(self, job: Job, asked: RunSpec | Failure, current: _Current) -> None:
-        """Whatever happens, the job has an ending afterwards."""
+    def _execute(self, job: Job, spec: RunSpec | Failure, current: _Current) -> None:
+        """Always leaves the job with an ending."""
 
         def record(run_id: RunId, message: JobMessage) -> None:
             keep(self._folders, run_id, message, current.ending)
-            self._tell(job, message)
+            self._announce(job, message)
 
         try:
-            if (known := self._settling.ended_elsewhere(job)) is not None:
+            if (known := self._endings.ended_elsewhere(job)) is not None:
                 current.ending = known
                 return
-            if isinstance(asked, Failure):
-                self._fail(job, current, asked)
+            if isinstance(spec, Failure):
+                self._fail(job, current, spec)
                 return
-            earlier = self._open(job, asked)
+            earlier = self._open(job, spec)
             current.is_open = True
             with self._leases.shown_as(job.id, self._owner):
-                self._jobs.submit(job.run_id, asked, record, earlier)
+                self._jobs.submit(job.run_id, spec, record, earlier)
                 self._wait(current)
         except ModeldynoError as error:
             self._fail(job, current, Failure.of(error))
@@ -239,18 +238,18 @@ class Supervisor:
             logger.exception("job %s: our bug", job.id)
             self._fail(job, current, BUG)
         if current.is_open:  # else the folder may be another process's
-            self._settling.tidy(job)
+            self._endings.clean_up(job)
 
-    def _tell(self, job: Job, message: JobMessage) -> None:
+    def _announce(self, job: Job, message: JobMessage) -> None:
         try:
             self._hear(job, message)
-        except Exception:  # what was measured does not suffer from who listens
+        except Exception:  # a listener must not affect the job
             logger.exception("job %s: a listener failed", job.id)
 
     def _fail(self, job: Job, current: _Current, failure: Failure) -> None:
-        """It could not be begun, or ended without a word of its own."""
+        """It could not start, or ended without a message."""
         ending = current.ending
-        if ending.is_kept:  # what went wrong came after its end, and does not change that
+        if ending.is_kept:  # a later error does not change its end
             logger.warning("job %s: after its end: %s", job.id, failure.title)
             return
         if current.is_open:
@@ -259,10 +258,10 @@ class Supervisor:
             except Exception:
                 logger.exception("run %s: its end is not in its folder", job.run_id)
         ending.failure, ending.state = failure, "failed"
-        self._tell(job, Failed(failure))
+        self._announce(job, Failed(failure))
 
     def _open(self, job: Job, spec: RunSpec) -> tuple[Unit, ...]:
-        """A new folder, or the one of a run that goes on; what that has measured."""
+        """Make a new folder, or reopen that of a resumed run; returns its units."""
         folder = self._folders.folder(job.run_id)
         if not folder.exists():
             folder = self._folders.create(spec, job.run_id)
@@ -280,7 +279,7 @@ class Supervisor:
 
     def _wait(self, current: _Current) -> None:
         with self._lock:
-            if current.ending.stopped is not None:  # before there was anything to cancel
+            if current.ending.stopped is not None:  # before it was submitted
                 self._jobs.cancel(current.run_id)
         over = threading.Event()
         clock = threading.Thread(target=self._watch, args=(current, over), daemon=True)
@@ -291,7 +290,7 @@ class Supervisor:
             over.set()
 
     def _watch(self, current: _Current, over: threading.Event) -> None:
-        """Waiting for cores that others use does not count."""
+        """Enforce the time limit; waiting for cores does not count."""
         end = time.monotonic() + self._limit_s
         while (left_s := end + self._leases.waited_s() - time.monotonic()) > 0:
             if over.wait(max(left_s, 0.1)):
@@ -300,11 +299,11 @@ class Supervisor:
             self._stop(current, Stopped("failed", _late(self._limit_s)))
 
     def _until_written(self, job: Job, ending: Ending) -> None:
-        """The database may be away for a while; the folder has everything meanwhile."""
+        """The database may be unreachable for a while; meanwhile the folder has everything."""
         bugs = 0
         while True:
             try:
-                return self._settling.write(job, ending)
+                return self._endings.write(job, ending)
             except (WrongState, NotFound):
                 raise
             except ModeldynoError as error:
@@ -320,7 +319,7 @@ class Supervisor:
 
 
 def _write_config(folder: RunFolder, spec: RunSpec) -> None:
-    """For people; the run needs it not, and what is wrong with the disk will show."""
+    """The file is for people; if it cannot be written, the run goes on without it."""
     try:
         write_config(folder.path, spec)
     except OSError as error:

@@ -15,7 +15,7 @@ from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sessions import Samples, SessionPlan, Target
 from modeldyno.core.specs import CellSpec
 from modeldyno.engines import catalog
-from modeldyno.jobs.instances import Crowd
+from modeldyno.jobs.instances import InstanceGroup
 from modeldyno.jobs.leases import Leases
 from modeldyno.measure.instances import join_instances
 from modeldyno.selftest.outcome import Outcome
@@ -60,13 +60,13 @@ def _measured(repetitions: int, seed: int) -> list[tuple[list[Samples], float]]:
         examine = Examine(side.target, (side.inputs,), "api", str(reference))
         workers[0].request(examine, Examined, deadline_s, stop)
         for repetition in range(repetitions):
-            crowd = Crowd(
+            group = InstanceGroup(
                 workers, side, lease.cpus, str(reference), SessionPlan(), seed + repetition,
                 deadline_s, stop,
             )  # fmt: skip
-            crowd.open()
-            windows = crowd.measure(WINDOW_S, SKEW_S)
-            session = join_instances(crowd.close(), windows, None, len(lease.cpus))
+            group.open()
+            windows = group.measure(WINDOW_S, SKEW_S)
+            session = join_instances(group.close(), windows, None, len(lease.cpus))
             assert session.together is not None
             repeated.append((windows, sum(session.together.calls) / session.together.window_s))
     return repeated

@@ -1,4 +1,4 @@
-"""Files that a worker left in its scratch folder. It ran somebody's model: trust nothing there."""
+"""Files from a worker's scratch folder. It ran somebody's model, so nothing there is trusted."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from modeldyno.store.beneath import open_beneath
 from modeldyno.store.models import transfer
 
 
-def take(scratch: Path, names: tuple[str, ...], target: Path) -> None:
-    """Copy the file of these names below ``scratch`` to where the worker cannot write.
+def copy_out(scratch: Path, names: tuple[str, ...], target: Path) -> None:
+    """Copy the file at the path ``names`` in ``scratch`` to where the worker cannot write.
 
-    Links are not followed. Raises EngineFailed where it is not there, WorkerGarbled where it is no
+    Links are not followed. Raises EngineFailed if it is missing, WorkerGarbled if it is not a
     file, and StorageFailed.
     """
     folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        found = open_beneath(folder, names, os.O_RDONLY)
+        source = open_beneath(folder, names, os.O_RDONLY)
     except FileNotFoundError as error:
         raise EngineFailed(
             "The worker made no file", why=f"there is no {names[-1]}", fix="The log may say why"
         ) from error
     except OSError as error:
-        raise _odd(names[-1]) from error
+        raise _not_a_file(names[-1]) from error
     finally:
         os.close(folder)
     try:
-        if not stat.S_ISREG(os.fstat(found).st_mode):
-            raise _odd(names[-1])
+        if not stat.S_ISREG(os.fstat(source).st_mode):
+            raise _not_a_file(names[-1])
         with target.open("xb") as writing:
-            transfer(found, writing.fileno())
+            transfer(source, writing.fileno())
             os.fchmod(writing.fileno(), 0o444)
     except OSError as error:
         raise StorageFailed(
@@ -41,10 +41,10 @@ def take(scratch: Path, names: tuple[str, ...], target: Path) -> None:
             fix="Free some space or choose another folder with --workspace",
         ) from error
     finally:
-        os.close(found)
+        os.close(source)
 
 
-def _odd(name: str) -> WorkerGarbled:
+def _not_a_file(name: str) -> WorkerGarbled:
     return WorkerGarbled(
         "The worker left something that is not a file",
         why=f"{name} is a link, a folder or a device",

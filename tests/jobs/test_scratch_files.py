@@ -12,14 +12,14 @@ import modeldyno
 from modeldyno.core.errors import EngineFailed, WorkerGarbled
 from modeldyno.engines import catalog
 from modeldyno.jobs import preparation
-from modeldyno.jobs.leavings import take
+from modeldyno.jobs.scratch_files import copy_out
 from tests import onnx_models
 
 
 def test_a_file_is_copied_and_read_only(tmp_path):
     (tmp_path / "made").mkdir()
     (tmp_path / "made" / "net.onnx").write_bytes(b"net")
-    take(tmp_path, ("made", "net.onnx"), tmp_path / "kept.onnx")
+    copy_out(tmp_path, ("made", "net.onnx"), tmp_path / "kept.onnx")
     assert (tmp_path / "kept.onnx").read_bytes() == b"net"
     assert stat.S_IMODE((tmp_path / "kept.onnx").stat().st_mode) == 0o444
 
@@ -43,14 +43,14 @@ def test_what_is_no_file_is_refused_and_what_a_link_leads_to_is_left_alone(odd, 
         case "pipe":
             os.mkfifo(scratch / "net.onnx")
     with pytest.raises(WorkerGarbled, match="not a file"):
-        take(scratch, names, tmp_path / "kept.onnx")
+        copy_out(scratch, names, tmp_path / "kept.onnx")
     assert not (tmp_path / "kept.onnx").exists()
     assert stat.S_IMODE((home / "net.onnx").stat().st_mode) == 0o600
 
 
 def test_what_is_not_there_is_told_by_name(tmp_path):
     with pytest.raises(EngineFailed) as caught:
-        take(tmp_path, ("net.onnx",), tmp_path / "kept.onnx")
+        copy_out(tmp_path, ("net.onnx",), tmp_path / "kept.onnx")
     assert caught.value.why == "there is no net.onnx"
 
 

@@ -1,4 +1,4 @@
-"""Write down how a job ended: from what it said, or from what its folder knows after a crash."""
+"""Record how a job ended: from its messages, or from its run folder after a crash."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ VANISHED = "the server ended without a word"
 ELSEWHERE = "another process goes on with it"
 RESUMED = "goes on by itself"
 BUG = Failure("BUG", "Something went wrong in the server", "it is our bug", "See the server's log")
-MOST_STARTS = 3  # the first, and two by itself: a model may be what ends the server
+MOST_STARTS = 3  # the first and two resumptions: the model may be what crashes the server
 
 
-class Settling:
-    """``resumes``: what earlier servers left goes back to the queue by itself."""
+class JobEndings:
+    """``resumes``: jobs that earlier servers left are queued again."""
 
     def __init__(
         self, records: Records, folders: Runs, history: History, *, resumes: bool = False
@@ -39,40 +39,40 @@ class Settling:
         self._resumes = resumes
 
     def recover(self) -> tuple[Job, ...]:
-        """Jobs of a server that is gone end truthfully; those that wait go on waiting.
+        """Jobs that ran in an earlier server get the end that their folder knows.
 
-        Nobody else may be at work on this database: see ``store/server_lock.py``.
+        No other server may use this database: see ``store/server_lock.py``.
         """
-        # As a writer: what that server's last words were is then written, or never will be.
+        # As a writer: after that, the earlier server can no longer write anything.
         with self._records.database.writing():
             running = self._records.jobs.running()
-        settled = []
+        recovered = []
         for job in running:
             try:
-                settled.append(self._settle(job))
-            except Exception:  # the others, and the server, do not suffer from it
+                recovered.append(self._recover(job))
+            except Exception:  # the other jobs and the server go on
                 logger.exception("job %s: how it ended cannot be written", job.id)
         self._sweep()
         self._records.leases.release_ended()
         if self._resumes:
-            self._go_on()
-        return tuple(settled)
+            self._queue_again()
+        return tuple(recovered)
 
-    def _go_on(self) -> None:
-        """What earlier servers left, however they ended; the first of them will be the next."""
-        left = self._records.jobs.page(Wanted(state="interrupted", limit=LARGEST_PAGE)).items
-        for job in left:  # the newest first
+    def _queue_again(self) -> None:
+        """All that earlier servers left unfinished; the oldest of them runs next."""
+        jobs = self._records.jobs.page(Wanted(state="interrupted", limit=LARGEST_PAGE)).items
+        for job in jobs:  # the newest first
             folder = self._folders.folder(job.run_id)
             if job.attempts >= MOST_STARTS or (folder.exists() and folder.is_at_work()):
                 continue
             with self._records.database.writing():
                 self._records.jobs.move(job.id, "queued", f"{RESUMED}: {job.reason}")
-                self._records.jobs.run_next(job.id)  # it was before the others already
+                self._records.jobs.run_next(job.id)  # it was ahead of the queue before
 
     def write(self, job: Job, ending: Ending, why: str = STOPPED) -> None:
-        """In one step: its figures, its end and the reason; the cores it had are free with it.
+        """In one transaction: its figures, end, reason and free cores.
 
-        An ending that the database cannot take is our bug, and that is how the job ends then.
+        If an ending cannot be stored, that is our bug, and the job ends with it.
         """
         try:
             self._write(job, ending, why)
@@ -80,16 +80,14 @@ class Settling:
             raise
         except Exception:
             logger.exception("job %s: its end cannot be written", job.id)
-            plain = Ending()
-            plain.state, plain.failure = "failed", BUG
-            self._write(job, plain, why)
+            self._write(job, Ending(state="failed", failure=BUG), why)
 
     def _write(self, job: Job, ending: Ending, why: str) -> None:
         result, failure = ending.result, _failure(ending)
         reason = failure.title if failure else ""
         if ending.state in ("interrupted", "cancelled"):
-            said = why if ending.state == "interrupted" else "cancelled"
-            reason = f"{said}{self._kept(job)}"
+            cause = why if ending.state == "interrupted" else "cancelled"
+            reason = f"{cause}{self._kept_units(job)}"
         with self._records.database.writing():
             if result is not None:
                 self._records.runs.write_result(job.run_id, result)
@@ -98,23 +96,23 @@ class Settling:
             self._records.jobs.move(job.id, ending.state, reason, failure)
 
     def ended_elsewhere(self, job: Job) -> Ending | None:
-        """A run that was interrupted here may have been resumed in a terminal, and be done."""
+        """A run that was interrupted here may have been resumed in a terminal, and finished."""
         folder = self._folders.folder(job.run_id)
-        return self._known(job) if folder.exists() and folder.state() == "done" else None
+        return self._ending_in_folder(job) if folder.exists() and folder.state() == "done" else None
 
-    def _settle(self, job: Job) -> Job:
-        """The folder may know an end that the database has not heard of."""
+    def _recover(self, job: Job) -> Job:
+        """The folder may know an end that the database does not."""
         folder = self._folders.folder(job.run_id)
-        if folder.is_at_work():  # resumed in a terminal: it is not ours any more
+        if folder.is_at_work():  # resumed in a terminal
             self.write(job, Ending(), ELSEWHERE)
             return self._records.jobs.get(job.id)
         self._set_aside(folder)
-        self.write(job, self._known(job) or Ending(), VANISHED)
+        self.write(job, self._ending_in_folder(job) or Ending(), VANISHED)
         return self._records.jobs.get(job.id)
 
-    def tidy(self, job: Job) -> None:
-        """End and remove what a run's workers left. Never raises: the job's end is still to be
-        written, and does not depend on it."""
+    def clean_up(self, job: Job) -> None:
+        """End processes and remove files that a run's workers left. Never raises: the job's end
+        must still be written."""
         self._set_aside(self._folders.folder(job.run_id))
         self._folders.sweep()
 
@@ -127,7 +125,7 @@ class Settling:
             logger.exception("run %s: what it left is still there", folder.id)
 
     def _sweep(self) -> None:
-        """What could not be removed when its run ended, or belongs to a process that was killed."""
+        """Remove what earlier runs could not, or what belongs to a process that was killed."""
         try:
             for folder in self._folders.leftovers():
                 self._set_aside(folder)
@@ -135,40 +133,38 @@ class Settling:
         except OSError:
             logger.exception("what earlier runs left cannot be looked at")
 
-    def _known(self, job: Job) -> Ending | None:
-        """How this part of the run ended, as far as its folder tells."""
+    def _ending_in_folder(self, job: Job) -> Ending | None:
+        """How this part of the run ended, if its folder knows."""
         folder = self._folders.folder(job.run_id)
         try:
-            if not folder.exists() or not folder.is_over() or self._is_of_before(job):
+            if not folder.exists() or not folder.is_over() or self._is_from_earlier_part(job):
                 return None
-            kept = self._history.read(job.run_id)
+            run = self._history.read(job.run_id)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             logger.exception("run %s cannot be read", job.run_id)
             return None
-        ending = Ending()
-        ending.state, ending.result, ending.failure = kept.state, kept.result, kept.failure
-        return ending
+        return Ending(state=run.state, result=run.result, failure=run.failure)
 
-    def _is_of_before(self, job: Job) -> bool:
-        """The end of an earlier part, when this one was killed before it opened the folder."""
+    def _is_from_earlier_part(self, job: Job) -> bool:
+        """This part may have been killed before it opened the folder."""
         folder = self._folders.folder(job.run_id)
         if folder.state() == "done" or job.started_at is None:
             return False
         written = (folder.path / "state.json").stat().st_mtime
         return datetime.fromtimestamp(written, UTC) < job.started_at
 
-    def _kept(self, job: Job) -> str:
+    def _kept_units(self, job: Job) -> str:
         what = KINDS[job.kind].spec.unit
         try:
             count = self._history.units_kept(job.run_id)
-        except Exception:  # damaged, so nobody can tell; the end is written all the same
+        except Exception:  # the folder is damaged; the end is still written
             logger.exception("run %s: what it kept cannot be counted", job.run_id)
             return ""
         return f"; {figures.counted(count, what)} kept"
 
 
 def _failure(ending: Ending) -> Failure | None:
-    """Of the run as a whole; when every cell failed, of the first."""
+    """Of the whole run; if every cell failed, of the first."""
     failure = ending.failure or ending.unwritten
     if failure is None and ending.state == "failed" and ending.result is not None:
         failure = ending.result.failure()
