@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import selectors
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -189,11 +188,8 @@ class InstanceGroup:
         ]
 
     def _wait_until(self, moment_ns: int) -> int:
-        """Sleep, but notice a request to stop at once; returns the actual time."""
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.stop, selectors.EVENT_READ)
-            selector.select(max(0.0, (moment_ns - time.perf_counter_ns()) / 1e9))
-        if self.stop.requested:
+        """Returns the actual time after the sleep."""
+        if self.stop.sleep((moment_ns - time.perf_counter_ns()) / 1e9):
             raise Cancelled("Stopped on request")
         return time.perf_counter_ns()
 

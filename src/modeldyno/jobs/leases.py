@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import selectors
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -283,7 +282,7 @@ def _process_name(pid: int) -> str:
 
 
 class _Waiting:
-    """Reports each reason for waiting once, and can be cancelled."""
+    """Reports each reason for waiting once."""
 
     def __init__(self, stop: Stop, say: Say) -> None:
         self._stop = stop
@@ -296,14 +295,11 @@ class _Waiting:
         return 0.0 if self._since is None else time.monotonic() - self._since
 
     def go_on(self, why: str) -> None:
-        """Wait a moment before the next look; a request to stop is noticed at once."""
+        """Wait a moment before the next look."""
         if self._since is None:
             self._since = time.monotonic()
         if why != self._latest_reason:
             self._latest_reason = why
             self._say(why)
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._stop, selectors.EVENT_READ)
-            selector.select(LOOK_AGAIN_S)
-        if self._stop.requested:
+        if self._stop.sleep(LOOK_AGAIN_S):
             raise Cancelled("Stopped while waiting for cores")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Figures = Mapping[str, Any]
+Observed = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Outcome:
     """
 
     passed: bool
-    observed: Figures
-    threshold: Figures
-    control: Figures
+    observed: Observed
+    threshold: Observed
+    control: Observed
     seed: int
     notes: tuple[str, ...] = ()
     id: str = ""

@@ -96,6 +96,13 @@ class Stop:
         with self._changing, contextlib.suppress(OSError):
             os.write(self._writer, b"x")
 
+    def sleep(self, seconds: float) -> bool:
+        """Whether a stop was requested, which ends the sleep at once."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self, selectors.EVENT_READ)
+            selector.select(max(0.0, seconds))
+        return self.requested
+
     def fileno(self) -> int:
         return self._reader
 
