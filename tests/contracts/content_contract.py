@@ -84,14 +84,14 @@ def run(jobs: Jobs, spec: RunSpec) -> Result:
     return ending.result_or_raise()
 
 
-def unmeasured(told: Any) -> Any:
+def unmeasured(document: Any) -> Any:
     """What two runs of one spec agree on."""
-    if isinstance(told, list):
-        inside = [unmeasured(each) for each in told if isinstance(each, dict)]
-        return sorted(filter(None, inside), key=json.dumps)  # nodes are sorted by their times
+    if isinstance(document, list):
+        parts = [unmeasured(each) for each in document if isinstance(each, dict)]
+        return sorted(filter(None, parts), key=json.dumps)  # nodes are sorted by their times
     inside = {
         name: value if name in NOT_MEASURED else unmeasured(value)
-        for name, value in told.items()
+        for name, value in document.items()
         if name in NOT_MEASURED or (isinstance(value, (dict, list)) and name != "memory_bytes")
     }
     return {name: value for name, value in inside.items() if name in NOT_MEASURED or value}
@@ -123,8 +123,8 @@ class ContentContract:
             made.graph.initializer[1].CopyFrom(onnx.numpy_helper.from_array(values, "b"))
             path = tmp_path / name / "net.onnx"
             path.parent.mkdir()
-            beside = {"save_as_external_data": True, "location": "w.bin", "size_threshold": 0}
-            onnx.save(made, path, **beside if external else {})
+            beside: dict[str, Any] = {"location": "w.bin", "size_threshold": 0}
+            onnx.save(made, path, save_as_external_data=external, **beside if external else {})
             if making is not None:
                 Path(str(path) + sidecar.SUFFIX).write_text(sidecar.text_of(making))
             facts = run(here, InspectionSpec(ModelSpec(str(path))))

@@ -7,6 +7,7 @@ from onnx import TensorProto, helper
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.formats.onnx import model as onnx
+from modeldyno.formats.onnx.file import parse
 from modeldyno.formats.onnx.graph import read_graph
 from modeldyno.formats.onnx.messages import MOST_WRITTEN_OUT, functions_of
 
@@ -86,7 +87,7 @@ def test_its_graph_is_shown_without_inferring_shapes(tmp_path):
 
 def test_as_many_as_there_may_be_are_read(tmp_path):
     path = saved(tmp_path, model(nested(4, 9), "F4"))
-    assert functions_of(onnx.parse(path)).nodes_written_out == 9 + 9**2 + 9**3 + 9**4 + 9**4
+    assert functions_of(parse(path)).nodes_written_out == 9 + 9**2 + 9**3 + 9**4 + 9**4
     assert onnx.read(path).nodes_by_op["local.F3"] == 9
     assert read_graph(path).tensor["h"].shape == (2,)
 
@@ -94,5 +95,5 @@ def test_as_many_as_there_may_be_are_read(tmp_path):
 def test_functions_that_call_each_other_in_a_circle_are_not_followed(tmp_path):
     circle = [function(f"F{n}", chain(f"F{(n + 1) % 9}", 9)) for n in range(9)]
     path = saved(tmp_path, model([*circle, function("Main", chain("F4", 9))], "Main"))
-    assert functions_of(onnx.parse(path)).bodies == {}
+    assert functions_of(parse(path)).bodies == {}
     assert onnx.read(path).nodes_by_op["local.F4"] == 18

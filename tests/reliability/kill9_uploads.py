@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from modeldyno.store.database import open_database
 from modeldyno.store.records.all import records_of
@@ -43,7 +44,7 @@ def main() -> int:
     return 1 if found["wrong"] else 0
 
 
-def killed(workspace: Path, times: int, seed: int) -> dict[str, object]:
+def killed(workspace: Path, times: int, seed: int) -> dict[str, Any]:
     """What was answered for, and what was wrong afterwards."""
     chance = random.Random(seed)
     wrong: list[str] = []
