@@ -71,6 +71,7 @@ def model(server, tmp_path_factory):
 # ---------------------------------------------------------------- which server, which token
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_server_of_the_workspace_is_found_with_its_token(server):
     workspace = server.server.settings.workspace
     found = find_server(workspace=workspace, environment={})
@@ -127,6 +128,7 @@ def test_no_answer_and_a_wrong_token_end_a_command_with_3(server):
     assert codes == [3, 3]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_what_the_server_refuses_is_raised_as_what_it_is(client, model):
     with pytest.raises(errors.NotFound, match="no project 999999"):
         client.projects.get(999999)
@@ -216,6 +218,7 @@ def test_asking_again_after_a_broken_connection_creates_nothing_twice(client, se
     assert {number for number in made if number} <= set(found)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_model_is_uploaded_looked_into_and_downloaded(client, tmp_path):
     project = client.projects.create("Models")
     told: list[tuple[int, int]] = []
@@ -235,18 +238,21 @@ def test_a_model_is_uploaded_looked_into_and_downloaded(client, tmp_path):
         client.models.get(made.id)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_weights_beside_a_model_are_uploaded_along(client, tmp_path):
     path = with_weights_beside(tmp_path)
     made = client.models.upload(client.projects.create("Weights").id, path)
     assert (made.state, made.missing) == ("ready", ())
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_weights_with_an_odd_name_are_uploaded_along(client, tmp_path):
     path = with_weights_beside(tmp_path, "w #1?.bin")
     made = client.models.upload(client.projects.create("Odd").id, path)
     assert (made.state, made.missing) == ("ready", ())
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(
     "name", ["../secret", "SECRET", "/etc/hostname", "link/secret", "link.bin", "folder", ".ssh/id"]
 )
@@ -271,6 +277,7 @@ def test_nothing_is_sent_because_a_server_names_it(client, tmp_path, monkeypatch
     assert sent == [path.stat().st_size]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_weights_that_are_not_there_are_named(client, tmp_path):
     path = with_weights_beside(tmp_path)
     (tmp_path / "w.bin").unlink()
@@ -305,6 +312,7 @@ def test_a_note_is_written_once_by_two(client):
     assert client.notes.write("project", project.id, "ours").version == 2
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_machine_and_its_engines_are_told(client):
     assert {"onnxruntime", "scripted"} <= {engine.name for engine in client.engines.list().engines}
     assert client.system.get()
@@ -319,6 +327,7 @@ def net(tmp_path_factory):
     return script(tmp_path_factory.mktemp("net") / "net.json", latency_us=200)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_bench_returns_what_modeldyno_bench_returns(client, net):
     heard: list[Any] = []
     sent: list[int] = []
@@ -336,6 +345,7 @@ def test_bench_returns_what_modeldyno_bench_returns(client, net):
     assert sent == [net.stat().st_size]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_compare_takes_sides_with_options_and_sends_nothing_twice(client, net):
     project = client.projects.find("Measured", create=True).id
     if not [*client.models.list(project_id=project)]:  # when this test runs alone
@@ -349,6 +359,7 @@ def test_compare_takes_sides_with_options_and_sends_nothing_twice(client, net):
     assert sent == []
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_profile_of_the_server_is_the_same_object_and_a_noun_with_rows(client, net, tmp_path):
     result = client.profile(net, project="Measured", repeats=1)
     assert isinstance(result, ProfileResult)
@@ -379,6 +390,7 @@ def test_what_cannot_be_measured_is_said_at_once(client, model, said, error):
         client.bench(model, project="Bench", **said)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_run_that_fails_tells_so_in_its_cells(client, tmp_path):
     broken = script(tmp_path / "broken.json", faults=[fault("raise", -1)])
     result = client.bench(broken, project="Failing", iterations=5)
@@ -387,6 +399,7 @@ def test_a_run_that_fails_tells_so_in_its_cells(client, tmp_path):
     assert run.state == "failed"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_results_are_read_again_and_exported(client, server, model, tmp_path, capsys, monkeypatch):
     job = [*client.jobs.follow(server.start(model, iterations=5).id)][-1]
     run = client.runs.get(job.run_id)
@@ -418,6 +431,7 @@ def test_results_are_read_again_and_exported(client, server, model, tmp_path, ca
         client.runs.get(run.id)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_ctrl_c_cancels_the_job_and_returns_what_was_measured(client, server, tmp_path):
     """Four sessions make a number: by then there are some."""
     model = server.model(tmp_path, latency_us=100)
@@ -470,6 +484,7 @@ def expect_a_story(seen):
     assert len(done) >= 1
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_job_is_followed_to_its_end_through_cuts(client, server, model):
     seen = []
     for job in client.jobs.follow(server.start(model, seconds=1.0).id):
@@ -479,11 +494,13 @@ def test_a_job_is_followed_to_its_end_through_cuts(client, server, model):
     expect_a_story(seen)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_where_nobody_can_listen_a_job_is_asked_for(client, server, model, monkeypatch):
     monkeypatch.setitem(sys.modules, "socketio", None)
     expect_a_story([*client.jobs.follow(server.start(model, seconds=1.0).id)])
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_job_is_cancelled_and_resumed(client, server, model):
     first = server.start(model, seconds=60.0)
     eventually(lambda: client.jobs.get(first.id).progress)
@@ -528,6 +545,7 @@ def test_events_are_heard_from_any_number_on(client, server):
 # ---------------------------------------------------------------- awaited
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_async_client_does_the_same(server, model, tmp_path):
     async def go():
         async with modeldyno.AsyncClient(server.url, server.token) as client:
@@ -552,6 +570,7 @@ def test_the_async_client_does_the_same(server, model, tmp_path):
     asyncio.run(go())
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_no_event_loop_waits_until_a_model_is_hashed(server, net, monkeypatch):
     threads, hashed = [], hashlib.file_digest
 
@@ -571,6 +590,7 @@ def test_no_event_loop_waits_until_a_model_is_hashed(server, net, monkeypatch):
     assert threads
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_cancelled_task_cancels_its_job(server, tmp_path):
     model = server.model(tmp_path, latency_us=100)
 

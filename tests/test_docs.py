@@ -85,6 +85,7 @@ def mentions(text: str, option: str) -> bool:
 # ---------------------------------------------------------------- the command line
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_stands_in_the_section_of_its_command(command):
     text = section(text_of("docs/cli.md"), command.partition(" ")[0])
@@ -482,6 +483,7 @@ def home(tmp_path_factory):
     return tmp_path_factory.mktemp("home")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_bench_prints_what_its_schema_says(home):
     found = document("bench", DIGITS, "--quick", home=home)
     check("benchmark", found)
@@ -492,6 +494,7 @@ def test_bench_prints_what_its_schema_says(home):
     assert cell["latency_ms"]["typical"]["of"] == ("sessions" if enough else "samples")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_raw_samples_can_be_read_as_the_architecture_page_says(home):
     """The page's own lines, on the run that the test before this one kept, or a short one."""
     if not (home / ".modeldyno").exists():
@@ -503,6 +506,7 @@ def test_raw_samples_can_be_read_as_the_architecture_page_says(home):
     assert re.fullmatch(r"([\d.]+ ns floor\n)+", done.stdout)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_document_of_several_models_and_of_failures_fits_too(tmp_path):
     crashing = {"modeldyno": "scripted/1", "faults": [{"call": -1, "do": "segfault"}]}
     (tmp_path / "crash.json").write_text(json.dumps(crashing))
@@ -516,6 +520,7 @@ def test_a_document_of_several_models_and_of_failures_fits_too(tmp_path):
     assert found["cells"][2]["error"]["code"] == "ENGINE_CRASHED"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_interrupted_document_fits_too(tmp_path):
     command = [sys.executable, "-m", "modeldyno", "bench", DIGITS, "--budget", "60", "--json"]
     process = subprocess.Popen(
@@ -546,6 +551,7 @@ def wait_for_units(home: Path, count: int) -> None:
     raise AssertionError(f"no {count} units were kept within 30 s")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_compare_prints_what_its_schema_says(tmp_path):
     sides = (f"{DIGITS}@batch=1", f"{DIGITS}@batch=2")
     found = document("compare", *sides, "--quick", home=tmp_path)
@@ -553,6 +559,7 @@ def test_compare_prints_what_its_schema_says(tmp_path):
     assert found["ratio"]["low"] <= found["ratio"]["value"] <= found["ratio"]["high"]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_inspect_prints_what_its_schema_says(tmp_path):
     table = numpy_helper.from_array(np.ones((7, 2), np.float32), "table")
     ids = helper.make_tensor_value_info("ids", TensorProto.INT64, ["batch", None])
@@ -565,6 +572,7 @@ def test_inspect_prints_what_its_schema_says(tmp_path):
     assert found["inputs"][0]["indices"]["high"] == 7
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_engines_print_what_their_schema_says(tmp_path):
     broken = tmp_path / "broken-1.dist-info"
     broken.mkdir()

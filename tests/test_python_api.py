@@ -13,6 +13,8 @@ from tests import onnx_models, schemas
 from tests.scripts import fault, script
 from tests.terminal import modeldyno as terminal
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 
 @pytest.fixture(autouse=True)
 def workspace(tmp_path, monkeypatch):

@@ -222,6 +222,7 @@ def model(server, tmp_path_factory):
     return server.model(tmp_path_factory.mktemp("model"), latency_us=500)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_python_follows_a_job_to_its_end_through_a_cut(server, model):
     before = last_number(server)
     job = server.start(model, seconds=1.0)
@@ -247,6 +248,7 @@ def test_python_follows_a_job_to_its_end_through_a_cut(server, model):
     expect_whole_story(messages, before, job)
 
 
+@pytest.mark.usefixtures("starts_processes")
 @needs_node
 @pytest.mark.parametrize("transport", ["websocket", "polling"])
 def test_node_follows_a_job_to_its_end_through_cuts(server, model, transport):
@@ -307,6 +309,7 @@ def test_a_wrong_token_is_refused_before_anything_is_heard(server, token):
         pass
 
 
+@pytest.mark.usefixtures("starts_processes")
 @needs_node
 def test_node_is_told_why_it_is_refused(server):
     with following(server.url, "wrong", "websocket") as node:

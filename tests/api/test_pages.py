@@ -170,6 +170,7 @@ def test_w20_signing_in_leads_to_our_pages_only(server, wanted):
 # ---------------------------------------------------------------- staying in, and leaving
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_restart_signs_nobody_out_and_a_new_token_everybody(tmp_path):
     with real_server(tmp_path) as server:
         cookie, csrf = come_in(server)

@@ -90,6 +90,7 @@ def test_a_database_that_needs_no_upgrade_reports_no_step(tmp_path, port):
             serve(Settings.read(tmp_path / "new"), Listening(port=port), is_up, on_step)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_terminal_prints_the_steps_of_an_upgrade_and_everything_is_there_afterwards(tmp_path):
     with serving(unpack(tmp_path)) as server:
         projects = server.ask("/projects", Authorization=f"Bearer {server.token}")["items"]

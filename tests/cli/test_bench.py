@@ -187,6 +187,7 @@ def test_strict_makes_a_noisy_number_an_exit_code(bench, tmp_path):
     assert strict.document["cells"][0]["noise"] != "quiet"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_workspace_may_be_said_by_the_environment(model, tmp_path):
     workspace = tmp_path / "elsewhere"
     ended = modeldyno("bench", model, "--iterations", 5, MODELDYNO_WORKSPACE=str(workspace))
@@ -229,6 +230,7 @@ def test_a_batch_that_the_model_does_not_take_is_an_error_after_what_could_be_me
     ]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_note_that_is_not_about_every_cell_names_those_it_is_about(model, tmp_path, capsys):
     result = python_api.bench(model, batch=[1, 2], iterations=5, workspace=tmp_path / "workspace")
     first, second = result.cells
@@ -244,6 +246,7 @@ def test_quiet_leaves_only_the_table(bench, model):
     assert len(ended.out.splitlines()) == 2
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_terminal_sees_progress_with_an_estimate(model, tmp_path):
     words = ("bench", model, "--budget", "1.5", "--workspace", tmp_path / "workspace")
     code, shown = on_a_terminal(*words)
@@ -253,6 +256,7 @@ def test_a_terminal_sees_progress_with_an_estimate(model, tmp_path):
     assert COLOUR.search(shown)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_no_color_means_none(model, tmp_path):
     words = ("bench", model, "--budget", "0.5", "--workspace", tmp_path / "workspace")
     code, shown = on_a_terminal(*words, NO_COLOR="1")
@@ -260,12 +264,14 @@ def test_no_color_means_none(model, tmp_path):
     assert (code, coloured) == (0, [])
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_json_on_a_terminal_is_still_one_document(model, tmp_path):
     words = ("bench", model, "--iterations", 5, "--json", "--quiet", "--workspace", tmp_path / "w")
     code, shown = on_a_terminal(*words)
     assert (code, json.loads(shown)["schema"]) == (0, "modeldyno.benchmark/2")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_reader_that_leaves_early_sees_no_traceback(model, tmp_path):
     words = command("bench", model, "--iterations", 5, "--json", "--workspace", tmp_path / "w")
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

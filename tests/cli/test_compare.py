@@ -102,6 +102,7 @@ def test_a_side_that_crashes_fails_the_comparison(compare, fast, tmp_path):
     assert ended.err.startswith("error[ENGINE_CRASHED]: The engine crashed (SIGSEGV)")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_ctrl_c_shows_the_verdict_so_far(fast, slow, tmp_path):
     workspace = tmp_path / "workspace"
     words = ("compare", fast, slow, "--budget", 60, "--json", "--workspace", workspace)

@@ -12,6 +12,8 @@ import pytest
 from modeldyno.jobs.leases import Leases
 from modeldyno.worker.launch import Stop
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "src/modeldyno/schemas/doctor.schema.json").read_text())
 CHECKS = {

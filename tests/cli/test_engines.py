@@ -2,6 +2,8 @@
 
 import importlib.metadata
 
+import pytest
+
 from tests import schemas
 from tests.packages import install, python_path
 from tests.terminal import modeldyno
@@ -9,6 +11,7 @@ from tests.terminal import modeldyno
 VERSION = importlib.metadata.version("onnxruntime")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_the_document_is_what_the_schema_promises():
     ended = modeldyno("engines", "--json")
     schemas.check("engines", ended.document)
@@ -33,6 +36,7 @@ def test_the_document_is_what_the_schema_promises():
     }
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_people_get_a_table_and_why_devices_are_not_there():
     engines, _, why = modeldyno("engines", CUDA_VISIBLE_DEVICES="").out.partition("\n\n")
     lines = [line.split() for line in engines.splitlines()]
@@ -43,6 +47,7 @@ def test_people_get_a_table_and_why_devices_are_not_there():
     assert cuda.split()[3] == "no"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_engine_that_is_broken_is_listed_with_its_reason(tmp_path):
     site = install(tmp_path / "site", "abacus", "raise OSError('no beads')", "abacus = abacus:E")
     ended = modeldyno("engines", "--json", PYTHONPATH=python_path(site))

@@ -42,6 +42,7 @@ def test_without_json_nothing_is_on_stdout(typed):
     assert typed("inspect", "nowhere.onnx").out == ""
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_bug_is_a_document_too(tmp_path):
     """Provoked by a broken Python: its module ``statistics`` is needed only after measuring."""
     (tmp_path / "broken").mkdir()
@@ -55,6 +56,7 @@ def test_a_bug_is_a_document_too(tmp_path):
     assert ended.document["error"]["title"] == "ZeroDivisionError: division by zero"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_ctrl_c_before_there_is_anything_is_a_document_too(tmp_path):
     model = script(tmp_path / "m.json", load_ms=3_600_000)
     words = ("compare", model, model, "--json", "--workspace", tmp_path / "workspace")
@@ -65,6 +67,7 @@ def test_ctrl_c_before_there_is_anything_is_a_document_too(tmp_path):
     assert (ended.code, ended.error_code) == (main.INTERRUPTED, "CANCELLED")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_model_that_cannot_be_measured_is_named_beside_those_that_were(tmp_path):
     good = script(tmp_path / "good.json")
     bad = tmp_path / "bad.onnx"
@@ -81,6 +84,7 @@ def test_a_model_that_cannot_be_measured_is_named_beside_those_that_were(tmp_pat
     assert "error[MODEL_UNREADABLE]: bad.onnx is a text file" in ended.err
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_document_that_is_printed_is_the_only_one(tmp_path):
     """The file for raw samples cannot be written; the result was printed before."""
     (tmp_path / "raw.csv").mkdir()

@@ -42,6 +42,7 @@ def test_the_list_is_what_its_schema_promises(ask):
     assert found["fetched"] is None
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_example_is_inspected_and_measured_from_where_it_was_put(tmp_path):
     workspace = ("--workspace", tmp_path / "workspace")
     ended = modeldyno("examples", "get", "onnx-squeezenet", *workspace)
@@ -123,6 +124,7 @@ def ended(process):
     return Ended(process.returncode, out, err)
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_a_download_that_was_stopped_or_killed_goes_on_where_it_was(
     start, server, tmp_path, number, code
@@ -145,6 +147,7 @@ def test_a_download_that_was_stopped_or_killed_goes_on_where_it_was(
     assert "no engine that is installed runs it" in again.err
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_downloads_end_as_the_table_of_exit_codes_says(start, server):
     off = ended(start("get", "net", "--json"))
     assert (off.code, off.error_code, server.asked) == (2, "DOWNLOADS_OFF", [])

@@ -68,11 +68,13 @@ def evil(tmp_path_factory):
     return file, workspace, shown
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_measuring_a_hostile_model_commands_no_terminal(evil):
     assert r"\x1b]0;PWNED\x07" in evil[2]
     check(evil[2])
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(
     ("words", "code"),
     [
@@ -96,6 +98,7 @@ def test_a_hostile_model_in_a_hostile_file_commands_no_terminal(words, code, evi
     check(shown)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_list_of_runs_and_a_shown_run_command_no_terminal(evil):
     for words in (("ls",), ("show",)):
         code, shown = on_a_terminal(*words, MODELDYNO_WORKSPACE=evil[1])
@@ -104,6 +107,7 @@ def test_a_list_of_runs_and_a_shown_run_command_no_terminal(evil):
         check(shown)
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("form", ["md", "csv"])
 def test_a_report_on_a_terminal_is_cleaned(form, evil):
     code, shown = on_a_terminal("report", "--format", form, MODELDYNO_WORKSPACE=evil[1])
@@ -111,6 +115,7 @@ def test_a_report_on_a_terminal_is_cleaned(form, evil):
     check(shown)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_report_in_a_file_is_exact_and_markdown_is_clean_everywhere(evil):
     html, csv, md = (
         modeldyno("report", "--format", form, MODELDYNO_WORKSPACE=evil[1]).out
@@ -122,6 +127,7 @@ def test_a_report_in_a_file_is_exact_and_markdown_is_clean_everywhere(evil):
     assert r"$'\x1b]0;PWNED\x07" in md  # a command that still measures this file
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_harmless_names_of_any_language_are_unchanged(tmp_path):
     made = onnx_models.linear(batch="größe")
     made.producer_name = "漢字 🚗 é"
@@ -132,6 +138,7 @@ def test_harmless_names_of_any_language_are_unchanged(tmp_path):
     assert "größe" in shown
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_name_that_is_no_text_can_be_reported(tmp_path):
     file = onnx_models.saved(onnx_models.linear(), tmp_path / "\udcff.onnx")
     workspace = str(tmp_path / "workspace")
@@ -221,6 +228,7 @@ def test_rich_markup_in_a_name_is_text():
     assert "[red]x[/red]" in printed(lambda: output.table(("[red]x[/red]",), [("[bold]y",)]))
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_warning_in_the_log_is_cleaned_where_nobody_set_up_logging():
     script = (
         "import logging; from modeldyno.cli import output; output.clean_log();"

@@ -130,6 +130,7 @@ def test_documents_and_tables_come_back(ask, measured, tmp_path):
     ]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_empty_workspace_says_what_to_do(tmp_path):
     ended = modeldyno("ls", "--workspace", tmp_path / "none")
     assert (ended.code, ended.out) == (0, "")
@@ -148,6 +149,7 @@ def begun(workspace, model, *cells):
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_interrupted_run_says_how_far_it_came_and_how_to_go_on(tmp_path):
     workspace = tmp_path / "workspace"
     run_id = begun(workspace, tmp_path / "m.json", CellSpec(), CellSpec(batch_size=8))
@@ -167,6 +169,7 @@ def test_an_interrupted_run_says_how_far_it_came_and_how_to_go_on(tmp_path):
     assert modeldyno("show", "--csv", "t.csv", "--workspace", workspace).code == 2
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_what_cannot_be_resumed_is_called_by_its_name(tmp_path):
     spec = OptimizationSpec(ModelSpec("m.onnx"), "quantization", "int8", TuningSettings())
     folder = Runs(tmp_path / "runs").create(spec)
@@ -175,6 +178,7 @@ def test_what_cannot_be_resumed_is_called_by_its_name(tmp_path):
     assert ended.err == "This optimization cannot be resumed: run it again\n"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_run_under_way_is_called_running(tmp_path):
     folder = Runs(tmp_path / "runs").create(BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),)))
     ended = modeldyno("show", folder.id, "--workspace", tmp_path)
@@ -182,6 +186,7 @@ def test_a_run_under_way_is_called_running(tmp_path):
     assert ended.err == "It is being measured right now\n"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_run_of_another_version_is_named_and_hides_no_other(tmp_path):
     runs = Runs(tmp_path / "runs")
     spec = BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),))

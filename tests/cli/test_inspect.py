@@ -9,6 +9,8 @@ from tests import onnx_models, schemas, tf_files
 from tests.scripts import script
 from tests.terminal import modeldyno
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 
 @pytest.fixture
 def model(tmp_path):

@@ -23,6 +23,7 @@ def test_ux_30_the_help_of_every_command_shows_examples(command, typed):
     assert f"modeldyno {command}" in ended.out
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_ux_30_a_document_goes_through_a_pipe_as_it_is(tmp_path):
     model = scripts.script(tmp_path / "m.json", latency_us=100)
     words = ["bench", str(model), "--iterations", "5", "--json", "--workspace", str(tmp_path / "w")]
@@ -34,6 +35,7 @@ def test_ux_30_a_document_goes_through_a_pipe_as_it_is(tmp_path):
     assert json.loads(ended.stdout)["cells"][0]["status"] == "done"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_ux_30_a_table_in_a_file_has_no_colours(tmp_path):
     model = scripts.script(tmp_path / "m.json", latency_us=100)
     words = ["bench", str(model), "--iterations", "5", "--workspace", str(tmp_path / "w")]

@@ -10,6 +10,8 @@ from tests.processes import until
 from tests.scripts import script
 from tests.terminal import modeldyno, running
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 NODES = [
     {"node": "conv1", "op": "Conv", "us": 600},
     {"node": "=relu", "op": "Relu", "us": 50},

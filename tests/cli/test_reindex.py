@@ -1,5 +1,6 @@
 """``modeldyno reindex``: rows of runs from their folders, and the exit code of a check."""
 
+import pytest
 from sqlalchemy import update
 
 import modeldyno
@@ -11,6 +12,7 @@ from tests import schemas
 from tests.scripts import script
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_rows_are_checked_and_rebuilt(typed, tmp_path):
     workspace = tmp_path / "workspace"
     run_id = modeldyno.bench(script(tmp_path / "m.json"), iterations=5, workspace=workspace).run_id

@@ -8,6 +8,8 @@ import modeldyno
 from tests import schemas
 from tests.scripts import script
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 
 @pytest.fixture
 def workspace(tmp_path):

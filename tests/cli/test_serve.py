@@ -11,6 +11,8 @@ import pytest
 from modeldyno.core.versions import tool_version
 from tests.terminal import Served, modeldyno, serving
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 
 @pytest.fixture
 def workspace(tmp_path):

@@ -14,6 +14,7 @@ def test_a_workspace_that_has_none_gets_one(typed, tmp_path):
     assert typed("token", "--workspace", tmp_path).out == first.out
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_it_is_the_servers_and_after_rotating_only_the_new_one_counts(typed, tmp_path):
     workspace = tmp_path / "workspace"
     with serving(workspace) as server:

@@ -3,6 +3,8 @@
 import contextlib
 import threading
 
+import pytest
+
 from modeldyno.cli.progress import LongWaits
 from modeldyno.core.jobs import Progress
 from modeldyno.jobs.leases import Leases
@@ -37,6 +39,7 @@ def test_a_wait_of_a_moment_is_not_told():
     assert told == []
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_quiet_command_says_that_it_waits_and_its_result_how_long(tmp_path, monkeypatch):
     monkeypatch.setenv("MODELDYNO_CORES_FOLDER", str(tmp_path / "cores"))
     words = ("--iterations", 5, "--quiet", "--json", "--workspace", tmp_path / "workspace")

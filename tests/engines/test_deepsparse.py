@@ -73,6 +73,7 @@ def test_what_it_leaves_to_another_engine_is_a_surprise(monkeypatch, fraction, s
     assert texts == ([text] if text else [])
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_engine_that_reads_older_models_only_gets_a_copy_and_says_so(tmp_path, monkeypatch):
     """ONNX Runtime stands in for such an engine."""
     path = net(tmp_path / "new.onnx")

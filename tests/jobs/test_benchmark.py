@@ -18,6 +18,8 @@ from modeldyno.workbench import open_workbench
 from tests import onnx_models
 from tests.scripts import fault, script
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 # Three processes of two short sessions each, and time enough for all of them.
 SHORT = replace(DEFAULT, name="custom", sessions_per_process=2, session_s=0.02, min_sessions=6)
 

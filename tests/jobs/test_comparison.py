@@ -20,6 +20,8 @@ from tests import onnx_models
 from tests.processes import living
 from tests.scripts import fault, script
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 SHORT = replace(DEFAULT, session_s=0.03)
 
 

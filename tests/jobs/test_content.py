@@ -10,6 +10,8 @@ from modeldyno.store.content import StoredContent
 from modeldyno.store.objects import Objects
 from tests.contracts.content_contract import ContentContract, run
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 
 class TestFetchedContent(ContentContract):
     @pytest.fixture

@@ -21,6 +21,8 @@ from tests import onnx_models
 from tests.packages import install
 from tests.scripts import INPUTS
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 BUDGET = replace(QUICK, seconds=1.0)
 # ONNX Runtime under other names, each with a habit of its own.
 ENGINES = textwrap.dedent("""

@@ -81,6 +81,7 @@ def converted(model: str, **more: object) -> object:
     )
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_openvino_gets_every_weight_of_an_onnx_model_as_it_was(linear, tmp_path):
     ended = terminal("convert", linear, "--to", "openvino", "--json")
     schemas.check("conversion", ended.document)
@@ -107,6 +108,7 @@ def test_nothing_is_ever_written_over(taken, linear, tmp_path):
     assert not (tmp_path / "net.xml").exists()
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("taken", ["net.onnx", "net.onnx.modeldyno.toml"])
 def test_what_appears_while_a_model_is_converted_stays_and_nothing_is_left_beside_it(
     taken, linear, tmp_path

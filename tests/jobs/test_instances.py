@@ -42,6 +42,7 @@ def bench(room, model, instances, **said):
     return room.service.run(benchmark_spec(request, model))
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.skipif(ALL < 2, reason="needs two CPUs")
 def test_instances_are_counted_together(room, tmp_path):
     result = bench(room, script(tmp_path / "m.json", latency_us=200), (2,))
@@ -61,12 +62,14 @@ def test_instances_are_counted_together(room, tmp_path):
     assert found.parity.agrees
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_more_instances_than_cpus_are_oversubscribed(room, tmp_path):
     (cell,) = bench(room, script(tmp_path / "m.json", work=2000), (ALL + 1,)).cells
     assert cell.measurement.side_by_side.oversubscribed
     assert cell.measurement.side_by_side.expected_contention == pytest.approx((ALL + 1) / ALL)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_exact_iterations_are_exact_for_each_instance(room, tmp_path):
     model = script(tmp_path / "m.json", latency_us=300)
     result = bench(room, model, (2,), iterations=400, warmup=3)
@@ -77,6 +80,7 @@ def test_exact_iterations_are_exact_for_each_instance(room, tmp_path):
     assert result.cells[0].measurement.side_by_side.scaling is None
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_instance_that_crashes_fails_its_cell_and_no_other(room, tmp_path):
     model = script(tmp_path / "m.json", faults=[fault("segfault", call=3, batch=2)])
     spec = benchmark_spec(BenchmarkRequest(instances=(1, 2), batch_sizes=(1, 2)), model)
@@ -88,6 +92,7 @@ def test_an_instance_that_crashes_fails_its_cell_and_no_other(room, tmp_path):
     assert by_batch[2, 2].error.code == "ENGINE_CRASHED"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_repetitions_come_before_the_budget(room, tmp_path):
     """A rate is one figure of each repetition: an interval needs several, whatever they take."""
     (cell,) = bench(room, script(tmp_path / "m.json"), (2,), budget=5.0).cells
@@ -123,6 +128,7 @@ class Clockwork:
         return Energy((time.perf_counter_ns() - before[0]) / 1e9, "clock", calls)
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("latency_us", [200, 150_000])
 def test_energy_is_of_calls_and_of_nothing_else(tmp_path, latency_us):
     """Even where a window holds few calls: what leads to it costs energy as well."""

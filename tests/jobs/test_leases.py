@@ -76,6 +76,7 @@ def silent(why):
     pass
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_intervals_of_use_never_overlap_on_one_cpu(tmp_path):
     processes = [_greedy(tmp_path / "cores", 6) for _ in range(3)]
     lines = [

@@ -19,6 +19,8 @@ from modeldyno.worker.launch import PACKAGE_ROOT, WorkerSetup, launch
 from tests.processes import is_running, living, until
 from tests.scripts import fault, script
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 STOP_S = 5.0  # two seconds is the promise, the rest is for a machine that others use too
 
 

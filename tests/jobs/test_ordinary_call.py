@@ -20,6 +20,8 @@ from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import onnx_models
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 HOT = BenchmarkRequest(engines=("onnxruntime",), contract="hot")
 NOTE = "measured with the api call: a hot call is not possible"
 

@@ -18,6 +18,8 @@ from modeldyno.store.history import History
 from modeldyno.workbench import open_records, open_workbench
 from tests.scripts import fault, script
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 NODES = [
     {"node": "conv1", "op": "Conv", "us": 600},
     {"node": "relu", "op": "Relu", "us": 50},

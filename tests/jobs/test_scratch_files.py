@@ -54,6 +54,7 @@ def test_what_is_not_there_is_told_by_name(tmp_path):
     assert caught.value.why == "there is no net.onnx"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_link_in_the_place_of_a_lowered_model_opens_nobody_elses_file(tmp_path):
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "net.onnx")
     facts = modeldyno.inspect(model)

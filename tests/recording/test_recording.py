@@ -68,6 +68,7 @@ def test_terminal(workspace, monkeypatch, request):
     check("terminal", surfaces.terminal(workspace, monkeypatch), request)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_rest(served, request):
     check("rest", surfaces.rest(*served), request)
 
@@ -85,6 +86,7 @@ def test_writes(written, request):
     check("writes", written.answers, request)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_frames(written, request):
     check("frames", written.frames, request)
 

@@ -38,6 +38,7 @@ def test_models_that_were_answered_for_outlive_a_server_that_is_killed(tmp_path)
     assert report["answered"] > 0  # else nothing was at stake
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_loss_would_be_noticed(tmp_path):
     """The control: a workspace in which an announced unit is missing, and a lease is left."""
     from modeldyno.jobs.leases import Leases

@@ -133,6 +133,7 @@ def test_deep_nesting_is_left_out_with_a_note(tmp_path):
     assert len(graph.nodes) == 9
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_nesting_that_protobuf_refuses_is_damage(tmp_path):
     inner = nested(30)[0].SerializeToString()
     for _ in range(60):  # wrapped by hand: protobuf would not write it either
@@ -147,6 +148,7 @@ def test_nesting_that_protobuf_refuses_is_damage(tmp_path):
         modeldyno.graph(path, workspace=tmp_path / "workspace")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_functions_that_call_themselves_are_not_unrolled(tmp_path):
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("me", 1)]
 
@@ -179,6 +181,7 @@ def test_shapes_of_a_thousand_dimensions_are_not_told(tmp_path):
     assert any("1000 dimensions" in note for note in graph.notes)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_weights_elsewhere_are_not_even_looked_for(tmp_path):
     secret = TensorProto(name="w", data_type=FLOAT, dims=[2], data_location=TensorProto.EXTERNAL)
     secret.external_data.add(key="location", value="../../etc/shadow")
@@ -224,6 +227,7 @@ def unshaped(tmp_path):
     return made(nodes, tmp_path)
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_inference_that_kills_the_worker_costs_only_the_shapes(inference, unshaped, tmp_path):
     inference("os.kill(os.getpid(), signal.SIGSEGV)")
     graph = modeldyno.graph(unshaped, workspace=tmp_path / "workspace")
@@ -243,6 +247,7 @@ def test_inference_without_end_costs_only_the_shapes_and_is_tried_again(
     assert not (tmp_path / "workspace" / "graphs").exists()  # next time there may be time
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_inference_that_raises_is_a_note(inference, unshaped, tmp_path):
     inference("1 / 0")
     graph = modeldyno.graph(unshaped, workspace=tmp_path / "workspace")

@@ -280,6 +280,7 @@ def test_w17_a_server_with_a_weak_token_does_not_start(tmp_path, text):
 # ---------------------------------------------------------------- crashes
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_w19_w27_a_crash_of_any_route_leaks_nothing(tmp_path):
     with real_server(tmp_path) as server:
         asked = Asked(server)

@@ -17,6 +17,8 @@ from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from tests import torch_archives as made
 from tests.terminal import modeldyno as command
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 EXPORT_MEMBERS = {  # as torch names them: a pickled weight is called like any other
     "M35 sample inputs": "data__sample_inputs__model_dot_pt",
     "M36 weights": "data__weights__weight_9",

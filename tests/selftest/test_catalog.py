@@ -88,6 +88,7 @@ def test_every_entry_has_a_test_behind_it_that_says_what_it_does(entry):
     assert document.startswith(f"{entry.id}: ")
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_listing_the_tests_loads_none_of_them():
     code = (
         "import sys; import modeldyno.selftest.catalog; "

@@ -11,6 +11,7 @@ from modeldyno.selftest.ten_seconds import _half_width, _shown
 from tests.scripts import script
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_ratio_and_half_width_are_read_from_the_comparison_document(tmp_path):
     model = script(tmp_path / "m.json")
     result = modeldyno.compare(model, f"{model}@batch=2", pairs=4, workspace=tmp_path)

@@ -35,6 +35,7 @@ def room(tmp_path):
         yield room
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_what_the_queue_runs_lists_every_file_by_checksum(room, tmp_path):
     server = room.server
     project = server.records.projects.add("p").id

@@ -218,6 +218,7 @@ def test_a_keras_architecture_says_what_is_missing(shipped, monkeypatch):
     assert "pip install 'modeldyno[tensorflow]'" in shown.fix
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_an_architecture_that_keras_has_not_leaves_nothing(service, tmp_path):
     made_up = example(slug="keras-none", kind="keras", url=None, file="NoSuchNet.keras")
     with pytest.raises(ExampleUnavailable, match="could not build NoSuchNet") as caught:

@@ -68,6 +68,7 @@ def test_the_newest_migration_is_the_one_we_check_for(fresh):
         assert schema.version(connection) == schema.head()
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_migrations_make_the_tables_as_they_are_written(fresh):
     with fresh.engine.connect() as connection:
         options = {"version_table": schema.VERSION_TABLE, "compare_type": True}

@@ -51,6 +51,7 @@ def records(frozen):
     records.close()
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_repeated_command_lands_where_it_did_before(records, frozen):
     """The same spec in a new folder, as a terminal of this version writes it."""
     history = History(frozen[0] / "runs")

@@ -32,6 +32,8 @@ from tests import onnx_models
 from tests.processes import is_running, living, until
 from tests.scripts import examine, fault, measure, script
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {})
 GREETING = pack(SandboxReport("full"))
 STOP_S = 5.0  # two seconds is the promise, the rest is for a machine that others use too

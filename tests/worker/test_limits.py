@@ -22,6 +22,8 @@ from modeldyno.worker.monitor import RunLog
 from tests.processes import is_running, living, until
 from tests.scripts import examine, fault, script
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 HOSTILE = Path(__file__).with_name("hostile.py")
 UNIFIED = Path("/sys/fs/cgroup/unified")
 MB = 1 << 20

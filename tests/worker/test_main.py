@@ -33,6 +33,8 @@ from tests import onnx_models
 from tests.packages import install, python_path
 from tests.scripts import INPUTS, examine, fault, measure, script, target
 
+pytestmark = pytest.mark.usefixtures("starts_processes")
+
 SCRIPTED = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {}, "fp32")
 
 

@@ -325,6 +325,7 @@ except WorkerGarbled:
 """
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_long_reply_of_nothing_costs_no_memory():
     """60 MB of empty objects would take 1.4 GB, and Python keeps what it has had."""
     ran = subprocess.run([sys.executable, "-c", _COST], capture_output=True, check=True)

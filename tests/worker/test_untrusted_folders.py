@@ -37,6 +37,7 @@ def tree(tmp_path):
     remove_tree(folder)  # pytest could not
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_removing_takes_any_depth_with_a_handful_of_descriptors(tree):
     nest(tree, 2 * DEEPER_THAN_PYTHON)
     code = """
@@ -108,6 +109,7 @@ assert not tree.exists()
 """
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_folders_without_permissions_are_removed_by_their_owner():
     with tempfile.TemporaryDirectory() as folder:  # pytest keeps its own folders to root
         Path(folder).chmod(0o777)
@@ -131,6 +133,7 @@ def test_what_cannot_be_removed_is_reported_and_the_rest_is_gone(tree, monkeypat
     assert sorted(path.name for path in tree.rglob("*")) == ["b"]
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_somebody_who_goes_on_filling_a_folder_does_not_hold_us_for_ever(tree):
     (tree / "seen").mkdir()
     done = threading.Event()

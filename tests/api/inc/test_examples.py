@@ -143,6 +143,7 @@ def test_an_example_of_an_installed_package_becomes_a_project_without_any_networ
     }
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_download_is_told_in_percent_steps_each_once(fetching, host, tmp_path):
     model = saved(linear(), tmp_path / "net.onnx")
     host.files["/net.onnx"] = File(model.read_bytes())
@@ -155,6 +156,7 @@ def test_a_download_is_told_in_percent_steps_each_once(fetching, host, tmp_path)
     assert events[-1][1] == "success"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_what_cannot_be_fetched_ends_once_and_leaves_nothing(fetching, host):
     before = counts(fetching)
     with listening(fetching) as client:

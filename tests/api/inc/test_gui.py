@@ -123,6 +123,7 @@ def test_without_a_token_the_plain_address_is_the_client(tmp_path, folder):
         assert answer.headers["set-cookie"] is None
 
 
+@pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("name", ["nowhere", "static/assets"])
 def test_a_folder_that_is_no_client_is_refused_before_the_server_starts(tmp_path, folder, name):
     started = modeldyno(

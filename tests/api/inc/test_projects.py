@@ -182,6 +182,7 @@ def test_a_relative_path_means_below_an_allowed_folder(served):
     assert project(served, number).json["input_model"]["path"] == "net.onnx"
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_without_any_flag_files_of_the_workspace_can_be_used(tmp_path):
     with serving(tmp_path) as served:
         path = saved(onnx_models.linear(), tmp_path / "models" / "exported" / "net.onnx")

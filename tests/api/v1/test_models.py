@@ -212,6 +212,7 @@ def slow_to_read(seed):
     return model(nodes, *ends).SerializeToString()
 
 
+@pytest.mark.usefixtures("starts_processes")
 def test_a_file_that_takes_long_to_read_does_not_keep_others_out(tmp_path):
     with serving(tmp_path / "workspace") as served, ExitStack() as links:
         project = served.project()
