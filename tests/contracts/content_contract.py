@@ -271,4 +271,4 @@ class ContentContract:
 
     def expect_same_document(self, here: Any, there: Any) -> None:
         first, second = (unmeasured(json.loads(result.to_json())) for result in (here, there))
-        assert second == first
+        assert second == first, (second, first)
