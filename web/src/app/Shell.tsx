@@ -22,7 +22,8 @@ export function Shell() {
   const place = useRouterState({ select: (state) => state.location.pathname });
   const projects = useInfiniteQuery(projectsQuery());
   useShortcuts({ search: search.open, help: help.open });
-  useEffect(menu.close, [place]); // eslint-disable-line -- only another page closes it
+  const { close: closeMenu } = menu;
+  useEffect(closeMenu, [closeMenu, place]); // another page closes it
   const rows = projects.data?.pages.flatMap((page) => page.items) ?? [];
   return (
     <AppShell header={{ height: 52 }} navbar={{ width: 220, breakpoint: "sm", collapsed: { mobile: !isMenuOpen } }} padding="md">

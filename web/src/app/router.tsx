@@ -1,3 +1,4 @@
+import { noop } from "@tanstack/react-query";
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 
 import { queries } from "@/api/cache";
@@ -34,7 +35,7 @@ const project = createRoute({
   ...at("/p/$pid"),
   params: { parse: ({ pid }) => ({ pid: Number(pid) }), stringify: ({ pid }) => ({ pid: String(pid) }) },
   // Not waited for: the answers of the server come while the scripts of the page do.
-  loader: ({ params: { pid } }) => void queries.prefetchQuery(projectQuery(pid)),
+  loader: ({ params: { pid } }) => void queries.query(projectQuery(pid)).catch(noop),
   component: ProjectFrame,
 });
 const inside = <P extends string>(path: P) => ({ path, getParentRoute: () => project });
@@ -56,9 +57,9 @@ const graph = createRoute({
   validateSearch: search.graph,
   loaderDeps: ({ search: { expand } }) => ({ isFirstLook: expand === undefined }),
   loader: ({ params: { mid }, deps: { isFirstLook } }) => {
-    void queries.prefetchQuery(modelQuery(mid));
-    void queries.prefetchQuery(graphQuery(mid));
-    if (isFirstLook) void queries.prefetchQuery(graphViewQuery(mid, {}));
+    void queries.query(modelQuery(mid)).catch(noop);
+    void queries.query(graphQuery(mid)).catch(noop);
+    if (isFirstLook) void queries.query(graphViewQuery(mid, {})).catch(noop);
   },
   component: lazyRouteComponent(() => import("@/features/graph/GraphPage"), "GraphPage"),
 });

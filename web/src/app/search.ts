@@ -1,4 +1,6 @@
 import { METRIC_NAMES } from "@/api/figures";
+import { BENCHMARK_TABS } from "@/features/benchmarks/view";
+import type { Chosen } from "@/features/compare/search";
 
 /** What stands in addresses. Whatever does not fit is left out, so an old link still opens. */
 
@@ -12,7 +14,7 @@ export function parseSearch(search: string): Raw {
 export function stringifySearch(search: Raw): string {
   const words = new URLSearchParams();
   for (const [name, value] of Object.entries(search)) {
-    if (value !== undefined && value !== null) words.set(name, String(value));
+    if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") words.set(name, String(value));
   }
   const text = words.toString().replaceAll("%2C", ",");
   return text === "" ? "" : `?${text}`;
@@ -62,7 +64,6 @@ export const benchmarks = (raw: Raw) =>
     add: flag(raw.add), // the dialog is open
     from: whole(raw.from), // … filled in from this benchmark
   });
-export const BENCHMARK_TABS = ["baseline", "cores", "batches", "raw", "reproduce", "log"] as const;
 export const benchmark = (raw: Raw) =>
   partly({
     tab: one(raw.tab, BENCHMARK_TABS),
@@ -71,17 +72,16 @@ export const benchmark = (raw: Raw) =>
     engine: text(raw.engine),
     metric: one(raw.metric, METRIC_NAMES),
   });
-export const compare = (raw: Raw) =>
-  partly({
-    a: text(raw.a), // "12", or "12:3": cell 3 of benchmark 12
-    b: text(raw.b),
-    more: text(raw.more), // further series, as "13,14"
-    comparison: whole(raw.comparison), // a pair that was measured in alternation, instead of a and b
-    metric: one(raw.metric, METRIC_NAMES),
-    diff: flag(raw.diff),
-    limit: positive(raw.limit), // milliseconds
-    tab: text(raw.tab),
-  });
+export const compare = (raw: Raw): Chosen => ({
+  a: text(raw.a),
+  b: text(raw.b),
+  more: text(raw.more),
+  comparison: whole(raw.comparison),
+  metric: one(raw.metric, METRIC_NAMES),
+  diff: flag(raw.diff),
+  limit: positive(raw.limit),
+  tab: text(raw.tab),
+});
 export const profiles = (raw: Raw) => partly({ add: flag(raw.add) }); // the dialog is open
 export const profile = (raw: Raw) =>
   partly({

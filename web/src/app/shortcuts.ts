@@ -1,7 +1,7 @@
 import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect } from "react";
 
-export const SHORTCUTS_OFF = "modeldyno.shortcuts-off";
+import { SHORTCUTS_OFF } from "@/ui/pageKeys";
 
 /** What each key does; the sheet behind "?" shows these words. */
 export const KEYS: readonly [keys: string, does: string][] = [
@@ -76,17 +76,6 @@ export function useShortcuts({ search, help }: Actions): void {
     window.addEventListener("keydown", hear);
     return () => window.removeEventListener("keydown", hear);
   }, [navigate, pid, search, help]);
-}
-
-/** Keys of one page; true from `hear` means that it did something with it. */
-export function usePageKeys(hear: (key: string) => boolean): void {
-  useEffect(() => {
-    const listen = (event: Event) => {
-      if (event instanceof CustomEvent && typeof event.detail === "string" && hear(event.detail)) event.preventDefault();
-    };
-    window.addEventListener("modeldyno:key", listen);
-    return () => window.removeEventListener("modeldyno:key", listen);
-  }, [hear]);
 }
 
 function isTyping(target: EventTarget | null): boolean {

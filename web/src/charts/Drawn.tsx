@@ -9,14 +9,14 @@ import {
   TitleComponent,
   TooltipComponent,
 } from "echarts/components";
-import { init, use, type EChartsType, type EChartsCoreOption } from "echarts/core";
+import { init, use as register, type EChartsType, type EChartsCoreOption } from "echarts/core";
 import { LabelLayout } from "echarts/features";
 import { CanvasRenderer, SVGRenderer } from "echarts/renderers";
-import { useEffect, useRef, type RefObject } from "react";
+import { useEffect, useEffectEvent, useImperativeHandle, useRef, type RefObject } from "react";
 
 import { saveAddress, saveText } from "@/charts/saving";
 
-use([
+register([
   BarChart,
   CustomChart,
   LineChart,
@@ -65,19 +65,13 @@ export function Drawn({ draw, isDark, height, title, hidden, saver, pick }: Prop
   useEffect(() => {
     chart.current?.setOption(without(hidden, themed(draw, isDark)), { notMerge: true });
   }, [draw, isDark, hidden]);
-  useEffect(() => {
-    saver.current = (format, name) => save(format, name, title, draw, height);
-    return () => {
-      saver.current = null;
-    };
-  }, [draw, height, saver, title]);
-  const picked = useRef(pick);
-  picked.current = pick;
+  useImperativeHandle(saver, (): Saver => (format, name) => save(format, name, title, draw, height), [draw, height, title]);
+  const onPick = useEffectEvent((name: string) => pick?.(name));
   useEffect(() => {
     // A mark says its name, a label of an axis its value.
     chart.current?.on("click", (event) => {
       const name = event.componentType === "yAxis" && typeof event.value === "string" ? event.value : event.name;
-      if (name) picked.current?.(name);
+      if (name) onPick(name);
     });
   }, []);
   return <div ref={place} style={{ height, width: "100%" }} />;

@@ -1,3 +1,5 @@
+import type { ScatterSeriesOption } from "echarts/charts";
+
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import type { Look } from "@/charts/palette";
@@ -32,22 +34,23 @@ export function drawDots(dots: Dots): Drawing {
     const drawn = dots.series.flatMap((one, place) => {
       const { color, mark } = one.look(isDark);
       const lower = (place - (dots.series.length - 1) / 2) * 13;
+      const marks: ScatterSeriesOption = {
+        name: one.name,
+        type: "scatter",
+        symbol: mark,
+        symbolSize: 11,
+        symbolOffset: [0, lower],
+        z: 5,
+        itemStyle: { color },
+        data: one.dots.map((dot) => ({
+          value: [dot.value, dot.row],
+          // Hollow: not to be relied on.
+          itemStyle: dot.isNoisy ? { color: paper, borderColor: color, borderWidth: 2, borderType: "dashed" } : { color },
+          name: `${dot.row}: ${dotText(dot, dots.unit)}${dot.isNoisy ? " (noisy)" : ""}`,
+        })),
+      };
       return [
-        {
-          name: one.name,
-          type: "scatter",
-          symbol: mark,
-          symbolSize: 11,
-          symbolOffset: [0, lower],
-          z: 5,
-          itemStyle: { color },
-          data: one.dots.map((dot) => ({
-            value: [dot.value, dot.row],
-            // Hollow: not to be relied on.
-            itemStyle: dot.isNoisy ? { color: paper, borderColor: color, borderWidth: 2, borderType: "dashed" } : { color },
-            name: `${dot.row}: ${dotText(dot, dots.unit)}${dot.isNoisy ? " (noisy)" : ""}`,
-          })),
-        },
+        marks,
         spans(
           one.dots.flatMap((dot) => (dot.low === null || dot.high === null ? [] : [{ row: dot.row, low: dot.low, high: dot.high, color, lower }])),
           one.name,

@@ -1,3 +1,5 @@
+import type { LineSeriesOption } from "echarts/charts";
+
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import { LEGEND } from "@/charts/dots";
@@ -56,35 +58,33 @@ export function drawScaling(scaling: Scaling): Drawing {
       const known = knownOf(one.points);
       const reached = scaling.hasIdeal ? efficiencies(one.points, scaling.isRate) : new Map<number, number>();
       const bars = known.flatMap(({ x, low, high }) => (low === null || high === null ? [] : [{ x: String(x), low, high }]));
-      return [
-        {
-          name: one.name,
-          type: "line",
-          symbol: mark,
-          symbolSize: 9,
-          lineStyle: { color, type: dash, width: 2 },
-          itemStyle: { color },
-          z: 5,
-          data: known.map((point, place) => ({
-            value: [String(point.x), point.value],
-            // Hollow: not to be relied on.
-            itemStyle: point.isNoisy ? { color: paper, borderColor: color, borderWidth: 2 } : { color },
-            label: {
-              show: reached.has(point.x) && place > 0,
-              // Beside it: above it lies its interval.
-              position: "right",
-              distance: 10,
-              color: dim,
-              // No line of the grid through it.
-              backgroundColor: paper,
-              padding: [1, 3],
-              lineHeight: 14,
-              formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} %\nefficient`,
-            },
-          })),
-        },
-        errorBars(bars, color, one.name),
-      ];
+      const curve: LineSeriesOption = {
+        name: one.name,
+        type: "line",
+        symbol: mark,
+        symbolSize: 9,
+        lineStyle: { color, type: dash, width: 2 },
+        itemStyle: { color },
+        z: 5,
+        data: known.map((point, place) => ({
+          value: [String(point.x), point.value],
+          // Hollow: not to be relied on.
+          itemStyle: point.isNoisy ? { color: paper, borderColor: color, borderWidth: 2 } : { color },
+          label: {
+            show: reached.has(point.x) && place > 0,
+            // Beside it: above it lies its interval.
+            position: "right",
+            distance: 10,
+            color: dim,
+            // No line of the grid through it.
+            backgroundColor: paper,
+            padding: [1, 3],
+            lineHeight: 14,
+            formatter: `${Math.round(100 * (reached.get(point.x) ?? 0))} %\nefficient`,
+          },
+        })),
+      };
+      return [curve, errorBars(bars, color, one.name)];
     });
     const ideals = scaling.hasIdeal
       ? scaling.series

@@ -8,6 +8,6 @@ export function CellFigure({ cell, metric }: { cell: CellDocument; metric: keyof
   const { label, unit, of } = LEADING[metric];
   const figure = of(cell);
   const interval: Interval | null = figure?.low != null && figure.high != null ? [figure.low, figure.high] : null;
-  const basis = [cell.sessions != null && plural(cell.sessions, "session"), interval === null && cell.interval_note].filter(Boolean).join(", ");
+  const basis = [plural(cell.sessions, "session"), interval === null && cell.interval_note].filter(Boolean).join(", ");
   return <Figure label={label} value={figure?.value} interval={interval} unit={unit} basis={basis && `measured, ${basis}`} />;
 }

@@ -1,10 +1,26 @@
 import { ActionIcon, Checkbox, Group, Menu, Table, Text, Tooltip, UnstyledButton } from "@mantine/core";
 import { IconArrowDown, IconArrowUp, IconColumns } from "@tabler/icons-react";
-import { createSortedRowModel, rowSortingFeature, columnVisibilityFeature, sortFns, tableFeatures, useTable, type ColumnDef } from "@tanstack/react-table";
+import {
+  createSortedRowModel,
+  rowSortingFeature,
+  columnVisibilityFeature,
+  sortFn_alphanumeric,
+  sortFn_basic,
+  sortFn_text,
+  tableFeatures,
+  useTable,
+  type ColumnDef,
+} from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useRef, type ReactNode } from "react";
+import { useRef, type MouseEvent, type ReactNode } from "react";
 
-const features = tableFeatures({ rowSortingFeature, columnVisibilityFeature, sortedRowModel: createSortedRowModel(), sortFns });
+const features = tableFeatures({
+  rowSortingFeature,
+  columnVisibilityFeature,
+  sortedRowModel: createSortedRowModel(),
+  // What columns of numbers and words choose from by themselves.
+  sortFns: { alphanumeric: sortFn_alphanumeric, basic: sortFn_basic, text: sortFn_text },
+});
 
 /** What a column sorts by is its value; what it shows may be richer. */
 export type Column<Row> = {
@@ -44,7 +60,7 @@ export function DataTable<Row extends object>({ label, rows, columns, rowId, hei
   const table = useTable({
     features,
     columns: definitions,
-    data: rows as Row[],
+    data: rows,
     getRowId: rowId,
     initialState: { columnVisibility: hidden },
   });
@@ -113,7 +129,7 @@ export function DataTable<Row extends object>({ label, rows, columns, rowId, hei
                   key={sorted[item.index]?.id}
                   aria-rowindex={item.index + 2}
                   style={{ height: rowHeight, cursor: open ? "pointer" : undefined }}
-                  onClick={open && (() => open(row))}
+                  onClick={open && ((event) => !isControl(event) && open(row))}
                 >
                   {visible.map((column) => {
                     const shown = column.show
@@ -138,4 +154,9 @@ export function DataTable<Row extends object>({ label, rows, columns, rowId, hei
       </div>
     </>
   );
+}
+
+/** The click is for a link, button or field of the row, or for a menu that it opened. */
+function isControl({ target, currentTarget }: MouseEvent): boolean {
+  return target instanceof Element && (!currentTarget.contains(target) || target.closest("a, button, input, label") !== null);
 }

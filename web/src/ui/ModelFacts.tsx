@@ -1,4 +1,4 @@
-import { Badge, Group, List, Stack, Table, Text, ThemeIcon, Tooltip } from "@mantine/core";
+import { Badge, Group, List, Stack, Table, Text, ThemeIcon, Tooltip, UnstyledButton } from "@mantine/core";
 import { IconAlertTriangle, IconCheck } from "@tabler/icons-react";
 import type { ReactNode } from "react";
 
@@ -21,7 +21,7 @@ export function ModelFacts({ model }: { model: ModelDetailsDocument }) {
             <span>{[model.format ? formatName(model.format) : "Unknown format", opset !== undefined && `opset ${opset}`].filter(Boolean).join(", ")}</span>
             <Dot />
             <Tooltip label={model.size_bytes === null ? "not known" : `${count(model.size_bytes)} bytes, weights beside it included`}>
-              <span tabIndex={0}>{bytes(model.size_bytes)}</span>
+              <UnstyledButton className="hint">{bytes(model.size_bytes)}</UnstyledButton>
             </Tooltip>
             {facts && (
               <>
@@ -45,9 +45,7 @@ export function ModelFacts({ model }: { model: ModelDetailsDocument }) {
             <Group gap={4} wrap="nowrap">
               <span>sha256</span>
               <Tooltip label={model.sha256}>
-                <span className="mono" tabIndex={0}>
-                  {model.sha256.slice(0, 12)}…
-                </span>
+                <UnstyledButton className="hint mono">{model.sha256.slice(0, 12)}…</UnstyledButton>
               </Tooltip>
               <Copy text={model.sha256} label="Copy the checksum" />
             </Group>
@@ -151,9 +149,7 @@ function Guess({ size }: { size: Size }): ReactNode {
   if (!size.guess) return size.text;
   return (
     <Tooltip label={size.guess}>
-      <span className="guess" tabIndex={0}>
-        {size.text}
-      </span>
+      <UnstyledButton className="hint guess">{size.text}</UnstyledButton>
     </Tooltip>
   );
 }

@@ -1,7 +1,7 @@
 import { Alert, Button, Card, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Text, Textarea } from "@mantine/core";
 import { IconPencil } from "@tabler/icons-react";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useCallback, useEffect, useReducer, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useEffectEvent, useReducer, useRef, useState } from "react";
 
 import { Refused } from "@/api/client";
 import { noteQuery, writeNote, type NoteSubject } from "@/api/notes";
@@ -34,8 +34,6 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
   const [isEditing, setEditing] = useState(!isClean(now));
   const [isPreview, setPreview] = useState(false);
   const cache = useQueryClient();
-  const latest = useRef(now);
-  latest.current = now;
 
   const save = useCallback(
     (from: DraftedNote) => {
@@ -47,8 +45,11 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
         },
         async (error: unknown) => {
           if (error instanceof Refused && error.status === 412) {
-            const theirs = await cache.fetchQuery({ ...noteQuery({ kind, id }), staleTime: 0 }).catch(() => null);
-            if (theirs) return tell({ kind: "heard", kept: theirs });
+            const theirs = await cache.query({ ...noteQuery({ kind, id }), staleTime: 0 }).catch(() => null);
+            if (theirs) {
+              tell({ kind: "heard", kept: theirs });
+              return;
+            }
           }
           tell({ kind: "failed", error });
         },
@@ -69,13 +70,10 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
     const timer = setTimeout(() => save(now), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [now, save]);
-  useEffect(
-    () => () => {
-      // The page goes before the pause is over.
-      if (isDue(latest.current)) save(latest.current);
-    },
-    [save],
-  );
+  const saveLatest = useEffectEvent(() => {
+    if (isDue(now)) save(now);
+  });
+  useEffect(() => () => saveLatest(), []); // the page goes before the pause is over
 
   if (!isEditing)
     return (
@@ -143,7 +141,7 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
           minRows={rows}
           maxRows={30}
           maxLength={100_000}
-          autoFocus
+          autoFocus // eslint-disable-line jsx-a11y/no-autofocus -- it takes the place of the button that had the focus
           value={now.text}
           onChange={(event) => tell({ kind: "typed", text: event.currentTarget.value })}
           styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}

@@ -8,7 +8,7 @@ export function sizesOf(tensor: TensorDocument, isInput: boolean): Size[] | null
   if (!tensor.shape) return null;
   return tensor.shape.map((size, place) => {
     if (typeof size === "number") return { text: String(size), guess: null };
-    const text = size === null || size === "" ? "?" : String(size);
+    const text = size === null || size === "" ? "?" : size;
     if (!isInput) return { text, guess: null };
     return {
       text,

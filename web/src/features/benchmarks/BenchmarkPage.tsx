@@ -4,8 +4,6 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useMemo } from "react";
 
 import { benchmarkQuery } from "@/api/queries";
-import { BENCHMARK_TABS } from "@/app/search";
-import { usePageKeys } from "@/app/shortcuts";
 import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { CoresByBatches } from "@/features/benchmarks/CoresByBatches";
@@ -18,12 +16,13 @@ import { Stopped } from "@/features/benchmarks/Stopped";
 import { Trend } from "@/features/benchmarks/Trend";
 import { axesText, headOf, surprisesOf } from "@/features/benchmarks/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
-import type { Change, Looked } from "@/features/benchmarks/view";
+import { BENCHMARK_TABS, type Change, type Looked } from "@/features/benchmarks/view";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
 import { ScrollingTabs } from "@/ui/ScrollingTabs";
 import { Trouble } from "@/ui/Trouble";
 import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
+import { usePageKeys } from "@/ui/pageKeys";
 
 const WORDS: Record<(typeof BENCHMARK_TABS)[number], string> = {
   baseline: "Baseline",

@@ -38,13 +38,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       header: "",
       value: (row) => (selected.has(row.id) ? 1 : 0),
       show: (row) => (
-        <span onClick={(event) => event.stopPropagation()}>
-          <Checkbox
-            checked={selected.has(row.id)}
-            onChange={(event) => select(row.id, event.currentTarget.checked)}
-            aria-label={`Select benchmark ${row.id}`}
-          />
-        </span>
+        <Checkbox checked={selected.has(row.id)} onChange={(event) => select(row.id, event.currentTarget.checked)} aria-label={`Select benchmark ${row.id}`} />
       ),
       width: 44,
     },
@@ -53,14 +47,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       header: "Name",
       value: (row) => row.name,
       show: (row) => (
-        <Anchor
-          component={Link}
-          to={`/p/${row.project_id}/benchmarks/${row.id}`}
-          size="sm"
-          id={`benchmark-${row.id}`}
-          data-benchmark={row.id}
-          onClick={(event: React.MouseEvent) => event.stopPropagation()}
-        >
+        <Anchor component={Link} to={`/p/${row.project_id}/benchmarks/${row.id}`} size="sm" id={`benchmark-${row.id}`} data-benchmark={row.id}>
           <Text span size="sm" inherit truncate display="block" title={row.name}>
             #{row.id} {row.name}
           </Text>
@@ -72,11 +59,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       id: "menu",
       header: "",
       value: () => null,
-      show: (row) => (
-        <span onClick={(event) => event.stopPropagation()}>
-          <BenchmarkMenu row={row} made={made} />
-        </span>
-      ),
+      show: (row) => <BenchmarkMenu row={row} made={made} />,
       width: 44,
     },
     { id: "model", header: "Model", value: (row) => row.model_name, isHidden: true },

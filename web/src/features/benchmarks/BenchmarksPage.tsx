@@ -6,7 +6,6 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { benchmarksQuery } from "@/api/queries";
-import { usePageKeys } from "@/app/shortcuts";
 import { BaselineLine } from "@/features/benchmarks/Baseline";
 import { BenchmarkCard } from "@/features/benchmarks/BenchmarkCard";
 import { benchmarkKey } from "@/features/benchmarks/actions";
@@ -15,6 +14,7 @@ import type { Started } from "@/features/benchmarks/submit";
 import { plural } from "@/format/numbers";
 import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
+import { usePageKeys } from "@/ui/pageKeys";
 import { Trouble } from "@/ui/Trouble";
 import { useLeaving } from "@/ui/undo";
 
@@ -36,6 +36,7 @@ export function BenchmarksPage() {
   const layout = search.layout ?? remembered() ?? (rows.length > MOST_CARDS ? "table" : "cards");
   const filter = useRef<HTMLInputElement>(null);
   const [waited, waitFor] = useState<number | null>(null);
+  const focused = useRef<number | null>(null);
 
   const go = useCallback(
     (change: Partial<typeof search>) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true, resetScroll: false }),
@@ -52,12 +53,12 @@ export function BenchmarksPage() {
 
   // What was just made gets the focus as soon as it is there.
   useEffect(() => {
-    if (waited === null || !rows.some((row) => row.id === waited)) return;
+    if (waited === null || waited === focused.current || !rows.some((row) => row.id === waited)) return;
     const found = document.getElementById(`benchmark-${waited}`);
     if (!found) return;
     found.scrollIntoView({ block: "center" });
     found.focus({ preventScroll: true });
-    waitFor(null);
+    focused.current = waited;
   }, [waited, rows]);
 
   const keys = useCallback(
@@ -217,8 +218,8 @@ function hear(
       (current?.closest("tr") ?? current)?.querySelector<HTMLElement>("[data-menu]")?.click();
       return current !== undefined;
     case "Enter":
-      if (current !== document.activeElement || current?.tagName === "A") return false;
-      current?.querySelector<HTMLElement>("a")?.click();
+      if (!current || current !== document.activeElement || current.tagName === "A") return false;
+      current.querySelector<HTMLElement>("a")?.click();
       return true;
     case "c":
       if (selected.length < 2) return false;

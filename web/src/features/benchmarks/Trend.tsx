@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { METRICS } from "@/api/figures";
+import { METRICS, type Metric } from "@/api/figures";
 import { benchmarkQuery, benchmarksQuery } from "@/api/queries";
-import type { CellDocument } from "@/api/schema.gen";
+import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { engineLook } from "@/charts/palette";
 import { drawScaling, overlap, pointText, scalingTable, type Point, type Scaling } from "@/charts/scaling";
@@ -18,10 +18,30 @@ const MOST_DRAWN = 12; // re-runs: the newest
 export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell: CellDocument; looked: Looked }) {
   const rows = useInfiniteQuery(benchmarksQuery({ project_id: pid, state: "done", limit: 200 })).data?.pages[0]?.items;
   const line = useMemo(() => lineageOf(id, rows ?? []).slice(-MOST_DRAWN), [id, rows]);
-  const found = useQueries({ queries: line.length > 1 ? line.map((row) => benchmarkQuery(row.id)) : [] });
-  const told = found.flatMap(({ data }) => (data ? [data] : []));
-  const { label, unit, isRate } = METRICS[looked.metric];
-  const scaling: Scaling = {
+  // Combined, so that it is the same array until a result changes.
+  const reruns = useQueries({
+    queries: line.length > 1 ? line.map((row) => benchmarkQuery(row.id)) : [],
+    combine: (results) => results.flatMap(({ data }) => (data ? [data] : [])),
+  });
+  const scaling = useMemo(() => trendOf(reruns, cell, looked.metric), [reruns, cell, looked.metric]);
+  const draw = useMemo(() => drawScaling(scaling), [scaling]);
+  const points = scaling.series[0]?.points ?? [];
+  if (points.length < 2) return null;
+  return (
+    <Chart
+      title={`Trend over re-runs at ${cellName(cell)}`}
+      summary={trendSummary(points, scaling.unit)}
+      reading="One point for each re-run of this benchmark, by its number; the oldest at the left. Bars are 95 % intervals over sessions: where they overlap, nothing has clearly changed. Hollow marks are noisy."
+      draw={draw}
+      table={scalingTable(scaling)}
+      height={220}
+    />
+  );
+}
+
+function trendOf(reruns: readonly BenchmarkDetailsDocument[], cell: CellDocument, metric: Metric): Scaling {
+  const { label, unit, isRate, of } = METRICS[metric];
+  return {
     along: "benchmark",
     metric: label,
     unit,
@@ -31,9 +51,9 @@ export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell
       {
         name: cellName(cell),
         look: (isDark) => engineLook(cell.engine, isDark),
-        points: told.flatMap((one) => {
+        points: reruns.flatMap((one) => {
           const same = one.cells.find((other) => variantOf(other) === variantOf(cell) && other.cores === cell.cores && other.batch_size === cell.batch_size);
-          const figure = same ? METRICS[looked.metric].of(same) : null;
+          const figure = same ? of(same) : null;
           return same && figure
             ? [{ x: one.id, value: figure.value, low: figure.low, high: figure.high, sessions: same.sessions, isNoisy: same.noise !== "quiet" }]
             : [];
@@ -41,20 +61,6 @@ export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell
       },
     ],
   };
-  // Drawn anew when a number comes, not whenever the page is.
-  const key = JSON.stringify([scaling.metric, scaling.series[0]?.points]);
-  const draw = useMemo(() => drawScaling(scaling), [key]);
-  if ((scaling.series[0]?.points.length ?? 0) < 2) return null;
-  return (
-    <Chart
-      title={`Trend over re-runs at ${cellName(cell)}`}
-      summary={trendSummary(scaling.series[0]?.points ?? [], unit)}
-      reading="One point for each re-run of this benchmark, by its number; the oldest at the left. Bars are 95 % intervals over sessions: where they overlap, nothing has clearly changed. Hollow marks are noisy."
-      draw={draw}
-      table={scalingTable(scaling)}
-      height={220}
-    />
-  );
 }
 
 /** The first against the last, and nothing ranked that overlaps. */

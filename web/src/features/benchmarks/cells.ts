@@ -1,5 +1,5 @@
 import { AXES } from "@/api/axes.gen";
-import { COUNT_AXES, SIZE_AXES, countWords, sizeValues, sizeWords, sizesOf, type AxisName, type Sizes } from "@/api/axes";
+import { COUNT_AXES, countWords, sizeValues, sizeWords, sizesOf, type AxisName, type Sizes } from "@/api/axes";
 import { METRICS, type Known, type Metric } from "@/api/figures";
 import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
 import type { Point } from "@/charts/scaling";
@@ -12,7 +12,7 @@ export function intervalOf(figure: Known | null): Interval | null {
 
 /** Those that charts go along. */
 const isSwept = ({ name }: { name: AxisName }): boolean => name === "cores" || name === "batch_size";
-const VARIANT_AXES = AXES.filter((axis) => !isSwept(axis) && !SIZE_AXES.some(({ name }) => name === axis.name));
+const VARIANT_AXES = AXES.filter((axis) => axis.kind !== "sizes").filter((axis) => !isSwept(axis));
 const VARIANT_COUNTS = COUNT_AXES.filter((axis) => !isSwept(axis));
 
 /** Everything but cores and batch size, and but one dimension: what a series of a chart is. */

@@ -24,7 +24,7 @@ export function environmentOf(result: BenchmarkDocument): [name: string, value: 
     ["Precision", unique(cells.map((cell) => cell.precision))],
     ["Providers", unique(cells.flatMap((cell) => cell.effective?.providers ?? []))],
     ["Sandbox", unique(cells.map((cell) => cell.sandbox))],
-    ["Model sha256", result.model.sha256 ?? NOTHING],
+    ["Model sha256", result.model.sha256],
     ["Tool", `Modeldyno ${result.tool_version}, Python ${host.python}`],
     ["Load while measuring", weather.load_1m === null ? NOTHING : plain(weather.load_1m, 1)],
     ["Time that tasks waited for a CPU", weather.cpu_pressure === null ? NOTHING : percent(weather.cpu_pressure, 1)],

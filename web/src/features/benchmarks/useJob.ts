@@ -27,11 +27,11 @@ export function useJob(jobId: number | null | undefined): { job: JobDocument | u
       done,
       planned,
       share: planned > 0 ? Math.min(1, done / planned) : 0,
-      doing: told.doing ?? "",
+      doing: told.doing,
       remainingS: told.remaining_s ?? null,
       estimateMs: told.estimate_ms ?? null,
       halfWidth: told.relative_half_width ?? null,
-      cells: told.cells ?? [],
+      cells: told.cells,
     },
   };
 }

@@ -5,6 +5,9 @@ export const RESULT_TABS = ["baseline", "cores", "batches"] as const;
 export type ResultTab = (typeof RESULT_TABS)[number];
 export const TAB_WORDS: Record<ResultTab, string> = { baseline: "BASELINE", cores: "CORE SCALING", batches: "BATCH SIZE SCALING" };
 
+/** Of the page of one benchmark: its results, and what stands beside them. */
+export const BENCHMARK_TABS = [...RESULT_TABS, "raw", "reproduce", "log"] as const;
+
 /** What is looked at: the drop-downs, and the tab. */
 export type Looked = View & { tab: ResultTab; metric: Metric };
 export type Change = (change: Partial<Looked>) => void;

@@ -227,5 +227,6 @@ function words(value: unknown): string | null {
         .map(([name, one]) => `${name} ${String(one)}`)
         .join(", ") || null
     );
-  return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return typeof value === "string" || typeof value === "number" ? String(value) : null;
 }

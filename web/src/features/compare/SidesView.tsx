@@ -120,7 +120,7 @@ function Remarks({ cells }: { cells: readonly CellJudgementDocument[] }) {
             </List.Item>
           ))}
         {said.map((why) => (
-          <List.Item key={why}>Note: {why?.replace(/\.$/, "")}.</List.Item>
+          <List.Item key={why}>Note: {why.replace(/\.$/, "")}.</List.Item>
         ))}
         {noisy.length > 0 && (
           <List.Item>

@@ -3,7 +3,7 @@ import "@/features/graph/graph.css";
 
 import { useComputedColorScheme } from "@mantine/core";
 import { ReactFlow, ReactFlowProvider, useReactFlow, useStoreApi, type Node } from "@xyflow/react";
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react";
+import { useCallback, useEffect, useImperativeHandle, useLayoutEffect, useMemo, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 
 import { frameId } from "@/features/graph/arrange";
 import { BoxNode, FrameNode, HeadNode, type BoxNodeType, type FrameNodeType, type HeadNodeType } from "@/features/graph/BoxNode";
@@ -25,8 +25,8 @@ type Props = {
   toggle: (scope: string, isOpen: boolean) => void;
   /** The pointer or the keyboard is there: it may be opened next. */
   near: (scope: string) => void;
-  /** What must stay where it is on the screen when the next scene comes. */
-  steady: RefObject<string | null>;
+  /** What must stay where it is on the screen now that the scene is another; each time it is asked for once. */
+  takeSteady: () => string | null;
   view: RefObject<View | null>;
 };
 
@@ -42,7 +42,7 @@ export function Canvas(props: Props) {
   );
 }
 
-function Flow({ label, scene, paint, selected, select, toggle, near, steady, view }: Props) {
+function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady, view }: Props) {
   const isDark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   const flow = useReactFlow();
   const store = useStoreApi();
@@ -68,9 +68,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
     },
     [flow, scene, isReady],
   );
-  useEffect(() => {
-    view.current = { fit, show };
-  }, [fit, show, view]);
+  useImperativeHandle(view, () => ({ fit, show }), [fit, show]);
   useEffect(() => {
     if (isReady && early.current !== null) show(early.current);
     early.current = null;
@@ -85,8 +83,8 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
     const { transform, width, height } = store.getState();
     const [x, y, zoom] = transform;
     const centre = { x: (width / 2 - x) / zoom, y: (height / 2 - y) / zoom };
-    const anchor = steady.current && last.rects.has(steady.current) && scene.rects.has(steady.current) ? steady.current : nearestTo(centre, last, scene);
-    steady.current = null;
+    const steady = takeSteady();
+    const anchor = steady && last.rects.has(steady) && scene.rects.has(steady) ? steady : nearestTo(centre, last, scene);
     const was = anchor && last.rects.get(anchor);
     const is = anchor && scene.rects.get(anchor);
     if (!was || !is) return;
@@ -95,7 +93,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
       y: y + (was.y - is.y) * zoom,
       zoom,
     });
-  }, [scene, flow, store, steady]);
+  }, [scene, flow, store, takeSteady]);
 
   // A window that is made narrower, or a phone that is turned, keeps what is in the middle there.
   useEffect(() => {
@@ -144,6 +142,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, steady, vie
     event.stopPropagation();
   };
   return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- an application hears keys: arrows walk from node to node
     <div
       ref={place}
       className="graph-canvas"

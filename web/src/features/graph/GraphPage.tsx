@@ -15,13 +15,12 @@ import {
   Tooltip,
   useComputedColorScheme,
 } from "@mantine/core";
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { keepPreviousData, noop, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import { graphQuery, graphViewQuery, modelQuery } from "@/api/queries";
 import type { NodeDocument } from "@/api/parts";
-import { usePageKeys } from "@/app/shortcuts";
 import { saveAddress, saveText } from "@/charts/saving";
 import { Canvas, type View } from "@/features/graph/Canvas";
 import { byTime, byType, type Paint } from "@/features/graph/colouring";
@@ -38,6 +37,7 @@ import { useTimes } from "@/features/graph/times";
 import { count, plural } from "@/format/numbers";
 import { Caution } from "@/ui/Caution";
 import { Page } from "@/ui/Page";
+import { usePageKeys } from "@/ui/pageKeys";
 import { Trouble } from "@/ui/Trouble";
 
 const NONE: NodeDocument[] = [];
@@ -66,8 +66,13 @@ export function GraphPage() {
 
   const canvas = useRef<View | null>(null);
   const steady = useRef<string | null>(null);
+  const takeSteady = useCallback(() => {
+    const id = steady.current;
+    steady.current = null;
+    return id;
+  }, []);
   const input = useRef<HTMLInputElement>(null);
-  const [wanted, setWanted] = useState<string | null>(null); // a box to come into view once it is there
+  const wanted = useRef<string | null>(null); // a box to come into view once it is there
   const [isAsking, setAsking] = useState(false);
 
   type Change = Partial<typeof search>;
@@ -99,7 +104,7 @@ export function GraphPage() {
     [opened, expanded, setOpened],
   );
   const near = useCallback(
-    (scope: string) => void cache.prefetchQuery(graphViewQuery(mid, asked(withOpen(opened, expanded ?? [], scope)))),
+    (scope: string) => void cache.query(graphViewQuery(mid, asked(withOpen(opened, expanded ?? [], scope)))).catch(noop),
     [cache, mid, opened, expanded],
   );
   const collapse = useCallback((scope: string) => setOpened(withClosed(opened, expanded ?? [], scope)), [opened, expanded, setOpened]);
@@ -107,13 +112,14 @@ export function GraphPage() {
   const goTo = useCallback(
     (id: string | null) => {
       select(id);
-      if (id !== null) setWanted(id);
+      if (id !== null && canvas.current && scene?.rects.has(id)) canvas.current.show(id);
+      else wanted.current = id;
     },
-    [select],
+    [select, scene],
   );
   const reveal = useCallback(
     (id: string) => {
-      setWanted(`node:${id}`);
+      wanted.current = `node:${id}`;
       change({ node: id, view: undefined }, false);
     },
     [change],
@@ -125,7 +131,7 @@ export function GraphPage() {
     if (!found || !view.data || view.isPlaceholderData || tried.current === named) return;
     tried.current = named ?? null;
     if (view.data.boxes.some((box) => box.id === `node:${found.id}`)) return;
-    setWanted(`node:${found.id}`);
+    wanted.current = `node:${found.id}`;
     change({ expand: openedText(withOpen(opened, view.data.expanded, found.scope)) });
   }, [found, named, view.data, view.isPlaceholderData, opened, change]);
   // What an address named when the page opened is in view; later on, people look where they like.
@@ -133,13 +139,15 @@ export function GraphPage() {
   useEffect(() => {
     if (greeted.current || selected === null || !scene?.rects.has(selected)) return;
     greeted.current = true;
-    setWanted(selected);
+    wanted.current = selected;
   }, [selected, scene]);
+  const isTable = search.view === "table";
   useEffect(() => {
-    if (wanted === null || !scene?.rects.has(wanted)) return;
-    canvas.current?.show(wanted);
-    setWanted(null);
-  }, [wanted, scene]);
+    const id = wanted.current;
+    if (id === null || !canvas.current || !scene?.rects.has(id)) return;
+    wanted.current = null;
+    canvas.current.show(id);
+  }, [scene, selected, isTable]);
 
   const hearKey = useCallback((key: string) => {
     if (key !== "/") return false;
@@ -158,7 +166,6 @@ export function GraphPage() {
   };
   const all = graph.data ? graph.data.nodes.length + graph.data.inputs.length + graph.data.outputs.length : 0;
   const expandAll = () => setOpened({ kind: "all", except: [] });
-  const isTable = search.view === "table";
   const trouble = view.error ?? graph.error;
 
   return (
@@ -269,7 +276,7 @@ export function GraphPage() {
                       select={select}
                       toggle={toggle}
                       near={near}
-                      steady={steady}
+                      takeSteady={takeSteady}
                       view={canvas}
                     />
                   ) : (

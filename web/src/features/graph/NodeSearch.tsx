@@ -1,6 +1,6 @@
 import { Combobox, Group, Text, TextInput, useCombobox } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
-import { memo, useEffect, useMemo, type RefObject } from "react";
+import { memo, useEffect, useEffectEvent, useMemo, type RefObject } from "react";
 
 import type { NodeDocument } from "@/api/parts";
 import { find } from "@/features/graph/find";
@@ -20,9 +20,10 @@ type Props = {
 export const NodeSearch = memo(function NodeSearch({ nodes, text, setText, open, input }: Props) {
   const list = useCombobox({ onDropdownClose: () => list.resetSelectedOption() });
   const hits = useMemo(() => find(nodes, text), [nodes, text]);
+  const selectFirst = useEffectEvent(() => list.selectFirstOption());
   useEffect(() => {
-    list.selectFirstOption();
-  }, [hits]); // eslint-disable-line -- the list itself is another one each time
+    selectFirst();
+  }, [hits]);
   return (
     <Combobox
       store={list}

@@ -17,7 +17,10 @@ export function DropArea({ take }: { take: (files: readonly File[]) => void }) {
     take([...event.dataTransfer.files]);
   };
   return (
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- only a pointer drops; the button inside is for the keyboard
     <div
+      role="group"
+      aria-label="Model file"
       className="drop"
       data-over={isOver || undefined}
       onDragOver={over}

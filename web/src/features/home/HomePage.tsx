@@ -6,12 +6,12 @@ import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useDeferredValue, useRef } from "react";
 
 import { projectsQuery } from "@/api/queries";
-import { usePageKeys } from "@/app/shortcuts";
 import { FirstRun } from "@/features/home/FirstRun";
 import { MachineLine } from "@/features/home/MachineLine";
 import { ProjectCard } from "@/features/home/ProjectCard";
 import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
+import { usePageKeys } from "@/ui/pageKeys";
 import { Trouble } from "@/ui/Trouble";
 
 const AT_ONCE = 6; // fill a window; the others come when those are painted

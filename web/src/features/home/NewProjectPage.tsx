@@ -32,7 +32,7 @@ export function NewProjectPage() {
   const again = () => void navigate({ to: "/new", search: isAdding ? { project: projectId } : {} });
   const error = model.error ?? project.error;
   return (
-    <Page title={isAdding ? `Add a model to ${project.data?.name ?? ""}` : "New project"}>
+    <Page title={isAdding ? `Add a model to ${project.data.name}` : "New project"}>
       <Step number={1} title="Model" isDone={modelId !== undefined} done={model.data?.name}>
         {modelId === undefined ? <ModelSource bring={bring} /> : null}
       </Step>

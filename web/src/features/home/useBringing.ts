@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useEffect, useRef, useState } from "react";
+import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 
 import { api, Refused, told } from "@/api/client";
 import { useFetches } from "@/api/progress";
@@ -30,7 +30,9 @@ export function useBringing(arrived: (model: ModelDetailsDocument) => void, targ
   const cache = useQueryClient();
   const sending = useRef<Sending | null>(null);
   const done = useRef(arrived);
-  done.current = arrived;
+  useEffect(() => {
+    done.current = arrived;
+  });
 
   const arrive = useCallback(
     (model: ModelDetailsDocument) => {
@@ -123,20 +125,20 @@ function useArrival(now: Bringing, arrive: (model: ModelDetailsDocument) => void
   const slug = now.step === "fetching" ? now.example : null;
   const project = now.step === "fetching" ? now.project : null;
   const state = slug ? fetches.get(slug)?.state : undefined;
+  const onArrival = useEffectEvent(arrive);
+  const onFailure = useEffectEvent(fail);
   useEffect(() => {
     if (slug === null || project === null) return;
-    let isOver = false;
+    const over = new AbortController();
     void (async () => {
       const { fetches: known } = await told(api.GET("/api/v1/examples/{example}", { params: { path: { example: slug } } }));
       const mine = known.find((one) => one.project_id === project);
-      if (isOver || !mine || mine.state === "fetching") return;
-      if (mine.model_id === null) fail(new Refused(502, { title: "The example did not come", ...mine.failure }));
-      else arrive(await told(api.GET("/api/v1/models/{model_id}", { params: { path: { model_id: mine.model_id } } })));
-    })().catch(fail);
-    return () => {
-      isOver = true;
-    };
-  }, [slug, project, state]); // eslint-disable-line -- what to do then is as new as the render
+      if (over.signal.aborted || !mine || mine.state === "fetching") return;
+      if (mine.model_id === null) onFailure(new Refused(502, { title: "The example did not come", ...mine.failure }));
+      else onArrival(await told(api.GET("/api/v1/models/{model_id}", { params: { path: { model_id: mine.model_id } } })));
+    })().catch(onFailure);
+    return () => over.abort();
+  }, [slug, project, state]);
 }
 
 async function begin(file: string): Promise<number> {

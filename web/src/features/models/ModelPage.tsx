@@ -156,7 +156,14 @@ function Rename({ model }: { model: ModelDetailsDocument }) {
       }}
     >
       <Group gap="xs">
-        <TextInput size="xs" aria-label="New name" value={name} maxLength={200} autoFocus onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput
+          size="xs"
+          aria-label="New name"
+          value={name}
+          maxLength={200}
+          autoFocus // eslint-disable-line jsx-a11y/no-autofocus -- it takes the place of the button that had the focus
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
         <Button size="xs" type="submit" loading={rename.isPending}>
           Save
         </Button>

@@ -85,7 +85,7 @@ function Standing({ profile }: { profile: ProfileDetailsDocument }) {
       >
         <Progress value={share} aria-label="Progress of the profile" />
         <Text size="sm" className="dim">
-          {standing ? `Repeat ${standing.units_done} of ${standing.units_planned} done. ${standing.doing ?? ""}` : "It starts as soon as its cores are free."}
+          {standing ? `Repeat ${standing.units_done} of ${standing.units_planned} done. ${standing.doing}` : "It starts as soon as its cores are free."}
           {standing?.remaining_s != null && ` About ${duration(standing.remaining_s)} left.`}
         </Text>
       </Section>

@@ -5,9 +5,9 @@ import { useState } from "react";
 
 import { api, told } from "@/api/client";
 import { sessionQuery, systemQuery } from "@/api/queries";
-import { SHORTCUTS_OFF } from "@/app/shortcuts";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
+import { SHORTCUTS_OFF } from "@/ui/pageKeys";
 import { Section } from "@/ui/Section";
 import { Trouble } from "@/ui/Trouble";
 
@@ -34,9 +34,7 @@ function Look() {
         style={{ alignSelf: "flex-start" }}
         aria-label="Theme"
         value={colorScheme}
-        onChange={(theme) => {
-          if (theme === "light" || theme === "dark" || theme === "auto") setColorScheme(theme);
-        }}
+        onChange={setColorScheme}
         data={[
           { value: "light", label: "Light" },
           { value: "dark", label: "Dark" },
