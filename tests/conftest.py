@@ -7,6 +7,7 @@ import gc
 import itertools
 import json
 import os
+import platform
 import re
 import sys
 import tempfile
@@ -119,7 +120,11 @@ def _part(item):
     if any(item.get_closest_marker(name) for name in ALONE):
         return "alone"
     is_long = any(item.get_closest_marker(name) for name in ("slow", "engine"))
-    return "together" if is_long or "starts_processes" in item.fixturenames else "quick"
+    is_long |= "starts_processes" in item.fixturenames
+    # The server of a parameter is requested only when the test runs.
+    if hasattr(item, "callspec"):
+        is_long |= "postgresql" in map(str, item.callspec.params.values())
+    return "together" if is_long else "quick"
 
 
 @pytest.fixture(scope="session")
@@ -129,6 +134,7 @@ def starts_processes():
 
 def pytest_configure(config):
     if config.getoption("--part") == "quick":
+        platform.processor()  # starts `uname`, once in each process
         sys.addaudithook(_note_start)
 
 
