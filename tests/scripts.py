@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.sessions import SessionPlan, Target
+from modeldyno.inputs.plans import InputPlan, TensorPlan
 from modeldyno.worker.messages import Examine, MeasureSession
 
 INPUTS = InputPlan((TensorPlan("x", "float32", (1, 4)),), batch_size=1)

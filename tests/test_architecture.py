@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 import modeldyno
-from modeldyno import core, engines
+from modeldyno import core, engines, graphs, inputs
 from modeldyno.core.codec import encode
-from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.demo import model_path
+from modeldyno.inputs.plans import InputPlan, TensorPlan
 from modeldyno.store.runs import Runs
 from modeldyno.worker.messages import Examine, MeasureSession
 
@@ -37,7 +37,11 @@ HEAVY = {
 STANDARD = sys.stdlib_module_names | {"modeldyno", "__main__"}
 
 IN_WORKER = [
-    *(module.name for module in pkgutil.walk_packages(core.__path__, "modeldyno.core.")),
+    *(
+        module.name
+        for package in (core, graphs, inputs)
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ),
     *(f"modeldyno.engines.{module.name}" for module in pkgutil.iter_modules(engines.__path__)),
     "modeldyno.measure.loop",
     "modeldyno.worker.main",

@@ -11,7 +11,7 @@ from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.runs import RunService
 from modeldyno.services.trust import TrustService
-from modeldyno.services.vouched import VouchedRuns
+from modeldyno.services.trusted_runs import VouchedRuns
 from modeldyno.settings import Settings
 from modeldyno.store.graphs import Graphs
 from modeldyno.store.history import History
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
-    from modeldyno.core.upgrades import UpgradeProgress
     from modeldyno.jobs.supervisor import Supervisor
     from modeldyno.services.archive import Archive
     from modeldyno.services.benchmark_by_name import BenchmarkByName
@@ -40,24 +39,25 @@ if TYPE_CHECKING:
     from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
+    from modeldyno.services.file_inspections import Looks
     from modeldyno.services.folders import Folders
     from modeldyno.services.inferences import InferenceService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.judgements import JudgementService
-    from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.project_overview import StandingService
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
-    from modeldyno.services.standings import StandingService
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService
     from modeldyno.store.indexing import RunIndex
     from modeldyno.store.records.all import Records
     from modeldyno.store.server_lock import ServerLock
+    from modeldyno.store.upgrades import UpgradeProgress
 
 # Files that are read beside each other: one that takes a minute does not hold up the others.
 READERS = 4
@@ -276,21 +276,21 @@ def open_server(
     from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.exports import ExportService
     from modeldyno.services.fetches import Fetches
+    from modeldyno.services.file_inspections import Looks
     from modeldyno.services.folder_watch import FolderWatch
     from modeldyno.services.folders import Folders
     from modeldyno.services.inferences import InferenceService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.judgements import JudgementService
-    from modeldyno.services.looks import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.services.models import ModelService
     from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
+    from modeldyno.services.project_overview import StandingService
     from modeldyno.services.projects import ProjectService
     from modeldyno.services.run_ends import RunEnds
     from modeldyno.services.run_hosts import RunHosts
-    from modeldyno.services.standings import StandingService
     from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService

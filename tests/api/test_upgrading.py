@@ -10,9 +10,9 @@ import pytest
 
 from modeldyno.api.listening import Listening
 from modeldyno.api.serving import serve
-from modeldyno.core.upgrades import Step
 from modeldyno.settings import Settings
 from modeldyno.store import schema
+from modeldyno.store.upgrades import Step
 from tests.fixtures.workspaces import unpack
 from tests.terminal import serving
 

@@ -5,9 +5,9 @@ import shlex
 
 import pytest
 
-from modeldyno.core.commands import bench_command, compare_command
 from modeldyno.core.kinds import spec_from
 from modeldyno.core.models import Architecture, InputSpec
+from modeldyno.core.requests.commands import bench_command, compare_command
 from modeldyno.core.requests.measuring import BenchmarkRequest, PairingRequest, SideRequest
 from modeldyno.core.specs import (
     THOROUGH,

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import event
 
-from modeldyno.core.answers import KeptAnswer
 from modeldyno.core.sign_ins import SignIn
 from modeldyno.store.records import sign_ins
+from modeldyno.store.records.answers import KeptAnswer
 from modeldyno.store.records.sign_ins import KeptSignIns
 
 ANSWER = KeptAnswer(request="a" * 64, status=201, body='{"id":1}', location="/api/v1/projects/1")

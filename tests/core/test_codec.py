@@ -8,7 +8,6 @@ import pytest
 
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.datasets import DatasetSpec
-from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.kinds import spec_from
 from modeldyno.core.models import ExternalFile, IndexRange, InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sessions import (
@@ -34,6 +33,7 @@ from modeldyno.core.specs import (
     ModelSpec,
     SideSpec,
 )
+from modeldyno.inputs.plans import InputPlan, TensorPlan
 
 SPECS: Any = BenchmarkSpec | ComparisonSpec
 MODEL = ModelSpec("net.onnx", {"seq": 128}, {"sr": 16000.0}, "inputs.npz")

@@ -11,7 +11,7 @@ from modeldyno.core.documents.columns import FigureColumn, Format, figure_column
 from modeldyno.core.documents.described import Amount, Described
 from modeldyno.core.documents.figure import Figure
 from modeldyno.core.documents.summary import SummaryDocument
-from modeldyno.core.tables import PLACED, further_figures
+from modeldyno.present.tables import PLACED, further_figures
 from tests import values
 
 JOULES = FigureColumn(head="J/item", label="Energy", format="amount", unit="J")

@@ -8,9 +8,9 @@ import modeldyno
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.documents.profile_diff import ProfileDiffDocument
 from modeldyno.core.profile_diffs import diff, diff_sentence
-from modeldyno.core.profile_tables import profile_rows
 from modeldyno.core.results import NodeResult
 from modeldyno.core.sentences import profile_sentence
+from modeldyno.present.profile_tables import profile_rows
 from tests import schemas
 from tests.scripts import script
 

@@ -11,7 +11,7 @@ from modeldyno.core.rankings import FIRST, Ranked, Ranking, placed
 from modeldyno.core.results import Estimate, SideResult
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
-from modeldyno.core.tables import ranking_rows
+from modeldyno.present.tables import ranking_rows
 from tests import schemas
 
 

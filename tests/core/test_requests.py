@@ -11,7 +11,6 @@ import modeldyno
 from modeldyno.client.measuring import MeasuringCalls
 from modeldyno.core.cell_axes import AXES
 from modeldyno.core.codec import encode
-from modeldyno.core.commands import CONFIG_KEYS, bench_command, config_of
 from modeldyno.core.documents.engines import EngineDocument
 from modeldyno.core.errors import BadValue
 from modeldyno.core.requests.axes import axis_fields, axis_values, combinations
@@ -23,6 +22,7 @@ from modeldyno.core.requests.checking import (
     option_of,
     require_valid,
 )
+from modeldyno.core.requests.commands import CONFIG_KEYS, bench_command, config_of
 from modeldyno.core.requests.measuring import (
     BenchmarkRequest,
     ProfileRequest,

@@ -10,9 +10,9 @@ from onnx import helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
 import modeldyno
+from modeldyno.core.deviations import fallback_share, surprises
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.specs import CellSpec
-from modeldyno.core.surprises import fallback_share, surprises
 from modeldyno.demo import model_path
 from modeldyno.engines import catalog
 from modeldyno.engines.deepsparse import DeepSparseSession

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from modeldyno.core.errors import InputUnresolved
-from modeldyno.core.inputs import InputPlan, TensorPlan, plan_inputs
 from modeldyno.core.models import InputSpec
 from modeldyno.engines.inputs import Inputs, synthesise
+from modeldyno.inputs.plans import InputPlan, TensorPlan, plan_inputs
 
 
 def arrays_of(*tensors, seed=0):

@@ -14,13 +14,13 @@ from onnxruntime.quantization import CalibrationDataReader, quantize_static
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable, UserError
 from modeldyno.core.sessions import Target
-from modeldyno.core.tables import benchmark_rows
 from modeldyno.core.traces import MOST_NODES, NodeTime
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.openvino import OpenVino
 from modeldyno.engines.openvino_devices import find_device, require_hint
 from modeldyno.engines.openvino_profiling import Reading, divide_among_calls, reading
 from modeldyno.engines.outputs import compare
+from modeldyno.present.tables import benchmark_rows
 from tests import litert_files, onnx_models, tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target

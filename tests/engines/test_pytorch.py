@@ -15,13 +15,13 @@ import torch
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineUnavailable
-from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.models import Architecture
 from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.engines import catalog
 from modeldyno.engines.protocol import Resumes, TimesDevice
 from modeldyno.engines.torch_loading import require_safe_version
 from modeldyno.engines.torch_profiling import operands_of
+from modeldyno.inputs.plans import InputPlan, TensorPlan
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import OpenSide, Side, SideReady

@@ -14,7 +14,6 @@ import pytest
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable
-from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.sessions import SessionPlan
 from modeldyno.core.work import work_of
 from modeldyno.engines import catalog, tf_process
@@ -22,6 +21,7 @@ from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare
 from modeldyno.engines.tensorflow import TensorFlow
 from modeldyno.engines.tf_profiling import TensorFlowProfiled, node_events
+from modeldyno.inputs.plans import InputPlan, TensorPlan
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import OpenSide, Side, SideReady

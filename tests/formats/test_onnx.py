@@ -10,9 +10,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import ExternalFile, IndexRange, InputSpec, ModelFacts, TensorSpec
-from modeldyno.core.tables import model_rows
 from modeldyno.formats import catalog
 from modeldyno.formats.onnx.model import read
+from modeldyno.present.tables import model_rows
 from tests.onnx_models import FLOAT, INT64, STRING, embedding, linear, model, saved, value, weight
 
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 from modeldyno.core.errors import GraphUnavailable, ModelUnreadable
-from modeldyno.core.graph_rows import from_rows, to_rows
 from modeldyno.core.graphs import Attribute, Body, Edge, Graph, GraphNode, GraphTensor
 from modeldyno.formats import catalog
 from modeldyno.formats.graph_attributes import number
 from modeldyno.formats.onnx.graph import attribute, read_graph
+from modeldyno.graphs.rows import from_rows, to_rows
 from tests.onnx_models import FLOAT, INT64, linear, model, saved, value, weight
 
 

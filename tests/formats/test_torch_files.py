@@ -7,9 +7,9 @@ import pytest
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import Architecture, InputSpec, TensorSpec
-from modeldyno.core.stated import UNSTATED
 from modeldyno.formats import catalog
 from modeldyno.formats.recognise import recognise
+from modeldyno.inputs.model_overrides import UNSTATED
 from tests import torch_archives as made
 
 STATE = made.tensor_pickle(("w", "FloatStorage", (2, 3)), ("n", "LongStorage", (1,)))

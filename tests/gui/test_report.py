@@ -3,7 +3,7 @@
 import pytest
 
 import modeldyno
-from modeldyno.core.reports.page import html_report
+from modeldyno.present.reports.page import html_report
 from tests.gui.browser import opened
 from tests.scripts import script
 

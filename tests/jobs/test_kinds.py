@@ -4,9 +4,7 @@ from importlib import import_module
 
 import pytest
 
-from modeldyno.core import markdown
 from modeldyno.core.kinds import KINDS, kept_kinds
-from modeldyno.core.reports import page
 from modeldyno.core.specs import (
     BenchmarkSpec,
     CellSpec,
@@ -16,6 +14,8 @@ from modeldyno.core.specs import (
     SideSpec,
 )
 from modeldyno.jobs.local import RUN_FUNCTIONS
+from modeldyno.present import markdown
+from modeldyno.present.reports import page
 
 ONE, OTHER = ModelSpec("/m/one.onnx"), ModelSpec("/m/other.onnx")
 FAST, SLOW = CellSpec("onnxruntime"), CellSpec("openvino", batch_size=8)

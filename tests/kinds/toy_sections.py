@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from modeldyno.core import markdown
-from modeldyno.core.reports import page
-from modeldyno.core.reports.blocks import Section, table
+from modeldyno.present import markdown
+from modeldyno.present.reports import page
+from modeldyno.present.reports.blocks import Section, table
 from tests.kinds.toy_core import ToyResult
 
 

@@ -31,10 +31,10 @@ class Mutation:
 MUTATIONS = (
     Mutation(
         "paths of this machine are not redacted",
-        "core/placeless.py",
+        "core/path_redaction.py",
         "    if field in _NOT_PLACES:\n",
         "    if True:\n",
-        ("tests/core/test_placeless.py",),
+        ("tests/core/test_path_redaction.py",),
     ),
     Mutation(
         "a message is published before it is stored",

@@ -16,12 +16,12 @@ from pydantic import AnyUrl, BaseModel
 
 import modeldyno
 from modeldyno.core.errors import DownloadRefused, ExampleNotFound
-from modeldyno.core.web_addresses import WebAddress, web_address, why_not_public
 from modeldyno.services.examples import ExampleService
 from modeldyno.store.downloads import Downloads
 from modeldyno.store.examples import hosts
 from modeldyno.store.objects import Objects
 from modeldyno.store.transfers import Ways
+from modeldyno.store.web_addresses import WebAddress, web_address, why_not_public
 from tests.api.v1.server import serving
 from tests.model_server import HOST, OTHER_HOST, File, example, model_server, redirect
 

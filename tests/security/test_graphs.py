@@ -5,10 +5,10 @@ from onnx import ModelProto, TensorProto, helper
 
 import modeldyno
 from modeldyno.core.errors import GraphUnavailable, UserError, WorkerGarbled
-from modeldyno.core.graph_rows import to_rows
 from modeldyno.core.graphs import LARGEST_BYTES, MOST_NODES, NOT_IN_TIME
 from modeldyno.formats import graph_building
 from modeldyno.formats.onnx.graph import read_graph
+from modeldyno.graphs.rows import to_rows
 from modeldyno.jobs import graph as graph_job
 from modeldyno.worker.messages import LONGEST_MESSAGE, GraphRead, pack
 from tests.onnx_models import FLOAT, model, saved, value

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from modeldyno.core.client_paths import names_in
 from modeldyno.core.errors import BadValue, FileNotFound, PathRefused, RunNotFound, UserError
 from modeldyno.core.ids import RunId
-from modeldyno.store.beneath import open_beneath, open_step_by_step
 from modeldyno.store.history import History
 from modeldyno.store.objects import Objects
 from modeldyno.store.roots import Roots
 from modeldyno.store.runs import Runs
+from modeldyno.store.safe_open import open_beneath, open_step_by_step
 
 SECRET = b"secret"
 

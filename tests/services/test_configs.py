@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from modeldyno.core.commands import CONFIG_KEYS
 from modeldyno.core.errors import BadValue
 from modeldyno.core.models import Architecture
+from modeldyno.core.requests.commands import CONFIG_KEYS
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
 from modeldyno.services.configs import configured
 from modeldyno.services.requests import benchmark_spec

@@ -16,9 +16,9 @@ from modeldyno.core.errors import (
     OutOfMemory,
     StorageFailed,
 )
-from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.models import TensorSpec
 from modeldyno.core.sessions import PairPlan, Parity, SessionFacts, SessionPlan
+from modeldyno.inputs.plans import InputPlan, TensorPlan
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.messages import (
     Examined,

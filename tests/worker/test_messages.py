@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from modeldyno.core.errors import WorkerGarbled
 from modeldyno.core.graphs import MOST_NODES
-from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sessions import (
     Calibration,
@@ -28,6 +27,7 @@ from modeldyno.core.sessions import (
     Target,
     WarmUp,
 )
+from modeldyno.inputs.plans import InputPlan, TensorPlan
 from modeldyno.measure.loop import MOST_SAMPLES
 from modeldyno.worker.messages import (
     HEADER,

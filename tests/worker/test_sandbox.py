@@ -21,9 +21,9 @@ import modeldyno
 from modeldyno import demo
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import Cancelled, SandboxUnavailable, TimedOut
-from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.core.sessions import SessionPlan, Target
+from modeldyno.inputs.plans import InputPlan
 from modeldyno.worker import landlock, sandbox
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, launched, require_sandbox
 from modeldyno.worker.limits import MOST_FILES

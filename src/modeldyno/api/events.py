@@ -29,8 +29,8 @@ from modeldyno.api.access import CALLER, OPEN_DOOR, Access, Caller
 from modeldyno.api.errors import TOKEN, Refusal, refusal_of
 from modeldyno.api.guard import App
 from modeldyno.api.inc import broadcast
-from modeldyno.api.lines import Lines
 from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room, pack
+from modeldyno.api.socket_limits import Lines
 from modeldyno.api.v1.shape import MOST_ID, RequestBody
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.progress import JobProgressDocument

@@ -34,7 +34,8 @@ SMALL_BODY = 64 << 10
 JSON_BODY = 1 << 20
 UPLOAD_BODY = 8 << 30
 # Requests at a time: of those who are known, of strangers on our pages, and of Socket.IO's clients
-# that poll, who say who they are only inside of its protocol (api/lines.py bounds its strangers).
+# that poll, who say who they are only inside of its protocol (api/socket_limits.py bounds those of
+# its strangers).
 MOST_KNOWN, MOST_STRANGERS, MOST_POLLING = 400, 100, 400
 # In a scope: called when a request on this connection came from somebody we know.
 RECOGNISE = "modeldyno.recognise"

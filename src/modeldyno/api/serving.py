@@ -21,12 +21,12 @@ from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.api.upgrading import Upgrading
 from modeldyno.core.errors import BadValue
 from modeldyno.core.redaction import RedactingFormatter
-from modeldyno.core.upgrades import OnStep, Step
 from modeldyno.services.failures import Failures
 from modeldyno.services.sign_ins import SignIns
 from modeldyno.settings import Settings
 from modeldyno.store.records.sign_ins import KeptSignIns
 from modeldyno.store.tokens import TokenFile
+from modeldyno.store.upgrades import OnStep, Step
 from modeldyno.workbench import Server, open_server, open_token
 
 logger = logging.getLogger(__name__)

@@ -10,8 +10,8 @@ from modeldyno.api.errors import Refused, upgrading
 from modeldyno.api.guard import Guard, Receive, Rules, Send
 from modeldyno.api.listening import Listening
 from modeldyno.api.routing import Scope
-from modeldyno.core.upgrades import Step
 from modeldyno.services.failures import Failures
+from modeldyno.store.upgrades import Step
 
 HEALTH = b'{"status":"upgrading"}'
 

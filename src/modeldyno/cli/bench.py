@@ -279,10 +279,10 @@ def plan_line(spec: BenchmarkSpec) -> str:
 
 def show(result: BenchmarkResult, quiet: bool) -> None:
     from modeldyno.core import figures
-    from modeldyno.core.advice import advise
     from modeldyno.core.models import format_title
     from modeldyno.core.sentences import side_by_side_lines, unranked_sentence
-    from modeldyno.core.tables import WORDS, benchmark_rows, shape_text
+    from modeldyno.present.advice import advise
+    from modeldyno.present.tables import WORDS, benchmark_rows, shape_text
 
     model = result.model
     if not quiet:
@@ -330,7 +330,7 @@ def rerun(again: Again) -> int:
 
 
 def _described(cell: CellResult) -> str:
-    from modeldyno.core.surprises import ran_as
+    from modeldyno.core.deviations import ran_as
 
     facts = cell.facts
     assert facts is not None

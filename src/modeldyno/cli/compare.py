@@ -233,7 +233,7 @@ def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
 def show(result: ComparisonResult, quiet: bool) -> None:
     from modeldyno.core.figures import counted
     from modeldyno.core.sentences import FEW_PAIRS, OTHER_DISTRIBUTION, comparison_sentence
-    from modeldyno.core.tables import comparison_rows
+    from modeldyno.present.tables import comparison_rows
 
     head, rows = comparison_rows(result)
     output.table(head, rows, left=("", "model", "engine", "precision"))

@@ -81,9 +81,9 @@ def _inspect_graph(
 
         output.document(GraphDocument.of(graph))
     else:
-        from modeldyno.core import graph_tree
+        from modeldyno.graphs import tree
 
-        for line in graph_tree.text_lines(graph, depth or graph_tree.DEPTH):
+        for line in tree.text_lines(graph, depth or tree.DEPTH):
             output.say(line)
 
 
@@ -97,7 +97,7 @@ _TIERS = {
 def _show(facts: ModelDocument) -> None:
     from modeldyno.core import figures
     from modeldyno.core.models import format_title
-    from modeldyno.core.tables import model_rows
+    from modeldyno.present.tables import model_rows
 
     versions = ", ".join(f"{name or 'ai.onnx'} {number}" for name, number in facts.opsets.items())
     weights = ", ".join(
@@ -152,7 +152,7 @@ def _making(made: Making) -> str:
 
 def _show_signatures(facts: ModelDocument) -> None:
     """Of several, with what each takes and gives."""
-    from modeldyno.core.tables import shape_text
+    from modeldyno.present.tables import shape_text
 
     if len(facts.signatures) < 2:
         return

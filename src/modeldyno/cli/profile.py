@@ -218,7 +218,7 @@ def present(
 
 
 def _write(result: ProfileResult, by: By, csv: Path) -> None:
-    from modeldyno.core.profile_tables import profile_csv
+    from modeldyno.present.profile_tables import profile_csv
 
     with output.writing(csv):
         profile_csv(result, by.value, csv)
@@ -242,7 +242,7 @@ def present_diff(
     a: ProfileResult, b: ProfileResult, as_json: bool, by: By = By.op, top: int = TOP
 ) -> None:
     from modeldyno.core.profile_diffs import diff, diff_sentence
-    from modeldyno.core.profile_tables import DIFF_LEFT, diff_rows
+    from modeldyno.present.profile_tables import DIFF_LEFT, diff_rows
 
     changes = diff(a, b, by.value)
     if as_json:
@@ -278,11 +278,11 @@ def show(
     quiet: bool = False,
     peaks: Peaks | None = None,
 ) -> None:
+    from modeldyno.core.deviations import ran_as
     from modeldyno.core.figures import counted
-    from modeldyno.core.profile_tables import LEFT, limit_lines, profile_rows
     from modeldyno.core.roofline import roof_of
     from modeldyno.core.sentences import profile_sentence
-    from modeldyno.core.surprises import ran_as
+    from modeldyno.present.profile_tables import LEFT, limit_lines, profile_rows
 
     roof = roof_of(peaks, result.spec.cell.cores, result.facts.device)
     head, rows = profile_rows(result, by.value, top or None, roof)

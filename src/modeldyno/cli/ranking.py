@@ -21,7 +21,7 @@ def present(ranking: Ranking, as_json: bool, quiet: bool) -> None:
 
 def _show(ranking: Ranking, quiet: bool) -> None:
     from modeldyno.core.rankings import ranking_remarks
-    from modeldyno.core.tables import RANKING_WORDS, ranking_rows
+    from modeldyno.present.tables import RANKING_WORDS, ranking_rows
 
     head, rows = ranking_rows(ranking)
     output.table(head, rows, left=RANKING_WORDS)

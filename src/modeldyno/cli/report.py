@@ -78,15 +78,15 @@ def _text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
     from modeldyno.core.documents.benchmark import BenchmarkDocument, benchmarks_csv
     from modeldyno.core.documents.described import json_text
     from modeldyno.core.exports import csv_with_artifacts
-    from modeldyno.core.placeless import placeless
+    from modeldyno.core.path_redaction import placeless
 
     if format == Format.md:
-        from modeldyno.core.markdown import markdown_of
+        from modeldyno.present.markdown import markdown_of
 
         return "\n".join(markdown_of(result, peaks_of) for result in results)
     results = [placeless(result, {}) for result in results]  # for others: no folders of ours
     if format == Format.html:
-        from modeldyno.core.reports.page import html_report
+        from modeldyno.present.reports.page import html_report
 
         return html_report(results, peaks_of=peaks_of)
     benchmarks: list[Any] = [result for result in results if result.has_cells]

@@ -14,8 +14,8 @@ from modeldyno.core.errors import BadValue, ModeldynoError, PackageMissing
 
 if TYPE_CHECKING:
     from modeldyno.api.listening import Listening
-    from modeldyno.core.upgrades import Step
     from modeldyno.settings import Settings
+    from modeldyno.store.upgrades import Step
     from modeldyno.workbench import Server
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - addresses that stand for all of a machine's

@@ -6,17 +6,15 @@ the order of the file. So ids stay the same as long as the file does.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from modeldyno.core.documents.described import Described
+from modeldyno.core.documents.described import Count, Described
 from modeldyno.core.models import Dim, ModelFormat
-
-if TYPE_CHECKING:
-    from modeldyno.core.graph_groups import Group, View
 
 # Of a graph as JSON: less than a message between processes may have (worker/messages.py).
 LARGEST_BYTES = 60 << 20
@@ -116,6 +114,72 @@ class Edge:
     tensor: GraphTensor
 
 
+BoxKind = Literal["node", "group", "input", "output"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A scope with everything below it."""
+
+    scope: str
+    parent: str  # the scope around it; empty at the top
+    nodes: int  # at any depth
+    nodes_by_op: dict[str, int]  # most frequent first
+
+    @property
+    def label(self) -> str:
+        return self.scope.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Box(Described):
+    """One thing to draw. Its id tells kinds apart: a node and a group may share a name."""
+
+    id: str
+    """`node:`, `group:`, `input:` or `output:`, and what it stands for."""
+    kind: BoxKind
+    """What it stands for."""
+    of: str
+    """The id of the node or tensor, or the group's scope."""
+    label: str
+    """What to write on it."""
+    parent: str
+    """The innermost open group around it; empty: none."""
+    nodes: Count
+    """Nodes that it stands for."""
+    op: str = ""
+    """The operator of a node; empty of all else."""
+
+
+@dataclass(frozen=True)
+class Link(Described):
+    """All tensors that go from one box to another."""
+
+    source: str
+    """Id of the box that they come from."""
+    target: str
+    """Id of the box that they go to."""
+    tensors: tuple[str, ...]
+    """Ids of tensors."""
+
+
+@dataclass(frozen=True)
+class View:
+    boxes: tuple[Box, ...]
+    links: tuple[Link, ...]
+    expanded: tuple[str, ...]  # the open groups that can be seen
+
+
+def around(scope: str) -> Iterator[str]:
+    """A scope and those around it, the outermost first."""
+    place = scope.find("/")
+    while place >= 0:
+        yield scope[:place]
+        place = scope.find("/", place + 1)
+    if scope:
+        yield scope
+
+
 @dataclass(frozen=True)
 class Graph:
     format: ModelFormat
@@ -151,16 +215,27 @@ class Graph:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """The scopes, each before those inside it."""
-        from modeldyno.core.graph_groups import groups
-
-        return groups(self)
+        """The scopes in the order of the file, each before those inside it."""
+        own: dict[str, Counter[str]] = {}
+        for node in self.nodes:
+            counter = own.get(node.scope)
+            if counter is None:
+                counter = own[node.scope] = Counter()
+            counter[node.op] += 1
+        inside: dict[str, Counter[str]] = {}
+        for scope, ops in own.items():
+            for group in around(scope):
+                inside.setdefault(group, Counter()).update(ops)
+        return tuple(
+            Group(scope, scope.rpartition("/")[0], ops.total(), dict(ops.most_common()))
+            for scope, ops in inside.items()
+        )
 
     def view(self, expanded: Collection[str] | None = None) -> View:
         """What there is to draw when only these groups are open; None: as a first look should."""
-        from modeldyno.core import graph_groups
+        from modeldyno.graphs import drawing
 
-        return graph_groups.view(self, graph_groups.opening(self) if expanded is None else expanded)
+        return drawing.view(self, drawing.opening(self) if expanded is None else expanded)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno inspect --graph --json`` prints."""
@@ -174,6 +249,6 @@ class Graph:
         return f"<Graph {self.name!r}: {len(self.nodes)} nodes, {len(self.tensors)} tensors>"
 
     def __str__(self) -> str:
-        from modeldyno.core.graph_tree import tree_text
+        from modeldyno.graphs.tree import tree_text
 
         return tree_text(self)

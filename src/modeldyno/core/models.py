@@ -144,7 +144,9 @@ class ModelFacts:
     imports: tuple[str, ...] = ()  # what its pickles name, listed without unpickling them
     architecture: Architecture | None = None  # what builds the model around these weights
     missing: tuple[str, ...] = ()  # weights files that it names and that are not beside it
-    telling: tuple[str, ...] = ()  # words in its nodes' names that say what it is (core/domains.py)
+    telling: tuple[
+        str, ...
+    ] = ()  # words in its nodes' names that say what it is (formats/domains.py)
     made: Making | None = None  # of a model that we converted (formats/sidecar.py)
     signature: str = ""  # of several ways to call it, the one that the rest of this speaks of
     signatures: tuple[Signature, ...] = ()  # all of them, of formats that have such
@@ -163,12 +165,12 @@ class ModelFacts:
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Inputs and outputs, one line each."""
-        from modeldyno.core.tables import model_csv
+        from modeldyno.present.tables import model_csv
 
         return model_csv(self, path)
 
     def _repr_html_(self) -> str:
-        from modeldyno.core.tables import model_html
+        from modeldyno.present.tables import model_html
 
         return model_html(self)
 
@@ -213,3 +215,22 @@ class Model(NewModel):
     created_at: datetime
     trusted_at: datetime | None = None  # when somebody vouched for this content
     trust_reason: str = ""
+
+
+_OF_DTYPE = {
+    "float32": "fp32",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "int8": "int8",
+    "uint8": "int8",
+}
+
+
+def precision_of(facts: ModelFacts) -> str:
+    """``fp32``, ``fp16``, ``bf16`` or ``int8``: that of most of its weights; fp32 when it has none
+    of these."""
+    counts: dict[str, int] = {}
+    for dtype, count in facts.weights_by_dtype.items():
+        if dtype in _OF_DTYPE:
+            counts[_OF_DTYPE[dtype]] = counts.get(_OF_DTYPE[dtype], 0) + count
+    return max(counts, key=lambda precision: counts[precision], default="fp32")

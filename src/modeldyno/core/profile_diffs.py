@@ -16,8 +16,8 @@ from typing import Literal
 from modeldyno.core import figures
 from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.hosts import are_machines_different
-from modeldyno.core.options import options_told
 from modeldyno.core.results import NodeResult, ProfileResult
+from modeldyno.core.sessions import options_text
 from modeldyno.core.work import family, plain_name
 
 By = Literal["node", "op"]
@@ -331,7 +331,7 @@ def _differences(a: ProfileResult, b: ProfileResult) -> Iterator[str]:
         ("precision", a.facts.precision, b.facts.precision),
         *_counts(a, b),
         ("contract", a.spec.cell.contract, b.spec.cell.contract),
-        ("options", options_told(a.spec.cell.options), options_told(b.spec.cell.options)),
+        ("options", options_text(a.spec.cell.options), options_text(b.spec.cell.options)),
         ("machine", *_machines(a, b)),
     ):
         if mine != theirs:

@@ -57,7 +57,7 @@ class Ranking:
 
     def __str__(self) -> str:
         """The table of the terminal."""
-        from modeldyno.core.plain import ranking_text
+        from modeldyno.present.plain import ranking_text
 
         return ranking_text(self)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from modeldyno.core.artifacts import Artifact
+from modeldyno.core.deviations import Surprise, surprises
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.gates import Gate, gate
 from modeldyno.core.hosts import HostFacts, HostWeather
@@ -16,7 +17,6 @@ from modeldyno.core.requests.axes import as_ran
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import CallContract, Memory, Parity, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
-from modeldyno.core.surprises import Surprise, surprises
 
 if TYPE_CHECKING:
     from modeldyno.core.documents.cell import CellDocument
@@ -322,13 +322,13 @@ class BenchmarkResult(RunResult):
         return [item for standings in each for item in standings.items()]
 
     def __repr__(self) -> str:
-        from modeldyno.core.plain import benchmark_name
+        from modeldyno.present.plain import benchmark_name
 
         return benchmark_name(self)
 
     def __str__(self) -> str:
         """The table of the terminal."""
-        from modeldyno.core.plain import benchmark_text
+        from modeldyno.present.plain import benchmark_text
 
         return benchmark_text(self)
 
@@ -345,7 +345,7 @@ class BenchmarkResult(RunResult):
         return deliver(benchmarks_csv([self]), path)
 
     def _repr_html_(self) -> str:
-        from modeldyno.core.tables import benchmark_html
+        from modeldyno.present.tables import benchmark_html
 
         return benchmark_html(self)
 
@@ -477,13 +477,13 @@ class ComparisonResult(RunResult):
             raise AssertionError(complaint)
 
     def __repr__(self) -> str:
-        from modeldyno.core.plain import comparison_name
+        from modeldyno.present.plain import comparison_name
 
         return comparison_name(self)
 
     def __str__(self) -> str:
         """The table and the sentence of the terminal."""
-        from modeldyno.core.plain import comparison_text
+        from modeldyno.present.plain import comparison_text
 
         return comparison_text(self)
 
@@ -494,12 +494,12 @@ class ComparisonResult(RunResult):
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line: verdict, ratio and interval."""
-        from modeldyno.core.tables import comparison_csv
+        from modeldyno.present.tables import comparison_csv
 
         return comparison_csv(self, path)
 
     def _repr_html_(self) -> str:
-        from modeldyno.core.tables import comparison_html
+        from modeldyno.present.tables import comparison_html
 
         return comparison_html(self)
 
@@ -591,7 +591,7 @@ class ProfileResult(RunResult):
 
     def __str__(self) -> str:
         """The table of the terminal, by operator."""
-        from modeldyno.core.profile_tables import profile_text
+        from modeldyno.present.profile_tables import profile_text
 
         return profile_text(self)
 
@@ -602,12 +602,12 @@ class ProfileResult(RunResult):
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line per node, and one for what is outside them."""
-        from modeldyno.core.profile_tables import node_csv
+        from modeldyno.present.profile_tables import node_csv
 
         return node_csv(self, path)
 
     def _repr_html_(self) -> str:
-        from modeldyno.core.profile_tables import profile_html
+        from modeldyno.present.profile_tables import profile_html
 
         return profile_html(self)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -277,3 +278,15 @@ class Pair(UnitContent):
 
     def timings(self) -> tuple[Timings, ...]:
         return *self.a.timings("a"), *self.b.timings("b")
+
+
+def options_text(options: Mapping[str, OptionValue]) -> str:
+    """``xnnpack=off``, as people say them."""
+    words = (f"{name}={_option_text(value)}" for name, value in sorted(options.items()))
+    return ", ".join(words) or "no options"
+
+
+def _option_text(value: OptionValue) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return str(value)

@@ -181,7 +181,7 @@ class BenchmarkSpec(RunSpec):
         return len(self.cells)
 
     def command(self, names: Sequence[str]) -> str:
-        from modeldyno.core.commands import bench_command
+        from modeldyno.core.requests.commands import bench_command
 
         return bench_command(self, *names)
 
@@ -189,7 +189,7 @@ class BenchmarkSpec(RunSpec):
         return f"modeldyno bench --resume {run_id}"
 
     def config(self) -> tuple[str, dict[str, Any]]:
-        from modeldyno.core.commands import CONFIG_HEADING, config_of
+        from modeldyno.core.requests.commands import CONFIG_HEADING, config_of
 
         return CONFIG_HEADING, config_of(self)
 
@@ -247,7 +247,7 @@ class ComparisonSpec(RunSpec):
         return " against ".join(name_of_file(side.label) for side in (self.a, self.b))
 
     def command(self, names: Sequence[str]) -> str:
-        from modeldyno.core.commands import compare_command
+        from modeldyno.core.requests.commands import compare_command
 
         return compare_command(self, *names)
 
@@ -280,7 +280,7 @@ class ProfileSpec(RunSpec):
         return replace(self, cell=change(self.cell, 0))
 
     def command(self, names: Sequence[str]) -> str:
-        from modeldyno.core.commands import profile_command
+        from modeldyno.core.requests.commands import profile_command
 
         return profile_command(self, *names)
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from modeldyno.core.conversions import GOALS, Goal, Possibility
 from modeldyno.core.errors import BadValue, PackageMissing
-from modeldyno.core.inputs import InputPlan
 from modeldyno.core.models import InputSpec, ModelFormat, TensorSpec, format_title
 from modeldyno.core.sessions import Target
+from modeldyno.inputs.plans import InputPlan
 
 
 @dataclass(frozen=True)

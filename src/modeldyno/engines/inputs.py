@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import InputUnresolved
-from modeldyno.core.inputs import InputPlan, TensorPlan
 from modeldyno.engines.protocol import Tensors
+from modeldyno.inputs.plans import InputPlan, TensorPlan
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from modeldyno.core.cell_axes import NAMED_COUNTS
 from modeldyno.core.names import name_of_file
-from modeldyno.core.options import options_told
+from modeldyno.core.sessions import options_text
 from modeldyno.core.specs import (
     BenchmarkSpec,
     CellSpec,
@@ -82,5 +82,5 @@ def _setting_texts(cell: CellSpec) -> tuple[str, ...]:
         *(axis.words(getattr(cell, axis.name)) for axis in NAMED_COUNTS),
         "spinning" if cell.spinning else "not spinning" if cell.spinning is False else "as usual",
         f"contract {cell.contract}",
-        options_told(cell.options),
+        options_text(cell.options),
     )

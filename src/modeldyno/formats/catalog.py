@@ -8,7 +8,6 @@ from typing import assert_never
 from modeldyno.core.errors import GraphUnavailable
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import ModelFacts, ModelFormat
-from modeldyno.core.stated import without_signatures
 from modeldyno.formats import scripted, sidecar
 from modeldyno.formats.keras import graph as keras_graph
 from modeldyno.formats.keras import model as keras_model
@@ -24,6 +23,7 @@ from modeldyno.formats.recognise import recognise
 from modeldyno.formats.refusals import shown
 from modeldyno.formats.tensorflow import frozen_graph, saved_model
 from modeldyno.formats.tensorflow import graph as tensorflow_graph
+from modeldyno.inputs.model_overrides import without_signatures
 
 
 def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from modeldyno.core.domains import telling_words
 from modeldyno.core.models import (
     ExternalFile,
     IndexRange,
@@ -16,6 +15,7 @@ from modeldyno.core.models import (
     ModelFormat,
     TensorSpec,
 )
+from modeldyno.formats.domains import telling_words
 from modeldyno.formats.file_reading import sha256
 
 # Types of shapes, axes and conditions: constants of these are part of the graph, not learned.

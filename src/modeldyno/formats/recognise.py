@@ -10,12 +10,12 @@ from typing import Any
 
 from modeldyno.core.errors import ModelNotFound, ModelUnreadable, UserError
 from modeldyno.core.models import ModelFormat
-from modeldyno.core.near_misses import near_misses
 from modeldyno.formats import refusals
 from modeldyno.formats.containers.protobuf import Field, NotProtobuf, Wire
 from modeldyno.formats.containers.zip_members import is_zip, member_names
 from modeldyno.formats.file_reading import is_text
 from modeldyno.formats.litert.flatbuffer_file import is_litert
+from modeldyno.formats.near_misses import near_misses
 from modeldyno.formats.onnx.recognition import Outline, broken, outline_of
 from modeldyno.formats.pytorch.model import is_pickle, list_file, torch_format
 from modeldyno.formats.refusals import FileRefusal, shown

@@ -17,9 +17,9 @@ from modeldyno.core.names import name_of_file
 from modeldyno.core.results import BenchmarkResult, CellResult, Standings
 from modeldyno.core.sessions import Session, took_s
 from modeldyno.core.specs import BenchmarkSpec
-from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
 from modeldyno.core.visible import visible
+from modeldyno.inputs.model_overrides import refuse_needless
 from modeldyno.jobs.cells import Cell, Measured
 from modeldyno.jobs.contract import first_like, judge
 from modeldyno.jobs.inspection import inspect

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from modeldyno.core.deviations import surprises
 from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.models import ModelFacts
@@ -18,7 +19,6 @@ from modeldyno.core.results import (
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import Session, SessionFacts, examined_as
 from modeldyno.core.specs import CellSpec
-from modeldyno.core.surprises import surprises
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared
 

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import Cancelled
-from modeldyno.core.inputs import InputPlan
 from modeldyno.core.jobs import Progress, Started, Unit
-from modeldyno.core.likeness import Party, parties, tells_more
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import ComparisonResult, SideResult
 from modeldyno.core.sandbox import Sandboxing, SandboxReport
@@ -26,8 +24,10 @@ from modeldyno.core.sessions import (
     took_s,
 )
 from modeldyno.core.specs import ComparisonSpec, SideSpec
-from modeldyno.core.stated import refuse_needless
 from modeldyno.core.versions import tool_version
+from modeldyno.inputs.matching import Party, parties, tells_more
+from modeldyno.inputs.model_overrides import refuse_needless
+from modeldyno.inputs.plans import InputPlan
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.pairing import FEWEST_PROCESSES, Reports, Seat, seated

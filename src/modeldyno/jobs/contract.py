@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from modeldyno.core.cell_axes import AXES
-from modeldyno.core.inputs import InputPlan
 from modeldyno.core.requests.axes import is_alike
 from modeldyno.core.sessions import SessionFacts
+from modeldyno.inputs.plans import InputPlan
 from modeldyno.jobs.cells import Cell
 
 _SHAPING = [axis for axis in AXES if axis.changes_shapes]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from modeldyno.core.axes import open_axes
 from modeldyno.core.conversions import GOALS, Check, ConversionResult
 from modeldyno.core.errors import (
     BadValue,
@@ -23,18 +22,19 @@ from modeldyno.core.errors import (
     StorageFailed,
     WrongOutput,
 )
-from modeldyno.core.hints import says_mask
-from modeldyno.core.inputs import InputPlan, TensorPlan, plan_inputs
 from modeldyno.core.jobs import Progress, Started
-from modeldyno.core.likeness import Party, parties, plan_alike
 from modeldyno.core.models import Making, ModelFacts
 from modeldyno.core.sessions import Parity, Target
 from modeldyno.core.specs import CellSpec, ConversionSpec, ModelSpec
-from modeldyno.core.stated import check_complete, refuse_needless
 from modeldyno.core.trust import warning
 from modeldyno.engines import conversions
 from modeldyno.engines.conversions import Route
 from modeldyno.formats import sidecar
+from modeldyno.inputs.matching import Party, parties, plan_alike
+from modeldyno.inputs.model_overrides import check_complete, refuse_needless
+from modeldyno.inputs.name_hints import says_mask
+from modeldyno.inputs.open_axes import open_axes
+from modeldyno.inputs.plans import InputPlan, TensorPlan, plan_inputs
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import engine_of, shapes_of, target_of
 from modeldyno.jobs.protocol import Context

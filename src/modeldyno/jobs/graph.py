@@ -8,9 +8,9 @@ from pathlib import Path
 
 from modeldyno.core.codec import Mismatch
 from modeldyno.core.errors import ModelChanged, OutOfMemory, TimedOut, WorkerCrashed, WorkerGarbled
-from modeldyno.core.graph_rows import from_rows
 from modeldyno.core.graphs import NOT_IN_TIME, Graph
 from modeldyno.core.specs import GraphSpec
+from modeldyno.graphs.rows import from_rows
 from modeldyno.jobs.protocol import Context
 from modeldyno.worker.launch import launched
 from modeldyno.worker.messages import GraphRead, ReadGraph

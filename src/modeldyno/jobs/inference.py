@@ -6,10 +6,10 @@ import time
 from contextlib import closing
 
 from modeldyno.core.inferences import InferenceResult
-from modeldyno.core.inputs import InputPlan
 from modeldyno.core.models import TensorSpec
 from modeldyno.core.sessions import SessionPlan
 from modeldyno.core.specs import InferenceSpec
+from modeldyno.inputs.plans import InputPlan
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context

@@ -9,7 +9,7 @@ from pathlib import Path
 from modeldyno.core.errors import ModelChanged
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.specs import InspectionSpec, ModelSpec
-from modeldyno.core.stated import completed
+from modeldyno.inputs.model_overrides import completed
 from modeldyno.jobs.protocol import Context
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import Inspect, Inspected

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from modeldyno.core.errors import BadValue
-from modeldyno.core.inputs import InputPlan, plan_inputs
-from modeldyno.core.likeness import Party, plan_alike
 from modeldyno.core.models import ModelFacts, TensorSpec
 from modeldyno.core.requests.axes import sizes_of
 from modeldyno.core.sessions import Parity, SessionFacts, Target
 from modeldyno.core.specs import CellSpec, ModelSpec
-from modeldyno.core.stated import check_complete
 from modeldyno.core.trust import warning
 from modeldyno.engines import catalog
 from modeldyno.engines.catalog import Entry
+from modeldyno.inputs.matching import Party, plan_alike
+from modeldyno.inputs.model_overrides import check_complete
+from modeldyno.inputs.plans import InputPlan, plan_inputs
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.scratch_files import copy_out
 from modeldyno.jobs.trial_workers import TrialWorkers

@@ -21,9 +21,9 @@ from modeldyno.core.results import ProfileResult
 from modeldyno.core.sandbox import SandboxReport
 from modeldyno.core.sessions import call_note, examined_as
 from modeldyno.core.specs import GraphSpec, ProfileSpec
-from modeldyno.core.stated import refuse_needless
 from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, Repeat
 from modeldyno.core.versions import tool_version
+from modeldyno.inputs.model_overrides import refuse_needless
 from modeldyno.jobs.graph import read as read_graph
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.leases import wait_note

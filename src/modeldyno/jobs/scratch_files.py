@@ -7,8 +7,8 @@ import stat
 from pathlib import Path
 
 from modeldyno.core.errors import EngineFailed, StorageFailed, WorkerGarbled
-from modeldyno.store.beneath import open_beneath
 from modeldyno.store.models import transfer
+from modeldyno.store.safe_open import open_beneath
 
 
 def copy_out(scratch: Path, names: tuple[str, ...], target: Path) -> None:

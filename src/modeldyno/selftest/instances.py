@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sessions import Samples, SessionPlan, Target
 from modeldyno.core.specs import CellSpec
 from modeldyno.engines import catalog
+from modeldyno.inputs.plans import InputPlan
 from modeldyno.jobs.instances import InstanceGroup
 from modeldyno.jobs.leases import Leases
 from modeldyno.measure.instances import join_instances

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from modeldyno.core.axes import check_dims, open_axes
 from modeldyno.core.benchmarks import Benchmark
 from modeldyno.core.client_paths import shown
 from modeldyno.core.documents.by_name import NamedPlace, measured_by_name
@@ -31,9 +30,10 @@ from modeldyno.core.requests.axes import shared_sizes
 from modeldyno.core.requests.measuring import MOST_BATCH, BenchmarkRequest
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE
-from modeldyno.core.stated import check_complete
 from modeldyno.engines import availability, catalog
 from modeldyno.engines.catalog import Entry, title_of
+from modeldyno.inputs.model_overrides import check_complete
+from modeldyno.inputs.open_axes import check_dims, open_axes
 from modeldyno.services import requests
 from modeldyno.services.benchmarks import BenchmarkService, MakeSpec
 from modeldyno.services.jobs import JobService

@@ -20,9 +20,14 @@ from modeldyno.core.models import (
     TensorSpec,
 )
 from modeldyno.core.specs import CellSpec, ModelSpec
-from modeldyno.core.stated import check_signature, completed, says_inputs, without_signatures
 from modeldyno.core.trust import architecture_of
 from modeldyno.engines import catalog
+from modeldyno.inputs.model_overrides import (
+    check_signature,
+    completed,
+    says_inputs,
+    without_signatures,
+)
 from modeldyno.store.content import with_files
 
 _ENGINE, _OPTION = "tensorflow", "outputs"

@@ -6,9 +6,9 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.commands import CONFIG_KEYS
 from modeldyno.core.errors import BadValue
 from modeldyno.core.requests.checking import by_key, require_valid
+from modeldyno.core.requests.commands import CONFIG_KEYS
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
 from modeldyno.core.requests.texts import parse_bytes
 from modeldyno.core.requests.words import filled

@@ -12,8 +12,8 @@ from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.dictionaries import Entry, Group, names
 from modeldyno.core.errors import BadValue, NotFound, StorageFailed
 from modeldyno.core.ids import DatasetId, ProjectId
-from modeldyno.core.typed_values import MOST_PARTS, is_blank, typed
 from modeldyno.services.dataset_code import code_for
+from modeldyno.services.typed_values import MOST_PARTS, is_blank, typed
 from modeldyno.store.dictionaries import dictionaries
 from modeldyno.store.records.all import Records
 

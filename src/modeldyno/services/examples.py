@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING
 from modeldyno.core.client_paths import names_in, shown
 from modeldyno.core.errors import BadValue, DownloadsOff, ExampleNotFound, ExampleUnavailable
 from modeldyno.core.examples import Example, ExampleStatus
-from modeldyno.core.near_misses import near_misses
-from modeldyno.core.web_addresses import refused
 from modeldyno.engines import catalog
 from modeldyno.formats.containers.extraction import ArchiveLimits, extract
+from modeldyno.formats.near_misses import near_misses
 from modeldyno.services import architectures
 from modeldyno.store.downloads import Downloads, Say
 from modeldyno.store.examples import wheel_file
 from modeldyno.store.objects import Objects, StoredObject, storing
 from modeldyno.store.transfers import Stop, heed
+from modeldyno.store.web_addresses import refused
 from modeldyno.worker.untrusted_folders import discard_tree
 
 if TYPE_CHECKING:

@@ -10,23 +10,23 @@ from typing import Any, Literal
 from modeldyno.core.artifacts import Artifact
 from modeldyno.core.codec import Mismatch, encode
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.documents.report import ReportDocument
+from modeldyno.core.documents.report import Report, ReportDocument
 from modeldyno.core.errors import NotFound
 from modeldyno.core.exports import csv_with_artifacts
 from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import JobId, ProjectId, RunId
 from modeldyno.core.kinds import KINDS, spec_from
-from modeldyno.core.markdown import markdown_of
 from modeldyno.core.names import file_name_part, shown_name
 from modeldyno.core.pages import Wanted
-from modeldyno.core.placeless import placeless
+from modeldyno.core.path_redaction import placeless
 from modeldyno.core.redaction import without_folders
-from modeldyno.core.reports.page import html_report
-from modeldyno.core.reports.several import Report, cells_csv, report_markdown
 from modeldyno.core.results import RunResult
 from modeldyno.core.roofline import PeaksOf
 from modeldyno.core.runs import ACTIVE, Run, RunOf
 from modeldyno.core.specs import RunSpec
+from modeldyno.present.markdown import markdown_of
+from modeldyno.present.reports.page import html_report
+from modeldyno.present.reports.several import cells_csv, report_markdown
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import Runs

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.client_paths import names_in, refused, shown
-from modeldyno.core.domains import purpose_of
 from modeldyno.core.errors import (
     BadValue,
     FileNotFound,
@@ -34,16 +33,24 @@ from modeldyno.core.errors import (
     WrongState,
 )
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.models import Boundary, ExternalFile, Model, ModelFacts, NewModel, Origin
-from modeldyno.core.precisions import precision_of
+from modeldyno.core.models import (
+    Boundary,
+    ExternalFile,
+    Model,
+    ModelFacts,
+    NewModel,
+    Origin,
+    precision_of,
+)
 from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.core.trust import architecture_of
 from modeldyno.formats.containers.extraction import ArchiveLimits, extract
+from modeldyno.formats.domains import purpose_of
 from modeldyno.formats.sidecar import LONGEST as LONGEST_SIDECAR
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.formats.tensorflow.saved_model import INDEX
+from modeldyno.services.lru_cache import Remembered
 from modeldyno.services.places import Places
-from modeldyno.services.remembered import Remembered
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runs import RunService
 from modeldyno.store.bundles import Bundles, file_name

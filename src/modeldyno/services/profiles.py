@@ -13,7 +13,6 @@ from modeldyno.core.errors import NotFound
 from modeldyno.core.exports import csv_text
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
 from modeldyno.core.models import Model
-from modeldyno.core.profile_tables import rows_csv
 from modeldyno.core.profiles import (
     Agreement,
     OpMicroseconds,
@@ -27,6 +26,7 @@ from modeldyno.core.requests.measuring import ProfileRequest, SideRequest
 from modeldyno.core.roofline import Roof, roof_of
 from modeldyno.core.runs import ACTIVE
 from modeldyno.core.specs import ProfileSpec
+from modeldyno.present.profile_tables import rows_csv
 from modeldyno.services import requests
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService

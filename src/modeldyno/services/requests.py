@@ -12,7 +12,6 @@ from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.conversions import GOALS, SUFFIXES, Goal
 from modeldyno.core.errors import BadValue, ModelNotFound
 from modeldyno.core.models import Architecture
-from modeldyno.core.near_misses import near_misses
 from modeldyno.core.requests import axes
 from modeldyno.core.requests.checking import require_valid
 from modeldyno.core.requests.measuring import (
@@ -41,6 +40,7 @@ from modeldyno.core.specs import (
     SideSpec,
 )
 from modeldyno.engines import catalog
+from modeldyno.formats.near_misses import near_misses
 from modeldyno.formats.tensorflow.saved_model import FILE as SAVED_MODEL
 
 Model = ModelFile | str | Path

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from modeldyno.core.ids import RunId
-from modeldyno.services.remembered import Remembered
+from modeldyno.services.lru_cache import Remembered
 from modeldyno.store.history import History
 
 MOST = 1000  # runs: those of the longest lists, and of what they are held against

@@ -15,9 +15,9 @@ from modeldyno.core.specs import CellSpec, RunSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.boundaries import bounded, of_content
-from modeldyno.services.confined import confined_cell, expect_confined
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
+from modeldyno.services.sandbox_rules import confined_cell, expect_confined
 from modeldyno.store.kinds import KINDS
 from modeldyno.store.records.all import Records
 

@@ -10,9 +10,9 @@ from typing import Any
 from modeldyno.core.errors import BadValue, UnsafeFormat
 from modeldyno.core.models import Architecture, ModelFacts
 from modeldyno.core.specs import ModelSpec
-from modeldyno.core.stated import refuse_needless
 from modeldyno.core.trust import TIERS, Tier, Trusted
 from modeldyno.formats.refusals import shown
+from modeldyno.inputs.model_overrides import refuse_needless
 from modeldyno.services.requests import inspection_spec, model_path, named_architecture
 from modeldyno.services.runs import RunService
 from modeldyno.store.models import hash_file

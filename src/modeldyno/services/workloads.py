@@ -11,17 +11,18 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.errors import ModeldynoError, NotFound
-from modeldyno.core.ids import ProjectId, new_run_id
+from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId, RunId, new_run_id
 from modeldyno.core.models import Model
 from modeldyno.core.names import name_of_file
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.runs import ACTIVE, RunState
 from modeldyno.core.specs import BenchmarkSpec
-from modeldyno.core.workloads import Part, Side, WantedModel, Workload
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.jobs import JobService
@@ -35,6 +36,9 @@ from modeldyno.store.roots import Roots
 
 logger = logging.getLogger(__name__)
 
+Side = Literal["input_model", "optimized_model"]
+Mode = Literal["performance", "accuracy"]
+
 USUAL_CORES = 4  # of an instance; or as many as there are
 MOST_LOG_BYTES = 16 << 20
 LOG = "output.txt"
@@ -44,6 +48,44 @@ ELSEWHERE = (
 )
 NAMES: dict[Side, str] = {"input_model": "Input model", "optimized_model": "Optimized model"}
 _PREFIXES: dict[Side, str] = {"input_model": "", "optimized_model": "optimized_"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedModel:
+    side: Side
+    path: str  # as the client gave it
+    precision: str = ""
+    modes: tuple[Mode, ...] = ("performance",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One of the models, and what measures it; None where nothing is to be measured."""
+
+    wanted: WantedModel
+    model_id: ModelId
+    benchmark_id: BenchmarkId | None
+    run_id: RunId | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    id: str | int  # echoed; a client may use one twice
+    name: str  # of our own file about it
+    project_id: ProjectId
+    parts: tuple[Part, ...]
+    folder: str | None  # where config and log are wanted; None: they are in the runs' own folders
+    note: str = ""  # for its finish: why config and log are not where they were wanted
+    is_started: bool = False  # and told so
+
+    @property
+    def run_ids(self) -> tuple[RunId, ...]:
+        return tuple(part.run_id for part in self.parts if part.run_id is not None)
+
+    @property
+    def measurements(self) -> tuple[tuple[Part, Mode], ...]:
+        """In the order in which they are told."""
+        return tuple((part, mode) for part in self.parts for mode in part.wanted.modes)
 
 
 class WorkloadService:

@@ -25,10 +25,10 @@ from sqlalchemy.exc import (
 )
 
 from modeldyno.core.errors import DatabaseUnusable, WorkspaceUnusable
-from modeldyno.core.upgrades import UpgradeProgress
 from modeldyno.settings import DATABASE_FILE
 from modeldyno.store import schema
 from modeldyno.store.database_errors import translated
+from modeldyno.store.upgrades import UpgradeProgress
 
 FILE = DATABASE_FILE
 PATIENCE_S = 10.0

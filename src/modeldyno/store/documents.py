@@ -23,7 +23,7 @@ from modeldyno.core.documents.latency import LatencyDocument, LevelDocument
 from modeldyno.core.documents.summary import SummaryDocument
 from modeldyno.core.figures import counted
 from modeldyno.core.ids import RunId
-from modeldyno.core.placeless import without_folders_in
+from modeldyno.core.path_redaction import without_folders_in
 from modeldyno.core.requests.axes import values_of
 from modeldyno.core.results import FEWEST_SESSIONS, Noise
 from modeldyno.core.specs import CellSpec

@@ -18,10 +18,10 @@ from typing import Any
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import DownloadFailed, StorageFailed, UserError, WrongState
 from modeldyno.core.examples import Example
-from modeldyno.core.web_addresses import refused
 from modeldyno.store.file_locks import is_locked
 from modeldyno.store.objects import KEPT_FREE, LARGEST, StoredObject, free_space, storing
 from modeldyno.store.transfers import Broken, Reply, Stop, Transfer, Ways, heed
+from modeldyno.store.web_addresses import refused
 
 PAUSES_S = (0.5, 2.0, 5.0)  # before each further try, when something came and then no more
 SAY_EVERY_S = 0.25

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from modeldyno.core.client_paths import names_in
 from modeldyno.core.codec import decode
 from modeldyno.core.examples import Example
-from modeldyno.core.web_addresses import web_address
+from modeldyno.store.web_addresses import web_address
 
 CATALOGUE = Path(__file__).with_name("examples.json")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")

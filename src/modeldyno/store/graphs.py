@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from modeldyno.core.codec import Mismatch
-from modeldyno.core.graph_rows import ROWS_VERSION, from_rows, to_rows
 from modeldyno.core.graphs import LARGEST_BYTES, Graph
+from modeldyno.graphs.rows import ROWS_VERSION, from_rows, to_rows
 
 logger = logging.getLogger(__name__)
 

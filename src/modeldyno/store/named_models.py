@@ -17,7 +17,7 @@ from pathlib import Path
 
 from modeldyno.core.client_paths import names_in
 from modeldyno.core.errors import FileNotFound, PathRefused
-from modeldyno.core.near_misses import near_misses
+from modeldyno.formats.near_misses import near_misses
 from modeldyno.store.roots import Roots
 
 TOP = "models"

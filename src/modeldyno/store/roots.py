@@ -19,7 +19,7 @@ from typing import Literal
 
 from modeldyno.core.client_paths import check_text, names_in, refused, shown
 from modeldyno.core.errors import FileNotFound, PathRefused
-from modeldyno.store.beneath import open_beneath, write_beneath
+from modeldyno.store.safe_open import open_beneath, write_beneath
 
 MOST_ENTRIES = 1000
 SAVED_MODEL = "saved_model.pb"

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from modeldyno.core.errors import DatabaseUnusable, SchemaTooNew, WorkspaceUnusable
-from modeldyno.core.upgrades import OnStep, Step, UpgradeProgress
+from modeldyno.store.upgrades import OnStep, Step, UpgradeProgress
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from types import TracebackType
 from typing import Self
 
 from modeldyno.core.errors import Cancelled, DownloadFailed
-from modeldyno.core.web_addresses import PORT, WebAddress, refused, web_address, why_not_public
+from modeldyno.store.web_addresses import PORT, WebAddress, refused, web_address, why_not_public
 
 MOST_REDIRECTS = 3
 PIECE = 256 << 10

@@ -30,7 +30,6 @@ from modeldyno.core.errors import (
     OutOfMemory,
     StorageFailed,
 )
-from modeldyno.core.inputs import InputPlan
 from modeldyno.core.sandbox import SandboxSpec
 from modeldyno.core.sessions import (
     CallContract,
@@ -53,6 +52,7 @@ from modeldyno.engines.protocol import (
     Tensors,
     TimesDevice,
 )
+from modeldyno.inputs.plans import InputPlan
 from modeldyno.measure import loop
 from modeldyno.worker import sandbox
 from modeldyno.worker.messages import (
@@ -226,9 +226,9 @@ def _inspect(command: Inspect) -> Inspected:
 
 
 def _read_graph(command: ReadGraph) -> GraphRead:
-    from modeldyno.core.crowded_scopes import divided
-    from modeldyno.core.graph_rows import to_rows
     from modeldyno.formats import catalog as formats
+    from modeldyno.graphs.rows import to_rows
+    from modeldyno.graphs.scope_splitting import divided
 
     graph = formats.read_graph(Path(command.path), command.infer_shapes, command.signature)
     return GraphRead(to_rows(divided(graph)))

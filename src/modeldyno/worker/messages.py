@@ -16,7 +16,6 @@ from typing import Any, Literal
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.conversions import Goal
 from modeldyno.core.errors import WorkerGarbled
-from modeldyno.core.inputs import InputPlan
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.core.sessions import (
@@ -32,6 +31,7 @@ from modeldyno.core.sessions import (
     Target,
 )
 from modeldyno.core.traces import ProfilePlan, Repeat
+from modeldyno.inputs.plans import InputPlan
 
 HEADER = struct.Struct(">I")
 LONGEST_MESSAGE = 64 << 20  # bytes; a full session of 200 000 samples needs about 4 MiB
@@ -204,7 +204,7 @@ class Inspected:
 
 @dataclass(frozen=True)
 class GraphRead:
-    rows: dict[str, object]  # core/graph_rows.py checks them
+    rows: dict[str, object]  # graphs/rows.py checks them
     kind: Literal["graph-read"] = "graph-read"
 
 

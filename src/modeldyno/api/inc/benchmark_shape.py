@@ -13,8 +13,8 @@ from modeldyno.api.inc.shapes import (
 )
 from modeldyno.core.benchmarks import BenchmarkOutcome
 from modeldyno.core.cells import best_cell
-from modeldyno.core.commands import config_command
 from modeldyno.core.documents.cell import FIGURES
+from modeldyno.core.requests.commands import config_command
 from modeldyno.core.specs import CellSpec
 
 WARMUP, UNTIL_PRECISE = 10, -1

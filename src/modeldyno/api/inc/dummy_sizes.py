@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from modeldyno.core.axes import open_axes, sizes_of
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.models import InputSpec, Model
+from modeldyno.inputs.open_axes import open_axes, sizes_of
 from modeldyno.services.boundaries import inputs_of
 
 DUMMY = "dummy_v2"  # its shapes are without the batch

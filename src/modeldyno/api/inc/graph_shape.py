@@ -7,8 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from modeldyno.core.graph_groups import Box, around
-from modeldyno.core.graphs import Attribute, Graph, GraphNode, GraphTensor
+from modeldyno.core.graphs import Attribute, Box, Graph, GraphNode, GraphTensor, around
 
 GROUP = "node_group_"
 # Where a constant is all that goes in, there is nothing to see.

@@ -16,8 +16,7 @@ from modeldyno.core.inc_ids import (
     find,
     framework_of,
 )
-from modeldyno.core.models import Boundary, Model, ModelFormat
-from modeldyno.core.precisions import precision_of
+from modeldyno.core.models import Boundary, Model, ModelFormat, precision_of
 
 _OF_TENSORFLOW: tuple[ModelFormat, ...] = ("tf-graph", "saved-model", "keras")
 _WITH_GRAPH: tuple[ModelFormat, ...] = (

@@ -17,15 +17,15 @@ from modeldyno.api.inc.runnables import request_of
 from modeldyno.api.inc.shapes import everything, moment
 from modeldyno.api.kept_bytes import KeptBytes
 from modeldyno.api.v1 import downloads
-from modeldyno.core.domains import purpose_of
 from modeldyno.core.errors import BadValue, ModeldynoError, NotFound
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.inc_ids import framework_of
 from modeldyno.core.models import Model, ModelFacts
+from modeldyno.formats.domains import purpose_of
 
 if TYPE_CHECKING:
     from modeldyno.api.inc.broadcast import Broadcast
-    from modeldyno.services.looks import Looks
+    from modeldyno.services.file_inspections import Looks
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.store.records.models import Models
 

@@ -17,7 +17,7 @@ from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, ProjectId
 from modeldyno.core.inc_ids import OPTIMIZATION_TYPES, PRECISIONS, numbered
 from modeldyno.core.optimizations import OptimizationDetails, PinKind
 from modeldyno.core.tuning import OptimizationType
-from modeldyno.core.typed_values import is_blank, typed
+from modeldyno.services.typed_values import is_blank, typed
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from modeldyno.api.inc.shapes import (
     note_shape,
     state_shape,
 )
-from modeldyno.core.commands import profile_command
 from modeldyno.core.profiles import OpMicroseconds, Profile
+from modeldyno.core.requests.commands import profile_command
 from modeldyno.core.runnables import RunnableDetails
 
 

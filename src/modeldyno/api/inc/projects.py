@@ -15,7 +15,7 @@ from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.inc_ids import PRECISIONS, known
 from modeldyno.core.projects import Project
-from modeldyno.core.shape_texts import shapes_in
+from modeldyno.inputs.shape_texts import shapes_in
 from modeldyno.services.projects import ProjectDetails, ProjectWanted
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from modeldyno.api.inc.announcing import FAILED, Move
 from modeldyno.api.inc.operations import PROCESSING
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.core.cells import best_cell
-from modeldyno.core.commands import config_command
 from modeldyno.core.errors import BadValue, NotFound, NotYet
 from modeldyno.core.ids import RunId
 from modeldyno.core.inc_ids import framework_of
+from modeldyno.core.requests.commands import config_command
 from modeldyno.core.runs import ACTIVE, RunOf
-from modeldyno.core.workloads import Mode, Part, Side, WantedModel, Workload
+from modeldyno.services.workloads import Mode, Part, Side, WantedModel, Workload
 
 if TYPE_CHECKING:
     from modeldyno.api.inc.announcing import Announcer

@@ -24,7 +24,6 @@ from modeldyno.core.benchmarks import (
     VersusBaseline,
 )
 from modeldyno.core.codec import decode, encode
-from modeldyno.core.commands import bench_command, config_of
 from modeldyno.core.documents.benchmarks import (
     BenchmarkDetailsDocument,
     BenchmarkSummary,
@@ -39,7 +38,7 @@ from modeldyno.core.documents.runnables import LatestRunSummary
 from modeldyno.core.documents.summary import NUMBER_PATHS
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.pages import Wanted
-from modeldyno.core.reproducing import reproduction
+from modeldyno.core.requests.commands import bench_command, config_of
 from modeldyno.core.requests.measuring import BenchmarkRequest, benchmark_request
 from modeldyno.core.requests.server import (
     EditBenchmarkRequest,
@@ -47,6 +46,7 @@ from modeldyno.core.requests.server import (
     PlanBenchmarkRequest,
 )
 from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.present.reproducing import reproduction
 from modeldyno.services import requests
 
 if TYPE_CHECKING:

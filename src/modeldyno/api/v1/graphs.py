@@ -10,10 +10,10 @@ from pydantic_core import to_json
 
 from modeldyno.api.kept_bytes import KeptBytes
 from modeldyno.api.v1.shape import Id, answer, gives, json_response
-from modeldyno.core import graph_groups
 from modeldyno.core.documents.graph import GraphDocument, ViewDocument
-from modeldyno.core.graphs import Graph
+from modeldyno.core.graphs import Graph, around
 from modeldyno.core.ids import ModelId
+from modeldyno.graphs import drawing
 
 if TYPE_CHECKING:
     from modeldyno.services.models import ModelService
@@ -55,14 +55,14 @@ def router(models: ModelService) -> APIRouter:
         """
         graph = models.graph(ModelId(model_id))
         opened = _opened(graph, depth, expand) - frozenset(collapse)
-        return answer(ViewDocument.of(graph, opened))
+        return answer(ViewDocument.of(graph, graph.view(opened)))
 
     return routes
 
 
 def _opened(graph: Graph, depth: int | None, expand: list[str]) -> frozenset[str]:
     if depth is None and not expand:
-        return graph_groups.opening(graph)
+        return drawing.opening(graph)
     deep = [group.scope for group in graph.groups if group.scope.count("/") < (depth or 0)]
-    inside = [scope for opened in expand for scope in graph_groups.around(opened)]
+    inside = [scope for opened in expand for scope in around(opened)]
     return frozenset((*deep, *inside))

@@ -23,9 +23,9 @@ from fastapi import Header, Request, Response
 from pydantic import BaseModel
 
 from modeldyno.api.v1.shape import json_response
-from modeldyno.core.answers import KeptAnswer
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import KeyReused
+from modeldyno.store.records.answers import KeptAnswer
 
 if TYPE_CHECKING:
     from modeldyno.store.records.all import Records

@@ -24,7 +24,7 @@ from modeldyno.core.documents.models import (
 )
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
-from modeldyno.core.placeless import without_places
+from modeldyno.core.path_redaction import without_places
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.trust import TIERS, needs_trust, warning
 from modeldyno.services.models import ModelStatus

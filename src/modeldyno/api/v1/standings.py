@@ -12,11 +12,11 @@ from modeldyno.api.v1.summaries import joined, json_array
 from modeldyno.core.benchmarks import MeasuredCell
 from modeldyno.core.documents.projects import OverviewDocument
 from modeldyno.core.ids import ProjectId
+from modeldyno.core.project_overview import Best, Happened, ProjectStanding
 from modeldyno.core.redaction import without_folders
-from modeldyno.core.standings import Best, Happened, ProjectStanding
 
 if TYPE_CHECKING:
-    from modeldyno.services.standings import StandingService
+    from modeldyno.services.project_overview import StandingService
 
 
 def router(standings: StandingService) -> APIRouter:

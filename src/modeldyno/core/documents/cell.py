@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
+from modeldyno.core.deviations import Surprise
 from modeldyno.core.documents.axes import CellHead
 from modeldyno.core.documents.columns import FigureColumn, Format
 from modeldyno.core.documents.described import (
@@ -33,7 +34,6 @@ from modeldyno.core.results import (
 )
 from modeldyno.core.sessions import CallContract, Memory, Parity
 from modeldyno.core.specs import CellSpec
-from modeldyno.core.surprises import Surprise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

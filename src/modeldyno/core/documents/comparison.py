@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from modeldyno.core.deviations import Surprise
 from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.axes import SideHead
 from modeldyno.core.documents.described import (
@@ -26,7 +27,6 @@ from modeldyno.core.hosts import HostFacts
 from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import ComparisonResult, Noise, SideResult, Statistic, Verdict
 from modeldyno.core.sessions import CallContract, Parity
-from modeldyno.core.surprises import Surprise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from modeldyno.core.deviations import fallback_share, ran_as
 from modeldyno.core.documents.described import Count, Described, Share
 from modeldyno.core.sessions import OtherPython, SessionFacts
-from modeldyno.core.surprises import fallback_share, ran_as
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

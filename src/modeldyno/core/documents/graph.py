@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core import graph_groups
 from modeldyno.core.documents.described import Described, Sha256, Size
-from modeldyno.core.graph_groups import Box, Group, Link
-from modeldyno.core.graphs import Attribute, Body, Edge, Graph, GraphNode, GraphTensor
+from modeldyno.core.graphs import (
+    Attribute,
+    Body,
+    Box,
+    Edge,
+    Graph,
+    GraphNode,
+    GraphTensor,
+    Group,
+    Link,
+    View,
+)
 from modeldyno.core.models import Dim, ModelFormat
 
 
@@ -148,8 +156,7 @@ class ViewDocument(Described):
     """Those that are drawn, open or closed."""
 
     @classmethod
-    def of(cls, graph: Graph, expanded: Collection[str]) -> ViewDocument:
-        view = graph_groups.view(graph, expanded)
+    def of(cls, graph: Graph, view: View) -> ViewDocument:
         visible = {*view.expanded, *(box.of for box in view.boxes if box.kind == "group")}
         return cls.from_fields(
             view,

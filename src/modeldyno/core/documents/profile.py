@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from modeldyno.core.deviations import Surprise
 from modeldyno.core.doctor import Peaks
 from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.described import (
@@ -23,12 +24,11 @@ from modeldyno.core.documents.host import WeatherDocument
 from modeldyno.core.documents.latency import LevelDocument
 from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.hosts import HostFacts
-from modeldyno.core.profile_tables import Slice, slices
+from modeldyno.core.profile_slices import Slice, slices
 from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Bound, Held, Roof, held, roof_of
 from modeldyno.core.sessions import CallContract
-from modeldyno.core.surprises import Surprise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

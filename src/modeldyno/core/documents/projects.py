@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from modeldyno.core.documents.cell import CellDocument
 from modeldyno.core.documents.described import Count, Described, Size
+from modeldyno.core.project_overview import Happened, NextStep
 from modeldyno.core.projects import Project
 from modeldyno.core.results import Objective
-from modeldyno.core.standings import Happened, NextStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

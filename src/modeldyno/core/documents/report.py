@@ -9,10 +9,17 @@ from modeldyno.core.documents.benchmark import BenchmarkDocument
 from modeldyno.core.documents.comparison import ComparisonDocument
 from modeldyno.core.documents.described import Described
 from modeldyno.core.documents.profile import ProfileDocument
-from modeldyno.core.reports.several import Report
+from modeldyno.core.results import RunResult
 from modeldyno.core.roofline import PeaksOf
 
 ResultDocument = BenchmarkDocument | ComparisonDocument | ProfileDocument
+
+
+@dataclass(frozen=True)
+class Report:
+    title: str
+    results: tuple[RunResult, ...]
+    missing: tuple[str, ...] = ()  # what has no result, and why
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

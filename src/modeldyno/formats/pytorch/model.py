@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.models import InputSpec, ModelFacts, ModelFormat
-from modeldyno.core.stated import UNSTATED
 from modeldyno.formats import sidecar
 from modeldyno.formats.containers.pickle_listing import (
     Call,
@@ -31,6 +30,7 @@ from modeldyno.formats.containers.zip_members import (
 )
 from modeldyno.formats.model_facts import and_more, count_weights, model_facts
 from modeldyno.formats.pytorch import exported_program
+from modeldyno.inputs.model_overrides import UNSTATED
 
 _LARGEST_OLD_FILE = 64 << 20  # bytes of an old checkpoint that are walked
 # What torch.save writes around tensors; anything else is more than weights.

@@ -12,7 +12,6 @@ from pathlib import Path, PurePosixPath
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import ExternalFile, ModelFacts, ModelFormat, Signature, TensorSpec
-from modeldyno.core.stated import check_signature
 from modeldyno.formats.containers.protobuf import DamagedMessage, values
 from modeldyno.formats.external_weights import checked, is_there, outside
 from modeldyno.formats.file_reading import open_regular
@@ -28,6 +27,7 @@ from modeldyno.formats.tensorflow.messages import (
     TensorInfo,
     meta_graphs,
 )
+from modeldyno.inputs.model_overrides import check_signature
 
 FORMAT: ModelFormat = "saved-model"
 FILE = "saved_model.pb"

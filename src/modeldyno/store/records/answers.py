@@ -3,17 +3,24 @@ of (``Database.writing``): nothing is created without its answer being kept, nor
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from sqlalchemy import delete, insert, select
 
-from modeldyno.core.answers import KeptAnswer
 from modeldyno.store.database import Database
 from modeldyno.store.records.finding import Clock, utc_now, value_of
 from modeldyno.store.tables import ANSWERS
 
 KEPT_FOR = timedelta(hours=24)
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptAnswer:
+    request: str  # the hash of what was asked: under one key, nothing else may be asked
+    status: int
+    body: str  # JSON
+    location: str | None = None
 
 
 class Answers:

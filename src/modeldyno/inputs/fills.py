@@ -1,0 +1,107 @@
+"""Which values an input gets: what it certainly needs, or what its name and type suggest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from modeldyno.core.errors import BadValue
+from modeldyno.core.models import InputSpec
+from modeldyno.inputs import name_hints
+
+Fill = Literal["normal", "integers", "booleans", "constant"]
+VARIANTS = 4  # ways to fill an input of which we know nothing
+_SAMPLE_RATES = (16000, 8000)
+_IMAGE_SIDE = 224
+_TOKENS = 100  # token-like: small enough for nearly every vocabulary
+
+
+@dataclass(frozen=True)
+class Values:
+    fill: Fill
+    low: int = 0  # of integers, half-open
+    high: int = 2
+    value: float | int | bool = 0  # of constant
+    guess: str = ""  # what was assumed, where somebody should know
+    is_certain: bool = True  # else the other variants are worth a try
+
+
+def values_for(spec: InputSpec, shape: tuple[int, ...], length: int, variant: int = 0) -> Values:
+    """``length`` is the size of the sequence that inputs like ``lengths`` speak of."""
+    if name_hints.says_mask(spec.name):
+        return Values("constant", value=0 if name_hints.says_padding(spec.name) else 1)
+    if spec.dtype == "bool":
+        return _booleans(variant)
+    if spec.indices is None and not spec.dtype.endswith("int8"):
+        if name_hints.says_sample_rate(spec.name) and len(shape) < 2:
+            return _guessed(_SAMPLE_RATES[variant % 2])
+        if name_hints.says_image_size(spec.name) and len(shape) < 3:
+            return _guessed(_IMAGE_SIDE if variant == 0 else 1)
+    if spec.dtype.startswith("float"):
+        return _floats(spec, shape)
+    return _integers(spec, shape, length, variant)
+
+
+def _guessed(value: int) -> Values:
+    return Values("constant", value=value, guess=str(value), is_certain=False)
+
+
+def _booleans(variant: int) -> Values:
+    if variant % 3 == 0:
+        return Values("booleans", is_certain=False)
+    value = variant % 3 == 1
+    return Values("constant", value=value, guess=str(value).lower(), is_certain=False)
+
+
+def _floats(spec: InputSpec, shape: tuple[int, ...]) -> Values:
+    """Relative lengths and factors are small vectors; nearly everything else is normalised."""
+    small = name_hints.says_length(spec.name) and len(shape) < 2
+    if small or (name_hints.says_factor(spec.name) and len(shape) < 3):
+        return Values("constant", value=1, guess="1")
+    return Values("normal")
+
+
+def _integers(spec: InputSpec, shape: tuple[int, ...], length: int, variant: int) -> Values:
+    lowest, highest = _limits(spec.dtype)
+    if spec.indices is not None:
+        return Values("integers", spec.indices.low, min(spec.indices.high, highest + 1))
+    if name_hints.says_segment(spec.name):
+        return Values("constant", value=0)
+    if name_hints.says_position(spec.name) and shape:
+        return Values("integers", 0, max(1, min(shape[-1], highest + 1)))
+    if name_hints.says_length(spec.name) and len(shape) < 2:
+        return _guessed(min(length if variant == 0 else 1, highest))
+    if spec.dtype.endswith("int8") and len(shape) > 2:
+        return Values("integers", lowest, highest + 1)  # an image
+    return _unknown(255 if name_hints.says_bytes(spec.name) else _TOKENS - 1, highest, variant)
+
+
+def _unknown(largest: int, highest: int, variant: int) -> Values:
+    """Token-like numbers; then numbers that even a small table or a counter survives."""
+    largest = min(largest, highest)
+    if variant < 2:
+        top = (largest, 1)[variant]
+        return Values("integers", 0, top + 1, guess=f"random integers 0 to {top}", is_certain=False)
+    return _guessed((1, 0)[variant % 2])
+
+
+def _limits(dtype: str) -> tuple[int, int]:
+    bits = int(dtype.lstrip("uint"))
+    if dtype.startswith("u"):
+        return 0, 2**bits - 1
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def check_value(spec: InputSpec, value: float) -> None:
+    """Raises BadValue when an input of this type cannot hold what the user said."""
+    if spec.dtype.startswith("float"):
+        fits, why = math.isfinite(value), "it must be a finite number"
+    elif spec.dtype == "bool":
+        fits, why = value in (0, 1), "it is a boolean: 0 or 1"
+    else:
+        lowest, highest = _limits(spec.dtype)
+        fits = math.isfinite(value) and value == int(value) and lowest <= value <= highest
+        why = f"it is an integer from {lowest} to {highest}"
+    if not fits:
+        raise BadValue(f"The input {spec.name!r} cannot be {value:g}", why=why)

@@ -1,0 +1,250 @@
+"""How large the axes are that a model leaves open: which is the batch, and guesses for the rest."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+from modeldyno.core.errors import BadValue
+from modeldyno.core.models import InputSpec
+from modeldyno.inputs.name_hints import (
+    says_batch,
+    says_image_side,
+    says_past,
+    says_sequence,
+    says_state,
+    says_total,
+)
+from modeldyno.inputs.size_guesses import guesses
+
+Place = tuple[str, int]  # an input's name and a position in its shape
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Places that share one size: all of a symbol, or one unnamed place, or the unnamed batch."""
+
+    name: str  # as `--dim` has it
+    places: tuple[Place, ...]
+    sizes: tuple[int, ...] = ()  # guesses; none for the batch and for sums
+    is_batch: bool = False
+    formula: ast.expr | None = None  # "past + 1": follows from other axes
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(label(place) for place in self.places)
+
+    @property
+    def is_guessed(self) -> bool:
+        return bool(self.sizes)
+
+
+def label(place: Place) -> str:
+    return f"{place[0]}.{place[1]}"
+
+
+def open_axes(inputs: tuple[InputSpec, ...]) -> tuple[Axis, ...]:
+    """Every axis whose size the model does not say, in the order of the inputs."""
+    symbols = {dim for spec in inputs for dim in spec.shape or () if isinstance(dim, str)}
+    sums = formulas(symbols)
+    batch = _batch_places(inputs, symbols - sums.keys())
+    grouped: dict[str, list[tuple[InputSpec, int]]] = {}
+    for spec in inputs:
+        for position, dim in enumerate(spec.shape or ()):
+            if isinstance(dim, int):
+                continue
+            unnamed = "batch" if (spec.name, position) in batch else label((spec.name, position))
+            grouped.setdefault(f"symbol {dim}" if dim else unnamed, []).append((spec, position))
+    has_past = any(says_past(name) for name in (*symbols, *(spec.name for spec in inputs)))
+    return tuple(_axis(members, batch, sums, has_past) for members in grouped.values())
+
+
+def _axis(
+    members: list[tuple[InputSpec, int]],
+    batch: set[Place],
+    sums: dict[str, ast.expr],
+    has_past: bool,
+) -> Axis:
+    places = tuple((spec.name, position) for spec, position in members)
+    spec, position = members[0]
+    symbol = (spec.shape or ())[position]
+    name = symbol if isinstance(symbol, str) else label(places[0])
+    if name in sums:
+        return Axis(name, places, formula=sums[name])
+    if places[0] in batch:
+        return Axis(name, places, is_batch=True)
+    return Axis(name, places, guesses(spec, position, has_past))
+
+
+# ---------------------------------------------------------------- the batch
+
+
+def _batch_places(inputs: tuple[InputSpec, ...], symbols: set[str]) -> set[Place]:
+    named = {s for s in symbols if says_batch(s)}
+    named |= {
+        dim
+        for spec in inputs
+        for dim in (spec.shape or ())[:1]
+        if isinstance(dim, str) and dim in symbols and not _says_otherwise(dim)
+    }
+    places = {
+        (spec.name, position)
+        for spec in inputs
+        for position, dim in enumerate(spec.shape or ())
+        if dim in named or (dim is None and position == 0)
+    }
+    states = {(spec.name, 1) for spec in inputs if _is_state(spec, bool(places))}
+    return places | states
+
+
+def _says_otherwise(symbol: str) -> bool:
+    return says_sequence(symbol) or says_image_side(symbol) or says_past(symbol)
+
+
+def _is_state(spec: InputSpec, others_have_batch: bool) -> bool:
+    """[layers, ?, features], as recurrent networks have it."""
+    match spec.shape:
+        case (int(), None, int()):
+            return others_have_batch or says_state(spec.name)
+        case _:
+            return False
+
+
+# ---------------------------------------------------------------- sizes
+
+
+def sizes_of(
+    axes: tuple[Axis, ...], rung: int, batch_size: int, dims: Mapping[str, int]
+) -> dict[Place, int]:
+    """The size of every open place. Guesses go round, so that each rung is a new combination."""
+    by_name: dict[str, int] = {}
+    for axis in sorted(axes, key=lambda axis: axis.formula is not None):
+        said = said_size(axis, dims)
+        if said is not None:
+            by_name[axis.name] = said
+        elif axis.formula is not None:
+            by_name[axis.name] = max(1, evaluate(axis.formula, by_name))
+        else:
+            guess = axis.sizes[rung % len(axis.sizes)] if axis.sizes else batch_size
+            by_name[axis.name] = guess
+    return {place: by_name[axis.name] for axis in axes for place in axis.places}
+
+
+def said_size(axis: Axis, dims: Mapping[str, int]) -> int | None:
+    """What the user said about this axis, by its name or by one of its places."""
+    said = (dims[name] for name in (axis.name, *axis.labels) if name in dims)
+    return next(said, None)
+
+
+def check_dims(
+    dims: Mapping[str, int], axes: tuple[Axis, ...], inputs: tuple[InputSpec, ...]
+) -> None:
+    """Raises BadValue for a name that nothing has, and for a size that nothing can have."""
+    batches = {axis.name for axis in axes if axis.is_batch}
+    known = list(dict.fromkeys(chain.from_iterable((a.name, *a.labels) for a in axes)))
+    for name, size in dims.items():
+        if name not in known and name != "batch":
+            raise _no_such_dim(name, known, axes, inputs)
+        if size < (1 if name == "batch" or name in batches else 0):
+            raise BadValue(
+                f"--dim {name}={size} is no size",
+                why="sizes are whole numbers from 1 on",
+                fix=f"Say --dim {name}=1 or more",
+            )
+
+
+def _no_such_dim(
+    name: str, known: list[str], axes: tuple[Axis, ...], inputs: tuple[InputSpec, ...]
+) -> BadValue:
+    title = f"The model has no open dimension {name!r}"
+    fixed = _fixed_places(inputs)
+    if name in fixed:
+        return BadValue(
+            f"--dim {name} cannot change anything",
+            why=f"the model fixes that dimension at {fixed[name]}",
+            fix="Leave it out, or export the model with a dynamic dimension",
+        )
+    if not known:
+        return BadValue(title, why="every input has a fixed shape", fix=f"Leave out --dim {name}")
+    names = ", ".join(dict.fromkeys((*map(_told, axes), "batch")))
+    close = difflib.get_close_matches(name, [*known, "batch"], n=1)
+    meant = f"Did you mean --dim {close[0]}=…" if close else "Use one of those"
+    return BadValue(title, why=f"it has: {names}", fix=meant)
+
+
+def _told(axis: Axis) -> str:
+    """``s41 (input_ids.1)``: torch.export makes up names that tell nobody anything."""
+    is_made_up = axis.name[:1] == "s" and axis.name[1:].isdigit()
+    return f"{axis.name} ({axis.labels[0]})" if is_made_up else axis.name
+
+
+def _fixed_places(inputs: Iterable[InputSpec]) -> dict[str, int]:
+    return {
+        label((spec.name, position)): dim
+        for spec in inputs
+        for position, dim in enumerate(spec.shape or ())
+        if isinstance(dim, int)
+    }
+
+
+# ---------------------------------------------------------------- what follows from other axes
+
+
+def formulas(symbols: set[str]) -> dict[str, ast.expr]:
+    """Symbols that follow from others: "past_length + 1", and totals of past and present."""
+    by_symbol: dict[str, ast.expr] = {}
+    plain = {symbol for symbol in symbols if not says_total(symbol)}
+    for symbol in symbols:
+        formula = _parsed(symbol)
+        if formula is not None and _names(formula) <= plain:
+            by_symbol[symbol] = formula
+    past = sorted(s for s in symbols if says_past(s) and s not in by_symbol and not says_total(s))
+    present = sorted(s for s in symbols if says_sequence(s) and not _is_past_or_total(s, by_symbol))
+    for symbol in sorted(s for s in symbols if says_total(s) and s not in by_symbol):
+        if past and present:
+            by_symbol[symbol] = ast.BinOp(ast.Name(past[0]), ast.Add(), ast.Name(present[0]))
+    return by_symbol
+
+
+def _is_past_or_total(symbol: str, formulas: Mapping[str, ast.expr]) -> bool:
+    return says_past(symbol) or says_total(symbol) or symbol in formulas
+
+
+def _parsed(symbol: str) -> ast.expr | None:
+    try:
+        tree = ast.parse(symbol[:200], mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return tree if isinstance(tree, ast.BinOp) and _is_arithmetic(tree) else None
+
+
+def _is_arithmetic(tree: ast.expr) -> bool:
+    match tree:
+        case ast.BinOp(left, ast.Add() | ast.Sub() | ast.Mult(), right):
+            return _is_arithmetic(left) and _is_arithmetic(right)
+        case ast.Name() | ast.Constant(value=int()):
+            return True
+        case _:
+            return False
+
+
+def _names(tree: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def evaluate(tree: ast.expr, sizes: Mapping[str, int]) -> int:
+    match tree:
+        case ast.BinOp(left, operator, right):
+            a, b = evaluate(left, sizes), evaluate(right, sizes)
+            if isinstance(operator, ast.Mult):
+                return a * b
+            return a + b if isinstance(operator, ast.Add) else a - b
+        case ast.Name(name):
+            return sizes[name]
+        case ast.Constant(value=int(value)):
+            return value
+        case _:
+            raise AssertionError(tree)

@@ -1,0 +1,255 @@
+"""From declared inputs to concrete ones: which shapes, which values, and what was guessed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from modeldyno.core.errors import BadValue, InputUnresolved
+from modeldyno.core.models import InputSpec
+from modeldyno.inputs.batches import Batch, batch_of, batch_of_one
+from modeldyno.inputs.fills import VARIANTS, Fill, Values, check_value, values_for
+from modeldyno.inputs.open_axes import (
+    Axis,
+    Place,
+    check_dims,
+    open_axes,
+    said_size,
+    sizes_of,
+)
+
+# Each rung costs a session; models that refuse ten guesses need a word from the user.
+_MOST_SIZES = 10
+_MOST_SIZES_BESIDE_VALUES = 8
+GUESSED = "guessed"  # how notes begin that tell of a guess
+_DTYPES = (
+    *("float16", "float32", "float64", "bool"),
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+)
+
+
+@dataclass(frozen=True)
+class TensorPlan:
+    """One input, decided: enough to make the same bytes anywhere."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    fill: Fill = "normal"
+    low: int = 0  # of integers, half-open
+    high: int = 2
+    value: float | int | bool = 0  # of constant
+    is_said: bool = False  # the user gave the value: ``data`` need not have it
+    batch_axis: int | None = None  # along which ``data`` is cut or repeated
+    yields: tuple[int, ...] | None = ()  # axes that ``data`` decides; None: all, and their number
+    alias: str = ""  # what the model beside it in a comparison calls it: will do in ``data``
+    twin: tuple[str, str] | None = None  # name and dtype of the tensor whose values it shares
+
+
+@dataclass(frozen=True)
+class InputPlan:
+    """All inputs of one call. With ``data``, arrays of that .npz file replace synthetic ones."""
+
+    tensors: tuple[TensorPlan, ...]
+    batch_size: int  # items per call, as the shapes really have it
+    seed: int = 0
+    data: str | None = None
+    notes: tuple[str, ...] = ()  # what was guessed, and how to say otherwise
+
+
+def plan_inputs(
+    inputs: tuple[InputSpec, ...],
+    batch_size: int,
+    *,
+    dims: dict[str, int],
+    values: dict[str, float],
+    data: str | None,
+    seed: int,
+) -> tuple[InputPlan, ...]:
+    """Plans to try in turn until one runs: the best guess first, then alternatives.
+
+    Raises BadValue for dims and values that nothing has, InputUnresolved for inputs that cannot
+    be made.
+    """
+    for spec in inputs:
+        _refuse_unsupported(spec, data)
+    axes = open_axes(inputs)
+    check_dims(dims, axes, inputs)
+    check_values(values, inputs)
+    request = _InputsRequest(
+        inputs, axes, batch_of(inputs, axes, batch_size, dims), dims, values, data, seed
+    )
+    ladder = [request.plan(rung, variant) for rung, variant in request.rungs()]
+    if request.batch.may_be_refused:
+        ladder.append(replace(request, batch=batch_of_one(request.batch)).plan(0, 0))
+    return tuple(dict.fromkeys(ladder))
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def _refuse_unsupported(spec: InputSpec, data: str | None) -> None:
+    title = f"Cannot make a value for the input {spec.name!r}"
+    if spec.dtype == "string":
+        raise InputUnresolved(
+            title,
+            why="it takes strings, and string inputs are not supported yet (--data cannot hold "
+            "them either)",
+            fix="Measure the part of the model after its text processing",
+        )
+    if "(" in spec.dtype:
+        raise InputUnresolved(
+            title,
+            why=f"it is of type {spec.dtype}, and only tensors are supported yet",
+            fix="Export the model with tensors as its inputs",
+        )
+    if spec.dtype not in _DTYPES:
+        raise InputUnresolved(
+            title,
+            why=f"it is of type {spec.dtype}, which NumPy lacks and which is not supported yet",
+            fix="Export the model with float32, float16 or integer inputs",
+        )
+    if spec.shape is None and data is None:
+        raise InputUnresolved(
+            title,
+            why="the model does not even say how many dimensions it has",
+            fix=f"Give real inputs with --data FILE.npz that has an array {spec.name!r}",
+        )
+
+
+def check_values(values: Mapping[str, float], inputs: tuple[InputSpec, ...]) -> None:
+    """Raises BadValue for a name that no input has, and for a value that its type cannot hold."""
+    specs = {spec.name: spec for spec in inputs}
+    for name, value in values.items():
+        if name not in specs:
+            close = difflib.get_close_matches(name, specs, n=1)
+            raise BadValue(
+                f"The model has no input {name!r}",
+                why="it has: " + ", ".join(specs),
+                fix=f"Did you mean --value {close[0]}=…" if close else "Use one of those",
+            )
+        check_value(specs[name], value)
+
+
+# ---------------------------------------------------------------- the ladder
+
+
+@dataclass(frozen=True)
+class _InputsRequest:
+    """Everything a plan is made from."""
+
+    inputs: tuple[InputSpec, ...]
+    axes: tuple[Axis, ...]
+    batch: Batch
+    dims: Mapping[str, int]
+    values: Mapping[str, float]
+    data: str | None
+    seed: int
+
+    @cached_property
+    def guessed(self) -> tuple[Axis, ...]:
+        return tuple(a for a in self.axes if a.is_guessed and said_size(a, self.dims) is None)
+
+    def rungs(self) -> list[tuple[int, int]]:
+        """Which guess of the sizes goes with which variant of the values."""
+        if self.data is not None:
+            return [(0, 0)]
+        sizes = max((len(axis.sizes) for axis in self.guessed), default=1)
+        if not self._is_unsure_of_values():
+            return [(rung, 0) for rung in range(min(sizes, _MOST_SIZES))]
+        by_size = [(rung, 0) for rung in range(min(sizes, _MOST_SIZES_BESIDE_VALUES))]
+        return by_size + [(0, variant) for variant in range(1, VARIANTS)]
+
+    def _is_unsure_of_values(self) -> bool:
+        return not all(values.is_certain for _, values, _ in self._decided(0, 0))
+
+    def plan(self, rung: int, variant: int) -> InputPlan:
+        decided = self._decided(rung, variant)
+        notes = [self.batch.note] if self.batch.note else []
+        if self.data is None:
+            notes += self._size_notes(rung)
+            notes += [_value_note(spec, values) for spec, values, _ in decided if values.guess]
+        return InputPlan(
+            tensors=tuple(self._tensor(*one) for one in decided),
+            batch_size=self.batch.size,
+            seed=self.seed,
+            data=self.data,
+            notes=tuple(notes),
+        )
+
+    def _decided(self, rung: int, variant: int) -> list[tuple[InputSpec, Values, tuple[int, ...]]]:
+        sizes = sizes_of(self.axes, rung, self.batch.size, self.dims)
+        unknown = (self.batch.size,)  # of any rank: only real data gets this far
+        shapes = {s.name: unknown if s.shape is None else _shape(s, sizes) for s in self.inputs}
+        length = self._length(sizes)
+        return [
+            (spec, self._values(spec, shapes[spec.name], length, variant), shapes[spec.name])
+            for spec in self.inputs
+        ]
+
+    def _values(self, spec: InputSpec, shape: tuple[int, ...], length: int, variant: int) -> Values:
+        if spec.name in self.values:
+            value = self.values[spec.name]
+            return Values("constant", value=value if spec.dtype.startswith("float") else int(value))
+        return values_for(spec, shape, length, variant)
+
+    def _length(self, sizes: Mapping[Place, int]) -> int:
+        """The sequence that inputs like ``lengths`` speak of: the first open one, or the second
+        axis of the first input that has one."""
+        if self.guessed:
+            return sizes[self.guessed[0].places[0]]
+        shapes = (_shape(spec, sizes) for spec in self.inputs)
+        return next((shape[1] for shape in shapes if len(shape) > 1), 1)
+
+    def _tensor(self, spec: InputSpec, values: Values, shape: tuple[int, ...]) -> TensorPlan:
+        unsaid = (a for a in self.axes if not a.is_batch and said_size(a, self.dims) is None)
+        ours = {place for axis in unsaid for place in axis.places}
+        yields = tuple(i for i in range(len(shape)) if (spec.name, i) in ours)
+        return TensorPlan(
+            name=spec.name,
+            dtype=spec.dtype,
+            shape=shape,
+            fill=values.fill,
+            low=values.low,
+            high=values.high,
+            value=values.value,
+            is_said=spec.name in self.values,
+            batch_axis=self._batch_axis(spec),
+            yields=None if spec.shape is None else yields,
+        )
+
+    def _batch_axis(self, spec: InputSpec) -> int | None:
+        if spec.shape is None:
+            return 0
+        open_batch = (p for a in self.axes if a.is_batch for p in a.places if p[0] == spec.name)
+        for _, position in open_batch:
+            return position
+        is_fixed = self.batch.fixed is not None and len(spec.shape) > 1
+        return 0 if is_fixed and spec.shape[0] == self.batch.fixed else None
+
+    def _size_notes(self, rung: int) -> list[str]:
+        sizes = sizes_of(self.axes, rung, self.batch.size, self.dims)
+        by_size: dict[int, list[str]] = {}
+        for axis in self.guessed:
+            by_size.setdefault(sizes[axis.places[0]], []).append(axis.name)
+        return [_size_note(size, names) for size, names in by_size.items()]
+
+
+def _shape(spec: InputSpec, sizes: Mapping[Place, int]) -> tuple[int, ...]:
+    return tuple(
+        dim if isinstance(dim, int) else sizes[spec.name, position]
+        for position, dim in enumerate(spec.shape or ())
+    )
+
+
+def _size_note(size: int, names: list[str]) -> str:
+    listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    say = " ".join(f"{name}=…" for name in names[:3])
+    return f"{GUESSED} {size} for {listed}, which the model leaves open; to choose: --dim {say}"
+
+
+def _value_note(spec: InputSpec, values: Values) -> str:
+    choose = f"--value {spec.name}=… or --data"
+    return f"{GUESSED} {values.guess} for {spec.name}; to choose: {choose}"

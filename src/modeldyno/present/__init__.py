@@ -1,0 +1,1 @@
+"""Documents and results as text: tables, Markdown, CSV, HTML reports, charts."""

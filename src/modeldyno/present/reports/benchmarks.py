@@ -1,0 +1,215 @@
+"""A benchmark's section: its cells, and how they scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from modeldyno.core import figures
+from modeldyno.core.cell_axes import NESTED_NUMBERS
+from modeldyno.core.names import shown_name
+from modeldyno.core.requests.axes import sizes_of
+from modeldyno.core.requests.commands import bench_command
+from modeldyno.core.results import (
+    DECISIVE,
+    FEWEST_SESSIONS,
+    BenchmarkResult,
+    CellResult,
+    Measurement,
+)
+from modeldyno.core.sentences import benchmark_sentences, remarks
+from modeldyno.present.advice import advise
+from modeldyno.present.charts.scaling import Point, Series, Words, scaling_chart
+from modeldyno.present.markup import Markup
+from modeldyno.present.reports.blocks import Section, table
+from modeldyno.present.tables import WORDS, benchmark_rows, benchmark_unit, differing_sizes
+
+MOST_DIGITS = 4
+_READ = "Bars are intervals; hatched points are not quiet."
+
+
+def benchmark_section(result: BenchmarkResult) -> Section:
+    name = shown_name(result.model.path)
+    head, rows = benchmark_rows(result, MOST_DIGITS)
+    return Section(
+        result=result,
+        title=name,
+        verdict=tuple(benchmark_sentences(result)),
+        word="",
+        engines=tuple(_engine(cell) for cell in result.cells),
+        method=_method(result),
+        table=table(head, rows, WORDS, lambda row: result.cells[row].is_noisy),
+        charts=tuple(_charts(result)),
+        limits=(*remarks(result), *_doubts(result)),
+        command=bench_command(result.spec, name),
+    )
+
+
+def _engine(cell: CellResult) -> str:
+    facts = cell.facts
+    if facts is None:
+        return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
+    precision = f", {facts.precision}" if facts.precision else ""
+    return f"{facts.engine_title} on {facts.device}{precision}"
+
+
+# ---------------------------------------------------------------- words
+
+
+def _method(result: BenchmarkResult) -> str:
+    measured = [cell.measurement for cell in result.cells if cell.measurement]
+    if not measured:
+        return "No cell came so far that it could be measured. What went wrong is told below."
+    subject = "Each cell" if len(result.cells) > 1 else "The model"
+    turns = ", the cells in turn" if len(result.cells) > 1 else ""
+    return (
+        f"{subject} was measured in {_span(measured, 'processes', 'fresh process')} with "
+        f"{_span(measured, 'sessions', 'session')}, each warmed up before it was timed{turns}. "
+        f"± is half the {_levels(measured)} interval over sessions{_without_interval(measured)}; "
+        f"the {DECISIVE} is the tenth percentile, p99 is there where the samples can tell it, "
+        f"and {figures.NOTHING} is not measured."
+    )
+
+
+def _span(measured: Sequence[Measurement], field: str, what: str) -> str:
+    counts = sorted({getattr(one, field) for one in measured})
+    most = figures.counted(counts[-1], what)
+    return f"{counts[0]} to {most}" if len(counts) > 1 else most
+
+
+def _levels(measured: Sequence[Measurement]) -> str:
+    levels = sorted({one.latency.typical.level for one in measured})
+    return " or ".join(f"{level * 100:g}\u00a0%" for level in levels)
+
+
+def _without_interval(measured: Sequence[Measurement]) -> str:
+    if all(one.latency.typical.is_over_units for one in measured):
+        return ""
+    return f" (fewer than {FEWEST_SESSIONS} of them have none)"
+
+
+def _doubts(result: BenchmarkResult) -> list[str]:
+    doubts = [f"{text.rstrip('.')}. To do: {do}" for text, do in advise(result)]
+    for cell in result.cells:
+        tail = cell.measurement.latency.p99 if cell.measurement else None
+        if cell.measurement and tail and tail.value is None and tail.samples_needed is not None:
+            needed = figures.counted(tail.samples_needed, "sample")
+            there = figures.spaced(cell.measurement.samples, 0)
+            doubts.append(f"{cell.spec.name}: p99 takes {needed}, there are {there}")
+    return doubts
+
+
+# ---------------------------------------------------------------- charts
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """Cells that differ in one number and nothing else."""
+
+    name: str
+    numbers: tuple[int, ...]
+    cells: tuple[CellResult, ...]
+
+
+def _charts(result: BenchmarkResult) -> list[Markup]:
+    charts = []
+    scale, unit = benchmark_unit(result)
+    by_cores = _sweeps(result, lambda cell: cell.spec.cores, "cores")
+    if by_cores:
+        words = Words("Core scaling.", _cores_summary(by_cores[0]), "cores", f"{unit} per item")
+        charts.append(scaling_chart(words, _by_cores(by_cores, scale), has_ideal=True))
+    by_batch = _sweeps(result, lambda cell: cell.batch_size, "batch")
+    if by_batch:
+        item = Words("Batch scaling, per item.", _READ, "items in a batch", f"{unit} per item")
+        curves = [Series(one.name, _points(one, per_item=True, scale=scale)) for one in by_batch]
+        charts.append(scaling_chart(item, curves))
+        whole = Words("Batch scaling, per batch.", _READ, "items in a batch", f"{unit} per batch")
+        curves = [Series(one.name, _points(one, per_item=False, scale=scale)) for one in by_batch]
+        charts.append(scaling_chart(whole, curves))
+    for name in differing_sizes(result.cells):
+        by_size = _sweeps(result, lambda cell, name=name: sizes_of(cell.spec)[name], name)
+        words = Words(f"Scaling in {name}.", _READ, name, f"{unit} per item")
+        curves = [Series(one.name, _points(one, per_item=True, scale=scale)) for one in by_size]
+        charts.append(scaling_chart(words, curves))
+    return charts
+
+
+def _sweeps(result: BenchmarkResult, number: Callable[..., int], swept: str) -> list[_Sweep]:
+    """Those with two numbers or more."""
+    groups: dict[str, dict[int, CellResult]] = {}
+    for cell in result.cells:
+        if cell.measurement is not None:
+            groups.setdefault(_without(cell, swept), {}).setdefault(number(cell), cell)
+    return [
+        _Sweep(name, tuple(sorted(cells)), tuple(cells[x] for x in sorted(cells)))
+        for name, cells in groups.items()
+        if len(cells) > 1
+    ]
+
+
+def _without(cell: CellResult, swept: str) -> str:
+    """``onnxruntime · cpu · fp32 · batch 8``: all that a cell is, but what is swept."""
+    facts, spec = cell.facts, cell.spec
+    precision = facts.precision if facts else spec.precision
+    parts = [facts.engine if facts else spec.engine, facts.device if facts else spec.device]
+    parts += [precision] if precision else []
+    counts = replace(spec, batch_size=cell.batch_size)
+    for axis in sorted(NESTED_NUMBERS, key=lambda axis: axis.is_always_named):
+        value = getattr(counts, axis.name)
+        if axis.kind == "sizes":
+            value = {name: size for name, size in value.items() if name != swept}
+        if axis.short != swept and (axis.is_always_named or value != axis.usual):
+            parts.append(axis.words(value))
+    return " · ".join(part for part in parts if part)
+
+
+def _points(sweep: _Sweep, per_item: bool, scale: float = 1.0) -> tuple[Point, ...]:
+    """Of whole batches, or of one item."""
+    return tuple(
+        _point(cell, x, scale * (cell.items if per_item else 1))
+        for x, cell in zip(sweep.numbers, sweep.cells, strict=True)
+    )
+
+
+def _point(cell: CellResult, x: int, scale: float) -> Point:
+    assert cell.measurement is not None
+    typical = cell.measurement.latency.typical
+    known = typical.is_over_units and math.isfinite(typical.low) and math.isfinite(typical.high)
+    low, high = (typical.low, typical.high) if known else (typical.value, typical.value)
+    return Point(x, typical.value / scale, low / scale, high / scale, cell.is_noisy)
+
+
+def _by_cores(sweeps: Sequence[_Sweep], scale: float) -> list[Series]:
+    """With their efficiency: at the points of a single curve, in the names of several."""
+    curves = []
+    for one in sweeps:
+        points = _points(one, per_item=True, scale=scale)
+        shares = [_efficiency(one, number) for number in range(len(points))]
+        if len(sweeps) == 1:
+            points = tuple(replace(p, label=share) for p, share in zip(points, shares, strict=True))
+        last = f" ({shares[-1]} efficient with {one.numbers[-1]} cores)" if shares[-1] else ""
+        curves.append(Series(one.name + last, points))
+    return curves
+
+
+def _efficiency(sweep: _Sweep, number: int) -> str:
+    """The share of the cores' time that was put to use; empty where a number is unusable."""
+    first, here = sweep.cells[0], sweep.cells[number]
+    if number == 0 or any(cell.is_unusable for cell in (first, here)):
+        return ""
+    start, point = (_points(sweep, per_item=True)[place] for place in (0, number))
+    return f"{start.value * start.x / (point.value * point.x):.0%}"
+
+
+def _cores_summary(sweep: _Sweep) -> str:
+    points = _points(sweep, per_item=True)
+    few, many = points[0], points[-1]
+    counts = f"{sweep.numbers[-1]} cores", figures.counted(sweep.numbers[0], "core")
+    if any(sweep.cells[place].is_unusable for place in (0, -1)):
+        sentence = "Too noisy to say what cores do"
+    elif many.low <= few.high and few.low <= many.high:
+        sentence = f"{counts[0]} and {counts[1]} cannot be told apart"
+    else:
+        sentence = f"{counts[0]} take {many.value / few.value:.2f} times as long as {counts[1]}"
+    return f"{sentence} ({sweep.name}). {_READ}"

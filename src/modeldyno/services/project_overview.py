@@ -1,0 +1,300 @@
+"""Where a project stands, from what was measured: nothing is ranked that cannot be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+from modeldyno.core.benchmarks import MeasuredCell, MeasuredCells
+from modeldyno.core.cell_matching import is_same_place
+from modeldyno.core.cells import CellFigures
+from modeldyno.core.comparisons import Comparison
+from modeldyno.core.errors import NotFound
+from modeldyno.core.figures import counted
+from modeldyno.core.hosts import are_machines_different
+from modeldyno.core.ids import ModelId, ProjectId
+from modeldyno.core.models import Model
+from modeldyno.core.pages import LARGEST_PAGE, Wanted
+from modeldyno.core.project_overview import Best, Happened, NextStep, ProjectStanding
+from modeldyno.core.projects import Project
+from modeldyno.core.requests.axes import axis_fields
+from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Objective
+from modeldyno.core.runs import Run
+from modeldyno.core.specs import CellSpec
+from modeldyno.engines import catalog
+from modeldyno.measure.verdicts import unpaired_ratio
+from modeldyno.services.models import ModelService, ModelStatus
+from modeldyno.store.records.all import Records
+
+MOST_HAPPENED = 10
+MOST_STEPS = 3
+_WORDS = {
+    "queued": "waits",
+    "running": "runs",
+    "done": "is done",
+    "failed": "failed",
+    "cancelled": "was cancelled",
+    "interrupted": "was interrupted",
+}
+
+
+class StandingService:
+    def __init__(self, records: Records, models: ModelService) -> None:
+        self._records = records
+        self._models = models
+
+    def of(self, project_id: ProjectId) -> ProjectStanding:
+        """Raises NotFound."""
+        records = self._records
+        project = records.projects.get(project_id)
+        of_project = Wanted(project_id=project_id, limit=LARGEST_PAGE)
+        models = self._models.page(of_project).items
+        measured = records.benchmarks.measured_cells(project_id)
+        comparisons = records.comparisons.page(of_project).items
+        best = best_of(measured.cells, comparisons)
+        counts = records.projects.counts(project_id)
+        queue = (*records.jobs.waiting(), *records.jobs.running())
+        steps = _steps(project, models, measured, comparisons, best, counts)
+        runs = {cell.figures.run_id for by in best for cell in (by.leader, *by.tied) if cell}
+        return ProjectStanding(
+            best=best,
+            activity=self._activity(project_id, [shown.model for shown in models]),
+            next_steps=tuple(islice(steps, MOST_STEPS)),
+            counts=counts,
+            active=sum(job.project_id == project_id for job in queue),
+            model_names={shown.model.id: shown.model.name for shown in models},
+            documents={run_id: records.runs.cells(run_id) for run_id in runs},
+        )
+
+    def _activity(self, project_id: ProjectId, models: Sequence[Model]) -> tuple[Happened, ...]:
+        runs = self._records.runs.page(Wanted(project_id=project_id, limit=MOST_HAPPENED)).items
+        came = (
+            Happened(
+                at=model.created_at, subject="model", id=model.id, sentence=f"{model.name} came in"
+            )
+            for model in models
+        )
+        told = sorted(chain(map(self._happened, runs), came), key=lambda one: one.at, reverse=True)
+        return tuple(told[:MOST_HAPPENED])
+
+    def _happened(self, run: Run) -> Happened:
+        failed = f": {run.failure['title']}" if run.failure else ""
+        return Happened(
+            at=run.finished_at or run.started_at or run.created_at,
+            subject=run.of.kind,
+            id=run.of.id,
+            sentence=f"{run.of.kind.capitalize()} {self._name(run)} {_WORDS[run.state]}{failed}",
+            state=run.state,
+            run_id=run.id,
+        )
+
+    def _name(self, run: Run) -> str:
+        try:
+            return str(self._records.of_kind(run.of.kind).get(run.of.id).name)
+        except NotFound:  # deleted meanwhile
+            return str(run.of.id)
+
+
+# ---------------------------------------------------------------- the best so far
+
+
+def best_of(
+    measured: Sequence[MeasuredCell], comparisons: Sequence[Comparison]
+) -> tuple[Best, Best]:
+    lost = [loser for loser in map(_loser, comparisons) if loser is not None]
+    return _best(measured, lost, "latency"), _best(measured, lost, "throughput")
+
+
+def _best(
+    measured: Sequence[MeasuredCell], lost: Sequence[tuple[ModelId, CellSpec]], by: Objective
+) -> Best:
+    if not measured:
+        return Best(by, None, note="nothing was measured yet")
+    here = _of_latest_machine(measured)
+    sure = [cell for cell in here if _figure(cell.figures, by) is not None]
+    if not sure:
+        few = f"no number rests on {FEWEST_SESSIONS} sessions or more"
+        return Best(by, None, note=f"{few}; measure longer")
+    usable = [cell for cell in sure if cell.figures.noise != "unusable"]
+    if not usable:
+        return Best(by, None, note="every number is unusable; measure again on a calmer machine")
+    running = usable
+    if by == "latency":  # what an alternation compares
+        running = [cell for cell in usable if not any(_is(cell, loser) for loser in lost)] or usable
+    leader = min(running, key=lambda cell: _seconds(cell, by).value)
+    tied = [cell for cell in running if cell is not leader and not _is_behind(leader, cell, by)]
+    elsewhere, unusable = len(measured) - len(here), len(sure) - len(usable)
+    return Best(by, leader, tuple(tied), _note(leader, tied, by, unusable, elsewhere))
+
+
+def _of_latest_machine(measured: Sequence[MeasuredCell]) -> list[MeasuredCell]:
+    """Numbers of two machines are not ranked against each other: the one that was used last counts,
+    and whatever may have been measured there."""
+    latest = max(measured, key=lambda cell: cell.figures.run_id).figures.machine
+    return [cell for cell in measured if not are_machines_different(cell.figures.machine, latest)]
+
+
+def _note(
+    leader: MeasuredCell,
+    tied: Sequence[MeasuredCell],
+    by: Objective,
+    unusable: int,
+    elsewhere: int,
+) -> str:
+    notes = []
+    if tied:
+        others = counted(len(tied), "other")
+        notes.append(f"cannot be told from {others}; compare them in alternation")
+    if leader.figures.noise == "contended":
+        floor = ": read the floor" if by == "latency" else ""  # throughput has none
+        notes.append(f"other work ran beside{floor}")
+    if unusable:
+        verb = "is" if unusable == 1 else "are"
+        notes.append(f"{counted(unusable, 'number')} {verb} unusable and left out")
+    if elsewhere:
+        verb = "was" if elsewhere == 1 else "were"
+        notes.append(f"{counted(elsewhere, 'number')} {verb} measured on another machine")
+    return "; ".join(notes)
+
+
+def _is_behind(leader: MeasuredCell, other: MeasuredCell, by: Objective) -> bool:
+    return unpaired_ratio(_seconds(leader, by), _seconds(other, by)).low > 1
+
+
+def _seconds(cell: MeasuredCell, by: Objective) -> Estimate:
+    """Lower is better: seconds per call, or per item of all that was done."""
+    estimate = _figure(cell.figures, by)
+    assert estimate is not None
+    return estimate
+
+
+def _figure(cell: CellFigures, by: Objective) -> Estimate | None:
+    if by == "latency":
+        return cell.decisive
+    return cell.throughput and cell.throughput.inverse
+
+
+def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
+    """Who was slower when both were measured in alternation."""
+    match comparison.summary.verdict:
+        case "slower":
+            return comparison.b_model_id, comparison.spec.configurations()[1]
+        case "faster":
+            return comparison.a_model_id, comparison.spec.configurations()[0]
+        case _:
+            return None
+
+
+def _is(cell: MeasuredCell, side: tuple[ModelId, CellSpec]) -> bool:
+    model_id, spec = side
+    axes = cell.figures.axes
+    is_engine = spec.engine in ("", axes["engine"])
+    is_precision = spec.precision in (None, axes["precision"])
+    is_place = is_same_place(axes, axis_fields(spec))
+    return cell.model_id == model_id and is_place and is_engine and is_precision
+
+
+# ---------------------------------------------------------------- what to do next
+
+
+def _steps(
+    project: Project,
+    models: Sequence[ModelStatus],
+    measured: MeasuredCells,
+    comparisons: Sequence[Comparison],
+    best: tuple[Best, Best],
+    counts: dict[str, int],
+) -> Iterator[NextStep]:
+    """The most useful first."""
+    if not models:
+        yield NextStep(sentence="There is no model yet.", action="add-model", label="Bring a model")
+        return
+    yield from _of_models(models)
+    ready = [shown.model for shown in models if shown.state == "ready"]
+    if ready and not measured.cells:
+        yield NextStep(
+            sentence="Nothing was measured yet.",
+            action="add-benchmark",
+            label="Run a first benchmark",
+            model_id=ready[-1].id,
+        )
+        return
+    yield from _of_best(best[0])
+    yield from _of_engines(ready, measured.cells, comparisons)
+    if project.baseline_benchmark_id is None and measured.benchmarks > 1:
+        yield NextStep(
+            sentence="No benchmark is the baseline of the others.",
+            action="set-baseline",
+            label="Choose a baseline",
+            benchmark_id=measured.first,
+        )
+    if measured.cells and not counts["profile"]:
+        yield NextStep(
+            sentence="Where the time goes is not known yet.",
+            action="add-profile",
+            label="Profile the model",
+            model_id=max(measured.cells, key=lambda cell: cell.benchmark_id).model_id,
+        )
+
+
+def _of_models(models: Sequence[ModelStatus]) -> Iterator[NextStep]:
+    for shown in models:
+        if shown.state == "untrusted":
+            yield NextStep(
+                sentence=f"{shown.model.name} could run code, and nobody vouched for it.",
+                action="trust-model",
+                label="Look at it",
+                model_id=shown.model.id,
+            )
+        elif shown.state == "incomplete":
+            yield NextStep(
+                sentence=f"{shown.model.name} lacks weights.",
+                action="complete-model",
+                label="Send them",
+                model_id=shown.model.id,
+            )
+
+
+def _of_best(best: Best) -> Iterator[NextStep]:
+    leader = best.leader
+    if leader is None:
+        return
+    if best.tied:
+        other = best.tied[0]
+        yield NextStep(
+            sentence=f"{leader.name} cannot be told from {other.name}.",
+            action="compare",
+            label="Compare in alternation",
+            benchmark_id=leader.benchmark_id,
+            other_benchmark_id=other.benchmark_id,
+        )
+    if leader.figures.noise != "quiet":
+        yield NextStep(
+            sentence=f"The best number so far is {leader.figures.noise}.",
+            action="rerun-benchmark",
+            label="Measure it again",
+            benchmark_id=leader.benchmark_id,
+        )
+
+
+def _of_engines(
+    ready: Sequence[Model],
+    measured: Sequence[MeasuredCell],
+    comparisons: Sequence[Comparison],
+) -> Iterator[NextStep]:
+    used = {cell.figures.axes["engine"] for cell in measured}
+    compared = [one for one in comparisons if one.summary.verdict is not None]
+    used |= {side.cell.engine for one in compared for side in (one.spec.a, one.spec.b)} - {""}
+    for model in ready:
+        readers = [entry for entry in catalog.entries() if model.format in entry.formats]
+        other = next((e for e in readers if e.name not in used and catalog.is_usable(e)), None)
+        if other is not None and used:
+            title = catalog.title_of(other.name)
+            yield NextStep(
+                sentence=f"{counted(len(used), 'engine')} measured; {title} reads this model, too.",
+                action="add-engine",
+                label=f"Compare with {title}",
+                model_id=model.id,
+                engine=other.name,
+            )
+            return

@@ -1,0 +1,55 @@
+"""Remarks about a number that is less than perfect."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import modeldyno
+from modeldyno.core.results import BenchmarkResult
+from modeldyno.core.specs import DEFAULT
+from modeldyno.present.advice import advise
+from tests.scripts import script
+
+
+@pytest.fixture
+def result(tmp_path, starts_processes):
+    return modeldyno.bench(
+        script(tmp_path / "m.json"), batch=[1, 2], iterations=5, workspace=tmp_path / "workspace"
+    )
+
+
+def as_if(result: BenchmarkResult, *sessions: int) -> BenchmarkResult:
+    """The same, as if each cell had been noisy with so many sessions when its time was up."""
+    cells = []
+    for cell, count in zip(result.cells, sessions, strict=True):
+        found = cell.measurement
+        assert found is not None
+        floor = replace(found.latency.floor, low=0.5, high=1.5, value=1.0)
+        found = replace(
+            found,
+            sessions=count,
+            noise="noisy",
+            stop_reason="budget",
+            steady=True,
+            trend=False,
+            latency=replace(found.latency, floor=floor),
+        )
+        cells.append(replace(cell, measurement=found))
+    spec = replace(result.spec, iterations=None, budget=DEFAULT)
+    return replace(result, cells=tuple(cells), spec=spec)
+
+
+def budgets(result: BenchmarkResult) -> set[str]:
+    return {found for _, tip in advise(result) for found in re.findall(r"--budget \S+", tip)}
+
+
+def test_one_run_gets_one_budget(result):
+    assert budgets(as_if(result, 1, 6)) == {"--budget 100"}
+    assert budgets(as_if(result, 6, 6)) == {"--budget 40"}
+
+
+def test_one_is_not_several(result):
+    tips = [tip for _, tip in advise(as_if(result, 1, 6))]
+    assert "1 session was taken; measure longer with --budget 100" in tips
+    assert "6 sessions were taken; measure longer with --budget 100" in tips
