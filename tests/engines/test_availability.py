@@ -7,14 +7,16 @@ import pytest
 from modeldyno.core.documents.engines import EngineDocument
 from modeldyno.engines import availability
 from modeldyno.engines.availability import availability_of
-from modeldyno.engines.catalog import Entry
+from modeldyno.engines.catalog import EngineEntry
 
 DEVICES = ("cpu", "cuda", "mps", "tpu")
 
 
 def document(package: str | None = None) -> EngineDocument:
     """Of an engine that has many devices."""
-    entry = Entry("abacus", "abacus:Abacus", package, "pip install abacus", DEVICES, ("beads",))
+    entry = EngineEntry(
+        "abacus", "abacus:Abacus", package, "pip install abacus", DEVICES, ("beads",)
+    )
     return availability_of(entry)
 
 

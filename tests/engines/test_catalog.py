@@ -13,7 +13,7 @@ from modeldyno.core.errors import EngineUnavailable, EngineUnknown
 from modeldyno.engines.availability import availability
 from modeldyno.engines.catalog import (
     BUILT_IN,
-    Entry,
+    EngineEntry,
     entries,
     find,
     for_format,
@@ -23,8 +23,10 @@ from modeldyno.engines.catalog import (
 from modeldyno.engines.scripted import Scripted
 from tests.packages import install
 
-THEIRS = Entry("abacus", "abacus:Abacus", "abacus", "pip install abacus", ("cpu",), ("beads",))
-ENTRY = f"from modeldyno.engines.catalog import Entry\nENTRY = {THEIRS!r}\n"
+THEIRS = EngineEntry(
+    "abacus", "abacus:Abacus", "abacus", "pip install abacus", ("cpu",), ("beads",)
+)
+ENTRY = f"from modeldyno.engines.catalog import EngineEntry\nENTRY = {THEIRS!r}\n"
 ABACUS = ENTRY + "class Abacus:\n    name = 'abacus'\n"
 
 
@@ -99,8 +101,12 @@ def test_listing_engines_loads_none_of_them(site):
         ("raise OSError('libabacus.so: not found')", "abacus:ENTRY", "OSError: libabacus.so: not"),
         ("", "abacus:ENTRY", "AttributeError: module 'abacus' has no attribute 'ENTRY'"),
         ("", "no_such_module:ENTRY", "ModuleNotFoundError: No module named 'no_such_module'"),
-        ("ENTRY = 'hello'", "abacus:ENTRY", "it does not name an Entry"),
-        (ENTRY.replace("formats=('beads',)", "formats=None"), "abacus:ENTRY", "its Entry is wrong"),
+        ("ENTRY = 'hello'", "abacus:ENTRY", "it does not name an EngineEntry"),
+        (
+            ENTRY.replace("formats=('beads',)", "formats=None"),
+            "abacus:ENTRY",
+            "its EngineEntry is wrong",
+        ),
         ("def", "abacus:ENTRY", "SyntaxError"),
         ("raise SystemExit(3)", "abacus:ENTRY", "SystemExit: 3"),
     ],

@@ -30,7 +30,7 @@ ENGINES = textwrap.dedent("""
     from dataclasses import replace
     from random import uniform
 
-    from modeldyno.engines.catalog import Entry
+    from modeldyno.engines.catalog import EngineEntry
     from modeldyno.engines.onnxruntime import OnnxRuntime
 
 
@@ -100,7 +100,7 @@ ENGINES = textwrap.dedent("""
 
 
     def entry(kind):
-        return Entry(
+        return EngineEntry(
             kind.name, f"engines_of_others:{kind.__name__}", "numpy", "", ("cpu",), ("onnx",)
         )
 

@@ -220,7 +220,9 @@ def test_a_damaged_entry_is_listed_and_can_be_removed(folder):
 
 
 def test_a_name_of_ours_that_is_not_installed_can_be_given_to_one(tmp_path, monkeypatch):
-    absent = catalog.Entry("abacus", "a:A", "abacus", "", ("cpu",), ("beads",), title="Abacus")
+    absent = catalog.EngineEntry(
+        "abacus", "a:A", "abacus", "", ("cpu",), ("beads",), title="Abacus"
+    )
     monkeypatch.setattr(catalog, "BUILT_IN", (*catalog.BUILT_IN, absent))
     python = bare(tmp_path / "env")
     package(python, "abacus", "2.0")

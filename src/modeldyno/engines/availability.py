@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from modeldyno.core.documents.engines import EngineDocument
-from modeldyno.engines.catalog import Entry, entries, is_usable, version_of
+from modeldyno.engines.catalog import EngineEntry, entries, is_usable, version_of
 
 _ALWAYS_AVAILABLE = "cpu"  # for other devices only loading a model in a worker gives certainty
 _UNPROVEN = "seems available; certain only once a worker has loaded a model on it"
@@ -24,7 +24,7 @@ def availability() -> tuple[EngineDocument, ...]:
     return tuple(availability_of(entry) for entry in entries())
 
 
-def availability_of(entry: Entry) -> EngineDocument:
+def availability_of(entry: EngineEntry) -> EngineDocument:
     version, missing = version_of(entry)
     unavailable = {d: why for d in entry.devices if (why := missing or why_not(entry, d))}
     available = tuple(device for device in entry.devices if device not in unavailable)
@@ -60,7 +60,7 @@ def all_devices() -> tuple[str, ...]:
     return _devices(entries())
 
 
-def devices_of(entry: Entry) -> dict[str, str]:
+def devices_of(entry: EngineEntry) -> dict[str, str]:
     """Each device, and why this engine cannot use it here; empty text: it can."""
     return {device: why_not(entry, device) for device in all_devices()}
 
@@ -72,7 +72,7 @@ def devices_here() -> dict[str, str]:
     return {d: _best_reason([why_not(entry, d) for entry in usable]) for d in _devices(engines)}
 
 
-def _devices(engines: Sequence[Entry]) -> tuple[str, ...]:
+def _devices(engines: Sequence[EngineEntry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(device for entry in engines for device in entry.devices))
 
 
@@ -83,7 +83,7 @@ def _best_reason(reasons: list[str]) -> str:
     return next((why for why in reasons if _NO_SUCH_DEVICE not in why), reasons[0])
 
 
-def why_not(entry: Entry, device: str) -> str:
+def why_not(entry: EngineEntry, device: str) -> str:
     """Why this engine, if it is installed, cannot use that device here; empty: it may."""
     if device not in entry.devices:
         instead = "; its device on a Mac is coreml" if "coreml" in entry.devices else ""
@@ -104,7 +104,7 @@ def why_not(entry: Entry, device: str) -> str:
             return ""
 
 
-def _why_no_cuda(entry: Entry) -> str:
+def _why_no_cuda(entry: EngineEntry) -> str:
     """Judged by the installed build's name and version alone; empty: it may have CUDA."""
     if entry.adapter == "onnxruntime" and not _version(entry, "onnxruntime-gpu"):
         return "this build of ONNX Runtime lacks it: `pip install onnxruntime-gpu` instead"
@@ -114,7 +114,7 @@ def _why_no_cuda(entry: Entry) -> str:
     return ""
 
 
-def _version(entry: Entry, package: str) -> str:
+def _version(entry: EngineEntry, package: str) -> str:
     if entry.environment is not None:
         return entry.environment.version(package) or "" if package else ""
     try:

@@ -24,7 +24,7 @@ _BROKEN = "broken:"  # instead of a factory: why there is none
 
 
 @dataclass(frozen=True)
-class Entry:
+class EngineEntry:
     """Where an engine lives and what it needs, known without importing it."""
 
     name: str
@@ -54,8 +54,11 @@ class Entry:
         return self.environment.engine if self.environment else self.name
 
 
+Entry = EngineEntry  # plug-ins may still import it by this name
+
+
 BUILT_IN = (
-    Entry(
+    EngineEntry(
         name="onnxruntime",
         factory="modeldyno.engines.onnxruntime:OnnxRuntime",
         package="onnxruntime",
@@ -66,7 +69,7 @@ BUILT_IN = (
         other_builds=("onnxruntime-gpu",),
         title="ONNX Runtime",
     ),
-    Entry(
+    EngineEntry(
         name="pytorch",
         factory="modeldyno.engines.pytorch:PyTorch",
         package="torch",
@@ -79,7 +82,7 @@ BUILT_IN = (
         title="PyTorch",
         oldest="2.10.0",
     ),
-    Entry(
+    EngineEntry(
         name="tensorflow",
         factory="modeldyno.engines.tensorflow:TensorFlow",
         package="tensorflow-cpu",
@@ -92,7 +95,7 @@ BUILT_IN = (
         title="TensorFlow",
         for_life=True,
     ),
-    Entry(
+    EngineEntry(
         name="litert",
         factory="modeldyno.engines.litert:LiteRt",
         package="ai-edge-litert",
@@ -103,7 +106,7 @@ BUILT_IN = (
         options=("xnnpack",),
         title="LiteRT",
     ),
-    Entry(
+    EngineEntry(
         name="openvino",
         factory="modeldyno.engines.openvino:OpenVino",
         package="openvino",
@@ -114,7 +117,7 @@ BUILT_IN = (
         has_streams=True,
         title="OpenVINO",
     ),
-    Entry(
+    EngineEntry(
         name="scripted",
         factory="modeldyno.engines.scripted:Scripted",
         package=None,
@@ -127,7 +130,7 @@ BUILT_IN = (
 
 # Discontinued engines: listed only after the user has added them (`modeldyno engines add`).
 LEGACY = (
-    Entry(
+    EngineEntry(
         name="deepsparse",
         factory="modeldyno.engines.deepsparse:DeepSparse",
         package="deepsparse",
@@ -145,11 +148,11 @@ LEGACY = (
 )
 
 
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[EngineEntry, ...]:
     """Built-in engines, those that installed packages announce under ``modeldyno.engines``, and
     those that the user added in another Python.
 
-    A package's entry point names an ``Entry``, so that listing engines imports none of them. A
+    A package's entry point names an ``EngineEntry``, so listing engines imports none of them. A
     plug-in cannot take over a built-in name; an engine that the user added can have the name of
     one that is not installed here.
     """
@@ -159,7 +162,7 @@ def entries() -> tuple[Entry, ...]:
     return tuple(known.values())
 
 
-def _local_entries() -> Mapping[str, Entry]:
+def _local_entries() -> Mapping[str, EngineEntry]:
     return _cached_local_entries(BUILT_IN, _package_folder_times())
 
 
@@ -174,8 +177,8 @@ def _package_folder_times() -> tuple[tuple[str, int], ...]:
 
 @functools.lru_cache(maxsize=1)
 def _cached_local_entries(
-    built_in: tuple[Entry, ...], _: tuple[tuple[str, int], ...]
-) -> Mapping[str, Entry]:
+    built_in: tuple[EngineEntry, ...], _: tuple[tuple[str, int], ...]
+) -> Mapping[str, EngineEntry]:
     known = {entry.name: entry for entry in built_in}
     known |= {entry.name: entry for entry in LEGACY if is_usable(entry)}
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
@@ -184,18 +187,18 @@ def _cached_local_entries(
     return known
 
 
-def find_local(name: str) -> Entry | None:
+def find_local(name: str) -> EngineEntry | None:
     """The engine of that name or alias in this very Python, installed or not."""
     known = _local_entries().values()
     return next((entry for entry in known if name in (entry.name, *entry.aliases)), None)
 
 
-def adapters() -> tuple[Entry, ...]:
+def adapters() -> tuple[EngineEntry, ...]:
     """Entries that can drive an engine in another Python; its packages decide which one does."""
     return tuple(entry for entry in (*BUILT_IN, *LEGACY) if entry.package is not None)
 
 
-def _entry_of_environment(environment: Environment | DamagedEnvironment) -> Entry:
+def _entry_of_environment(environment: Environment | DamagedEnvironment) -> EngineEntry:
     name = environment.name
     removal = f"modeldyno engines remove {name}"
     if isinstance(environment, DamagedEnvironment):
@@ -215,15 +218,15 @@ def _entry_of_environment(environment: Environment | DamagedEnvironment) -> Entr
     )
 
 
-def _load_entry_point(point: importlib.metadata.EntryPoint) -> Entry:
-    why = "it does not name an Entry"
+def _load_entry_point(point: importlib.metadata.EntryPoint) -> EngineEntry:
+    why = "it does not name an EngineEntry"
     try:
         entry = point.load()
-        if isinstance(entry, Entry):
-            decode(Entry, encode(entry))
+        if isinstance(entry, EngineEntry):
+            decode(EngineEntry, encode(entry))
             return entry
     except Mismatch as error:
-        why = f"its Entry is wrong: {error}"
+        why = f"its EngineEntry is wrong: {error}"
     # A faulty plug-in must neither raise here nor end the process.
     except (Exception, SystemExit) as error:  # noqa: BLE001
         why = f"{type(error).__name__}: {error}"
@@ -231,11 +234,11 @@ def _load_entry_point(point: importlib.metadata.EntryPoint) -> Entry:
     return _broken_entry(point.name, why, f"repair the package behind {point.value}")
 
 
-def _broken_entry(name: str, why: str, install: str) -> Entry:
-    return Entry(name, f"{_BROKEN}{why}", None, install, devices=(), formats=())
+def _broken_entry(name: str, why: str, install: str) -> EngineEntry:
+    return EngineEntry(name, f"{_BROKEN}{why}", None, install, devices=(), formats=())
 
 
-def version_of(entry: Entry) -> tuple[str | None, str | None]:
+def version_of(entry: EngineEntry) -> tuple[str | None, str | None]:
     """The version of its package, or why there is none."""
     if entry.factory.startswith(_BROKEN):
         return None, entry.factory.removeprefix(_BROKEN)
@@ -250,7 +253,7 @@ def version_of(entry: Entry) -> tuple[str | None, str | None]:
 
 
 def _version_in_environment(
-    entry: Entry, environment: Environment
+    entry: EngineEntry, environment: Environment
 ) -> tuple[str | None, str | None]:
     if not Path(environment.python).is_file():
         return None, f"its Python no longer exists: {environment.python}"
@@ -260,7 +263,7 @@ def _version_in_environment(
     return None, f"the Python package {entry.package!r} is no longer in its environment"
 
 
-def find(name: str) -> Entry:
+def find(name: str) -> EngineEntry:
     """The entry of that name or alias."""
     known = entries()
     for entry in known:
@@ -282,7 +285,7 @@ def find(name: str) -> Entry:
     )
 
 
-def is_usable(entry: Entry) -> bool:
+def is_usable(entry: EngineEntry) -> bool:
     return version_of(entry)[1] is None
 
 
@@ -291,7 +294,7 @@ def title_of(name: str) -> str:
     return next((entry.title for entry in entries() if entry.name == name), "") or name
 
 
-def require_usable(name: str) -> Entry:
+def require_usable(name: str) -> EngineEntry:
     """The entry of that name; raises EngineUnavailable if its package is not installed."""
     entry = find(name)
     _, why_not = version_of(entry)
@@ -313,14 +316,14 @@ def starts_programs(engine: str, options: Mapping[str, object]) -> bool:
     )
 
 
-def process_settings(entry: Entry, target: Target) -> str:
+def process_settings(entry: EngineEntry, target: Target) -> str:
     """What a process is committed to once the target was opened in it; empty: nothing."""
     if not entry.for_life:
         return ""
     return f"{entry.adapter} {target.threads} {sorted(target.options.items())}"
 
 
-def for_format(model_format: str) -> Entry:
+def for_format(model_format: str) -> EngineEntry:
     """The first usable engine that reads a format; raises EngineUnavailable if there is none."""
     readers = [entry for entry in entries() if model_format in entry.formats]
     for entry in readers:

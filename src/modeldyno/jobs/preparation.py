@@ -13,7 +13,7 @@ from modeldyno.core.sessions import Parity, SessionFacts, Target
 from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.trust import warning
 from modeldyno.engines import catalog
-from modeldyno.engines.catalog import Entry
+from modeldyno.engines.catalog import EngineEntry
 from modeldyno.inputs.matching import Party, plan_alike
 from modeldyno.inputs.model_overrides import check_complete
 from modeldyno.inputs.plans import InputPlan, plan_inputs
@@ -120,7 +120,7 @@ def shapes_of(inputs: InputPlan) -> dict[str, tuple[int, ...]]:
     return {tensor.name: tensor.shape for tensor in inputs.tensors}
 
 
-def engine_of(cell: CellSpec, facts: ModelFacts) -> Entry:
+def engine_of(cell: CellSpec, facts: ModelFacts) -> EngineEntry:
     """Raises where it is not here, or does not read such models."""
     entry = catalog.require_usable(cell.engine) if cell.engine else catalog.for_format(facts.format)
     if facts.format not in entry.formats:
@@ -139,7 +139,7 @@ def engine_of(cell: CellSpec, facts: ModelFacts) -> Entry:
 
 
 def _readable(
-    entry: Entry,
+    entry: EngineEntry,
     facts: ModelFacts,
     copy: Path,
     name: str,
@@ -165,7 +165,7 @@ def _readable(
     )
 
 
-def target_of(entry: Entry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
+def target_of(entry: EngineEntry, cell: CellSpec, facts: ModelFacts, copy: Path) -> Target:
     return Target(
         engine=entry.adapter,
         model=str(copy),

@@ -31,7 +31,7 @@ from modeldyno.core.requests.measuring import MOST_BATCH, BenchmarkRequest
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE
 from modeldyno.engines import availability, catalog
-from modeldyno.engines.catalog import Entry, title_of
+from modeldyno.engines.catalog import EngineEntry, title_of
 from modeldyno.inputs.model_overrides import check_complete
 from modeldyno.inputs.open_axes import check_dims, open_axes
 from modeldyno.services import requests
@@ -274,7 +274,7 @@ def _require_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> Non
             )
 
 
-def _engine_for(requested: Sequence[str], model_format: str) -> Entry:
+def _engine_for(requested: Sequence[str], model_format: str) -> EngineEntry:
     entry = catalog.require_usable(requested[0]) if requested else catalog.for_format(model_format)
     if model_format not in entry.formats:
         raise BadValue(
@@ -285,7 +285,7 @@ def _engine_for(requested: Sequence[str], model_format: str) -> Entry:
     return entry
 
 
-def _unavailable(entry: Entry, requested: Sequence[str]) -> dict[str, Failure]:
+def _unavailable(entry: EngineEntry, requested: Sequence[str]) -> dict[str, Failure]:
     reasons = availability.devices_of(entry)
     return {
         device: Failure.of(
@@ -300,7 +300,7 @@ def _unavailable(entry: Entry, requested: Sequence[str]) -> dict[str, Failure]:
     }
 
 
-def _spec_of(request: BenchmarkRequest, entry: Entry, usable: Sequence[str]) -> MakeSpec:
+def _spec_of(request: BenchmarkRequest, entry: EngineEntry, usable: Sequence[str]) -> MakeSpec:
     request = replace(request, engines=(entry.name,), devices=tuple(usable))
     return lambda path: replace(requests.benchmark_spec(request, path), meters=True)
 

@@ -28,7 +28,7 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.redaction import without_controls
 from modeldyno.engines import catalog, environments
-from modeldyno.engines.catalog import Entry
+from modeldyno.engines.catalog import EngineEntry
 from modeldyno.engines.environments import OLDEST_PYTHON, Environment
 from modeldyno.store.file_locks import is_locked
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
@@ -107,7 +107,7 @@ class EnvironmentService:
         name: str,
         python: str,
         requirements: Sequence[str],
-        chosen: Entry | None,
+        chosen: EngineEntry | None,
         accept_licence: bool,
     ) -> Environment:
         """What is installed in that Python decides which of our adapters drives it."""
@@ -165,7 +165,7 @@ def _check_request(name: str, python: str | None, requirements: Sequence[str]) -
             )
 
 
-def _asked_for(name: str, requirements: Sequence[str], engine: str | None) -> Entry | None:
+def _asked_for(name: str, requirements: Sequence[str], engine: str | None) -> EngineEntry | None:
     """By its name, else by what is to be installed, else by what it is to be called."""
     known = catalog.adapters()
     if engine is not None:
@@ -188,7 +188,7 @@ def _project(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", found.group()).lower() if found else ""
 
 
-def _check_licence(entry: Entry | None, accepted: bool) -> None:
+def _check_licence(entry: EngineEntry | None, accepted: bool) -> None:
     if entry is not None and entry.licence and not accepted:
         raise BadValue(
             f"{entry.title} has a licence that you must accept first",
@@ -197,7 +197,7 @@ def _check_licence(entry: Entry | None, accepted: bool) -> None:
         )
 
 
-def _only_one(there: Environment) -> Entry:
+def _only_one(there: Environment) -> EngineEntry:
     found = [e for e in catalog.adapters() if _version_in(e, there) is not None]
     if len(found) == 1:
         return found[0]
@@ -215,7 +215,7 @@ def _only_one(there: Environment) -> Entry:
     )
 
 
-def _check_there(entry: Entry, there: Environment) -> None:
+def _check_there(entry: EngineEntry, there: Environment) -> None:
     version = _version_in(entry, there)
     if version is None:
         raise EngineUnavailable(
@@ -231,7 +231,7 @@ def _check_there(entry: Entry, there: Environment) -> None:
         )
 
 
-def _version_in(entry: Entry, there: Environment) -> str | None:
+def _version_in(entry: EngineEntry, there: Environment) -> str | None:
     found = (there.version(package) for package in (entry.package or "", *entry.other_builds))
     return next((version for version in found if version), None)
 
