@@ -24,7 +24,7 @@ from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.demo import model_path
 from modeldyno.inputs.plans import InputPlan, TensorPlan
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from modeldyno.worker.messages import Examine, MeasureSession
 
 PACKAGE = Path(modeldyno.__file__).parent
@@ -225,7 +225,7 @@ modeldyno.graph({str(model_path())!r}, workspace={str(tmp_path)!r})
     ],
 )
 def test_the_terminal_needs_no_database(arguments, tmp_path):
-    Runs(tmp_path / "runs").create(BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),)))
+    RunFolders(tmp_path / "runs").create(BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),)))
     code = f"""
 import sys
 from modeldyno.cli.main import run

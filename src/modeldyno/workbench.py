@@ -15,7 +15,7 @@ from modeldyno.services.trusted_runs import VouchedRuns
 from modeldyno.settings import Settings
 from modeldyno.store.graphs import Graphs
 from modeldyno.store.history import History
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from modeldyno.store.tokens import TokenFile
 from modeldyno.store.trust import Trust
 
@@ -65,7 +65,7 @@ READERS = 4
 
 @dataclass(frozen=True)
 class Workbench:
-    runs: Runs
+    runs: RunFolders
     service: RunService
     trust: TrustService
     graphs: GraphService
@@ -155,7 +155,7 @@ class Server:
     lifetime: Lifetime
     records: Records
     history: History
-    folders: Runs
+    folders: RunFolders
     archive: Archive
     jobs: JobService
     assets: Assets
@@ -167,7 +167,7 @@ class Server:
 
 
 def open_workbench(settings: Settings, jobs: LocalJobs | None = None) -> Workbench:
-    runs = Runs(settings.workspace / "runs")
+    runs = RunFolders(settings.workspace / "runs")
     trust = Trust(settings.workspace / "trust.json")
     jobs = jobs or LocalJobs(folders=runs, machine=settings.machine)
     service = VouchedRuns(runs, jobs, trust) if settings.require_trust else RunService(runs, jobs)
@@ -215,7 +215,7 @@ def open_archive(settings: Settings, *, needs_database: bool = False) -> Archive
 
     is_wanted = needs_database or settings.has_database
     records = open_records(settings) if is_wanted else None
-    return Archive(open_history(settings), Runs(settings.workspace / "runs"), records)
+    return Archive(open_history(settings), RunFolders(settings.workspace / "runs"), records)
 
 
 def open_doctor(settings: Settings) -> DoctorService:
@@ -308,7 +308,7 @@ def open_server(
         records = open_records(settings, upgrading)
         held.callback(records.close)
         sole = held.enter_context(SoleServer(records.database).held())
-        history, folders = open_history(settings), Runs(settings.workspace / "runs")
+        history, folders = open_history(settings), RunFolders(settings.workspace / "runs")
         objects = Objects(settings.workspace / "objects")
         bundles = Bundles(settings.workspace / "models", objects)
         content = StoredContent(objects, bundles)

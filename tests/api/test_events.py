@@ -20,7 +20,7 @@ from websockets.sync.client import connect as open_websocket
 
 from modeldyno.api.events import MESSAGE_BYTES, MOST_STRANGERS, Patience
 from modeldyno.client.sync import in_order
-from modeldyno.store.records.events import tell_many
+from modeldyno.store.records.events import add_events
 from tests.api.live import live
 from tests.api.node import following, needs_node
 
@@ -68,7 +68,7 @@ def happen(server, project_id, count, text=""):
     """So many events at once."""
     with server.server.records.database.writing() as connection:
         told = [(project_id, {"id": project_id, "text": text})] * count
-        tell_many(connection, "project.changed", told, datetime.now(UTC))
+        add_events(connection, "project.changed", told, datetime.now(UTC))
 
 
 def last_number(server):

@@ -13,7 +13,7 @@ import pytest
 from modeldyno import python_api
 from modeldyno.cli.bench import show
 from modeldyno.engines.catalog import BUILT_IN
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from tests import onnx_models, schemas
 from tests.packages import python_path
 from tests.scripts import script
@@ -117,7 +117,7 @@ def test_raw_samples_are_written_one_to_a_line(measured):
         ("0", str(number)) for number in range(20)
     ]
     assert len(lines) == 40
-    runs = Runs(folder / "workspace" / "runs")
+    runs = RunFolders(folder / "workspace" / "runs")
     sessions: list[Any] = [unit.measured for unit in runs.units(ended.document["run_id"])]
     kept = [ns for session in sessions for ns in session.samples.wall_ns]
     assert sorted(int(line["wall_ns"]) for line in lines) == sorted(kept)
@@ -380,4 +380,4 @@ def test_a_bug_of_ours_is_called_one_and_what_was_measured_is_kept(bench, model,
         "error[BUG]: this is a bug in Modeldyno, not in your model; results so far are kept"
     )
     (path,) = (tmp_path / "workspace" / "runs").iterdir()
-    assert len(list(Runs(path.parent).units(path.name))) == 1
+    assert len(list(RunFolders(path.parent).units(path.name))) == 1

@@ -12,7 +12,7 @@ from modeldyno.core.codec import encode
 from modeldyno.core.results import FEWEST_SESSIONS
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec, OptimizationSpec
 from modeldyno.core.tuning import TuningSettings
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from tests import onnx_models, schemas
 from tests.scripts import fault, script
 from tests.terminal import modeldyno
@@ -172,7 +172,7 @@ def test_an_interrupted_run_says_how_far_it_came_and_how_to_go_on(tmp_path):
 @pytest.mark.usefixtures("starts_processes")
 def test_what_cannot_be_resumed_is_called_by_its_name(tmp_path):
     spec = OptimizationSpec(ModelSpec("m.onnx"), "quantization", "int8", TuningSettings())
-    folder = Runs(tmp_path / "runs").create(spec)
+    folder = RunFolders(tmp_path / "runs").create(spec)
     (folder.path / "state.json").write_text('{"state": "interrupted", "failure": null}')
     ended = modeldyno("show", folder.id, "--workspace", tmp_path)
     assert ended.err == "This optimization cannot be resumed: run it again\n"
@@ -180,7 +180,7 @@ def test_what_cannot_be_resumed_is_called_by_its_name(tmp_path):
 
 @pytest.mark.usefixtures("starts_processes")
 def test_a_run_under_way_is_called_running(tmp_path):
-    folder = Runs(tmp_path / "runs").create(BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),)))
+    folder = RunFolders(tmp_path / "runs").create(BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),)))
     ended = modeldyno("show", folder.id, "--workspace", tmp_path)
     assert ended.out == "benchmark of m.onnx: running, 0 sessions kept\n"
     assert ended.err == "It is being measured right now\n"
@@ -188,7 +188,7 @@ def test_a_run_under_way_is_called_running(tmp_path):
 
 @pytest.mark.usefixtures("starts_processes")
 def test_a_run_of_another_version_is_named_and_hides_no_other(tmp_path):
-    runs = Runs(tmp_path / "runs")
+    runs = RunFolders(tmp_path / "runs")
     spec = BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),))
     good, strange = runs.create(spec), runs.create(spec)
     (strange.path / "spec.json").write_text('{"kind": "dance"}')

@@ -8,7 +8,7 @@ import pytest
 
 import modeldyno
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from tests import schemas
 from tests.scripts import script
 
@@ -86,8 +86,8 @@ def test_a_comparison_shares_no_table_and_a_run_without_a_result_has_none(ask, r
     workspace, (first, _, third) = reported
     assert ask(first, third, "--format", "csv").code == 2
     spec = BenchmarkSpec(ModelSpec("m.json"), (CellSpec(),))
-    begun = Runs(workspace / "runs").create(spec).id
+    begun = RunFolders(workspace / "runs").create(spec).id
     ended = ask(begun)
     assert ended.code == 2
     assert "it is running, with 0 sessions" in ended.err
-    Runs(workspace / "runs").remove(begun)
+    RunFolders(workspace / "runs").remove(begun)

@@ -11,7 +11,7 @@ import modeldyno
 from modeldyno.core.errors import NotFound
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.settings import Settings
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from modeldyno.workbench import open_records
 from tests import schemas
 from tests.scripts import script
@@ -79,7 +79,7 @@ def test_one_that_cannot_be_read_can_be_removed(typed, workspace):
 
 def test_one_that_is_being_measured_stays(typed, workspace):
     spec = BenchmarkSpec(ModelSpec("m.json"), (CellSpec(),))
-    running = Runs(workspace / "runs").create(spec).id  # by this process, which is alive
+    running = RunFolders(workspace / "runs").create(spec).id  # by this process, which is alive
     ended = typed("rm", "--json", running, "--workspace", workspace)
     assert (ended.code, ended.error_code) == (2, "WRONG_STATE")
     assert running in ids(workspace)

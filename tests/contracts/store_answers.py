@@ -8,7 +8,7 @@ from sqlalchemy import event
 from modeldyno.core.sign_ins import SignIn
 from modeldyno.store.records import sign_ins
 from modeldyno.store.records.answers import KeptAnswer
-from modeldyno.store.records.sign_ins import KeptSignIns
+from modeldyno.store.records.sign_ins import SignInRecords
 
 ANSWER = KeptAnswer(request="a" * 64, status=201, body='{"id":1}', location="/api/v1/projects/1")
 
@@ -50,20 +50,20 @@ class Answered:
         assert desk.records.projects.page().items == ()
 
     def test_sign_ins_outlive_the_server(self, database):
-        KeptSignIns(database, lambda: 0.0).add(sign_in("a"))
-        again = KeptSignIns(database, lambda: 0.0)
+        SignInRecords(database, lambda: 0.0).add(sign_in("a"))
+        again = SignInRecords(database, lambda: 0.0)
         assert again.find("a" * 64) == sign_in("a")
         again.remove("a" * 64)
         assert again.find("a" * 64) is None
-        assert KeptSignIns(database).find("a" * 64) is None
+        assert SignInRecords(database).find("a" * 64) is None
 
     def test_a_sign_in_is_forgotten_at_once_and_its_row_later(self, database):
-        kept = KeptSignIns(database, lambda: 0.0)
+        kept = SignInRecords(database, lambda: 0.0)
         kept.add(sign_in("a"))
         kept.forget("a" * 64)
         assert kept.find("a" * 64) is None
         kept.add(sign_in("b"))
-        assert KeptSignIns(database).find("a" * 64) is None
+        assert SignInRecords(database).find("a" * 64) is None
 
     def test_a_sign_in_may_be_forgotten_while_another_is_added(self, database):
         class Now(float):  # whoever compares with it meets somebody who forgets
@@ -71,7 +71,7 @@ class Answered:
                 kept.forget("a" * 64)
                 return super().__ge__(other)
 
-        kept = KeptSignIns(database, lambda: Now(0.0))
+        kept = SignInRecords(database, lambda: Now(0.0))
         for letter in "abc":
             kept.add(sign_in(letter))
         assert [x for x in "abc" if kept.find(x * 64)] == ["b", "c"]
@@ -83,14 +83,14 @@ class Answered:
         kept.add(sign_in("d"))
         event.remove(database.engine, "after_cursor_execute", forget)
         kept.add(sign_in("e"))
-        assert [x for x in "abcde" if KeptSignIns(database).find(x * 64)] == ["c", "d", "e"]
+        assert [x for x in "abcde" if SignInRecords(database).find(x * 64)] == ["c", "d", "e"]
 
     def test_sign_ins_that_are_over_or_too_many_give_way(self, database, monkeypatch):
         monkeypatch.setattr(sign_ins, "MOST_SIGN_INS", 3)
-        kept = KeptSignIns(database, lambda: 5.0)
+        kept = SignInRecords(database, lambda: 5.0)
         for letter, until_s in (("a", 9.0), ("b", 4.0), ("c", 8.0), ("d", 10.0), ("e", 11.0)):
             kept.add(sign_in(letter, until_s))
-        for found in (kept, KeptSignIns(database)):
+        for found in (kept, SignInRecords(database)):
             assert [x for x in "abcde" if found.find(x * 64)] == ["a", "d", "e"]
         kept.remove_all()
-        assert not [x for x in "abcde" if KeptSignIns(database).find(x * 64)]
+        assert not [x for x in "abcde" if SignInRecords(database).find(x * 64)]

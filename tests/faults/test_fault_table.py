@@ -21,7 +21,7 @@ from onnx import TensorProto, helper
 
 from modeldyno.core.jobs import Unit
 from modeldyno.core.sessions import Session
-from modeldyno.store.runs import RunFolder, Runs
+from modeldyno.store.runs import RunFolder, RunFolders
 from tests import onnx_models
 from tests.processes import living, until
 from tests.scripts import fault, script
@@ -60,7 +60,7 @@ class Room:
     @property
     def units(self) -> list[Unit]:
         folder = self.folder
-        return list(Runs(folder.path.parent).units(folder.id))
+        return list(RunFolders(folder.path.parent).units(folder.id))
 
     @property
     def samples(self) -> list[tuple[int, ...]]:

@@ -14,7 +14,7 @@ from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.requests import comparison_spec
 from modeldyno.services.runs import RunService
 from modeldyno.settings import Settings
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from modeldyno.workbench import open_workbench
 from tests import onnx_models
 from tests.processes import living
@@ -173,7 +173,7 @@ def test_a_model_that_an_engine_rewrites_is_not_compared(room, tmp_path):
 
 def stop_after(pairs: int, tmp_path):
     """A comparison that somebody cancels once so many pairs are kept."""
-    runs = Runs(tmp_path / "workspace" / "runs")
+    runs = RunFolders(tmp_path / "workspace" / "runs")
     jobs = LocalJobs(folders=runs)
     heard = []
 

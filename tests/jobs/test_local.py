@@ -14,7 +14,7 @@ from modeldyno.core.jobs import Failed, Finished, JobMessage
 from modeldyno.core.results import BenchmarkResult
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.jobs.local import LocalJobs
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from modeldyno.worker.launch import PACKAGE_ROOT, WorkerSetup, launch
 from tests.processes import is_running, living, until
 from tests.scripts import fault, script
@@ -26,7 +26,7 @@ STOP_S = 5.0  # two seconds is the promise, the rest is for a machine that other
 
 class Room:
     def __init__(self, folder: Path) -> None:
-        self.runs = Runs(folder / "runs")
+        self.runs = RunFolders(folder / "runs")
         self.jobs = LocalJobs(folders=self.runs)
         self.said: list[JobMessage] = []
 

@@ -14,7 +14,7 @@ from modeldyno.core.specs import QUICK, BenchmarkSpec, CellSpec, ComparisonSpec,
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.runs import RunService
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from modeldyno.worker.launch import Stop
 
 WAIT_S = 5.0  # no shorter than the time limit, which a loaded machine must be able to keep
@@ -30,7 +30,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def jobs(tmp_path, starts_processes):
-    return LocalJobs(Leases(tmp_path / "cores", CORES), folders=Runs(tmp_path / "runs"))
+    return LocalJobs(Leases(tmp_path / "cores", CORES), folders=RunFolders(tmp_path / "runs"))
 
 
 class Holder:
@@ -72,7 +72,7 @@ def comparison(model):
 
 
 def run(tmp_path, jobs, spec, listen=None) -> Any:
-    return RunService(Runs(tmp_path / "runs"), jobs).run(spec, listen)
+    return RunService(RunFolders(tmp_path / "runs"), jobs).run(spec, listen)
 
 
 @pytest.mark.slow
@@ -95,7 +95,7 @@ def test_waiting_counts_against_neither_budget_nor_time_limit(tmp_path, model, j
 
 @pytest.mark.alone
 def test_a_run_that_waits_can_be_cancelled(tmp_path, model, jobs, holder):
-    store = Runs(tmp_path / "runs")
+    store = RunFolders(tmp_path / "runs")
     ends = []
 
     def listen(run_id, message):

@@ -20,8 +20,8 @@ from modeldyno.core.ids import RunId
 from modeldyno.store.history import History
 from modeldyno.store.objects import Objects
 from modeldyno.store.roots import Roots
-from modeldyno.store.runs import Runs
-from modeldyno.store.safe_open import open_beneath, open_step_by_step
+from modeldyno.store.runs import RunFolders
+from modeldyno.store.safe_open import open_below, open_below_name_by_name
 
 SECRET = b"secret"
 
@@ -40,7 +40,7 @@ def folder(tmp_path):
     return root
 
 
-@pytest.fixture(params=[open_beneath, open_step_by_step])
+@pytest.fixture(params=[open_below, open_below_name_by_name])
 def roots(request, folder):
     return Roots([folder], request.param)
 
@@ -174,7 +174,7 @@ def test_p9_only_files_are_files(roots, folder):
 
 def test_p9_magic_links_of_proc_lead_nowhere():
     with Path("/proc/self/maps").open():
-        for opening in (open_beneath, open_step_by_step):
+        for opening in (open_below, open_below_name_by_name):
             with pytest.raises(PathRefused):
                 content(Roots([Path("/proc/self")], opening), "cwd/x")
 
@@ -217,7 +217,7 @@ def test_p8_p15_a_log_is_named_by_the_id_of_its_run_and_by_nothing_else(tmp_path
     (tmp_path / "x" / "log.txt").write_bytes(SECRET)
     (tmp_path / "runs").mkdir()
     assert (tmp_path / "runs" / "../x/log.txt").read_bytes() == SECRET  # the control
-    for kept in (Runs(tmp_path / "runs"), History(tmp_path / "runs")):
+    for kept in (RunFolders(tmp_path / "runs"), History(tmp_path / "runs")):
         with pytest.raises(RunNotFound):
             kept.folder(RunId(word))
         good = RunId("20261115-095116-3fa9c1")
@@ -227,7 +227,7 @@ def test_p8_p15_a_log_is_named_by_the_id_of_its_run_and_by_nothing_else(tmp_path
 # ---------------------------------------------------------------- while somebody changes the folder
 
 
-@pytest.mark.parametrize("opening", [open_beneath, open_step_by_step])
+@pytest.mark.parametrize("opening", [open_below, open_below_name_by_name])
 def test_swapping_a_folder_for_a_link_gains_nothing(folder, tmp_path, opening):
     """The race that checking first and opening later loses."""
     (tmp_path / "outside").mkdir()
@@ -298,7 +298,7 @@ def trap(tmp_path_factory):
 @given(st.one_of(st.lists(st.sampled_from(PIECES), max_size=8).map("".join), st.text(max_size=30)))
 def test_no_text_reaches_the_secret(trap, path):
     """4 000 texts from the pieces that broke others, as they are and after the root's own path."""
-    for opening in (open_beneath, open_step_by_step):
+    for opening in (open_below, open_below_name_by_name):
         for said in (path, f"{trap}/{path}"):
             try:
                 found = content(Roots([trap], opening), said)

@@ -7,7 +7,7 @@ import pytest
 from modeldyno.core.errors import BadValue
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.store.history import History
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 
 DEEP = "[" * 100_000
 DAMAGE = {
@@ -20,7 +20,7 @@ CASES = [(name, text) for name, texts in DAMAGE.items() for text in texts]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return Runs(tmp_path_factory.mktemp("runs")).create(
+    return RunFolders(tmp_path_factory.mktemp("runs")).create(
         BenchmarkSpec(ModelSpec("m.onnx"), (CellSpec(),))
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from modeldyno.core.errors import FileNotFound, PathRefused
 from modeldyno.store import roots as module
-from modeldyno.store.roots import Entry, Roots
+from modeldyno.store.roots import FolderEntry, Roots
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def folder(tmp_path):
 def test_folders_come_first_then_files_by_name(folder):
     listing = Roots([folder]).entries(str(folder))
     assert listing.entries == (
-        Entry("sub", "folder", 0),
-        Entry("a.onnx", "file", 1),
-        Entry("b.onnx", "file", 2),
+        FolderEntry("sub", "folder", 0),
+        FolderEntry("a.onnx", "file", 1),
+        FolderEntry("b.onnx", "file", 2),
     )
     assert not listing.is_cut
 

@@ -21,7 +21,7 @@ from modeldyno.core.sessions import (
     WarmUp,
 )
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 
 SPEC = BenchmarkSpec(
     ModelSpec("/m.onnx", {"seq": 8}, {"sr": 16000}), (CellSpec(), CellSpec(cores=2))
@@ -43,7 +43,7 @@ def session(*wall_ns: int, cpu_ns: tuple[int, ...] = ()) -> Session:
 
 @pytest.fixture
 def runs(tmp_path):
-    return Runs(tmp_path / "runs")
+    return RunFolders(tmp_path / "runs")
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ def test_scratch_files_go_and_results_stay(runs, folder):
 def test_a_workspace_that_cannot_be_one_is_told_so(tmp_path):
     (tmp_path / "runs").write_text("")
     with pytest.raises(WorkspaceUnusable) as caught:
-        Runs(tmp_path / "runs").create(SPEC)
+        RunFolders(tmp_path / "runs").create(SPEC)
     assert (caught.value.why, caught.value.fix) == (
         f"Not a directory: {tmp_path}/runs",
         "Choose another folder with --workspace or MODELDYNO_WORKSPACE",

@@ -53,7 +53,7 @@ from modeldyno.services.conversions import Conversion, ConversionService
 from modeldyno.services.event_feed import EventFeed
 from modeldyno.services.fetches import Fetch, Fetches
 from modeldyno.services.progress import LiveProgress, Standing
-from modeldyno.store.records.events import Events
+from modeldyno.store.records.events import EventRecords
 
 logger = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ class EventSockets:
         progress: LiveProgress,
         fetches: Fetches,
         conversions: ConversionService,
-        events: Events,
+        events: EventRecords,
         access: Access,
         origins: Iterable[bytes],
         patience: Patience = PATIENCE,

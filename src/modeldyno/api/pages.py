@@ -20,14 +20,14 @@ from modeldyno.services.sign_ins import LIFETIME_S
 from modeldyno.store.workbench_page import WorkbenchPage
 
 if TYPE_CHECKING:
-    from modeldyno.store.records.projects import Projects
+    from modeldyno.store.records.projects import ProjectRecords
 
 _FORM = "application/x-www-form-urlencoded"
 _Short = Annotated[str, Query(max_length=2000)]
 
 
 def router(
-    projects: Projects,
+    projects: ProjectRecords,
     listening: Listening,
     access: Access,
     describe: Callable[[], dict[str, Any]],

@@ -24,7 +24,7 @@ from modeldyno.core.redaction import RedactingFormatter
 from modeldyno.services.failures import Failures
 from modeldyno.services.sign_ins import SignIns
 from modeldyno.settings import Settings
-from modeldyno.store.records.sign_ins import KeptSignIns
+from modeldyno.store.records.sign_ins import SignInRecords
 from modeldyno.store.tokens import TokenFile
 from modeldyno.store.upgrades import OnStep, Step
 from modeldyno.workbench import Server, open_server, open_token
@@ -65,7 +65,7 @@ def serve(
         held.callback(server.lifetime.close)
         door, here = bound()
         _log_safely(token, settings.database_url)
-        kept = KeptSignIns(server.records.database)
+        kept = SignInRecords(server.records.database)
         sign_ins = SignIns(token.current, kept) if here.needs_token else None
         access = Access(sign_ins, here.cookie, Failures())
         app = application(server, here, access)

@@ -14,7 +14,7 @@ from modeldyno.core.results import Failure
 from modeldyno.jobs.recording import Ending
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
-from modeldyno.store.runs import RunFolder, Runs
+from modeldyno.store.runs import RunFolder, RunFolders
 from modeldyno.worker.descendants import end_orphans
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class JobEndings:
     """``resumes``: jobs that earlier servers left are queued again."""
 
     def __init__(
-        self, records: Records, folders: Runs, history: History, *, resumes: bool = False
+        self, records: Records, folders: RunFolders, history: History, *, resumes: bool = False
     ) -> None:
         self._records = records
         self._folders = folders

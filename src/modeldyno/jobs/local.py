@@ -22,7 +22,7 @@ from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Content, Context, Record
 from modeldyno.measure.host import machine_identity
-from modeldyno.store.runs import RunFolder, Runs
+from modeldyno.store.runs import RunFolder, RunFolders
 from modeldyno.worker.launch import Stop
 from modeldyno.worker.untrusted_folders import temporary_folder
 
@@ -64,7 +64,7 @@ class LocalJobs:
         self,
         leases: Leases | None = None,
         at_once: int = 1,
-        folders: Runs | None = None,
+        folders: RunFolders | None = None,
         machine: str | None = None,
         content: Content | None = None,
     ) -> None:
@@ -150,7 +150,7 @@ class LocalJobs:
             yield self._folders.folder(job.run_id)
             return
         with temporary_folder() as place:
-            yield Runs(place).create(job.spec, job.run_id)
+            yield RunFolders(place).create(job.spec, job.run_id)
 
 
 def _execute(spec: RunSpec, context: Context) -> Result:

@@ -21,7 +21,7 @@ from modeldyno.core.jobs import (
 )
 from modeldyno.core.results import Failure, RunResult
 from modeldyno.core.runs import RunState
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def remember(message: JobMessage, ending: Ending) -> None:
             ending.failure = failure
 
 
-def keep(store: Runs, run_id: RunId, message: JobMessage, ending: Ending) -> None:
+def keep(store: RunFolders, run_id: RunId, message: JobMessage, ending: Ending) -> None:
     match message:
         case Unit():
             store.append(run_id, message)
@@ -105,7 +105,7 @@ def error_of(failure: Failure) -> ModeldynoError:
     return kind(failure.title, why=failure.why, fix=failure.fix)
 
 
-def _write(store: Runs, run_id: RunId, ending: Ending, write: Callable[[], None]) -> None:
+def _write(store: RunFolders, run_id: RunId, ending: Ending, write: Callable[[], None]) -> None:
     """Write how a run ended. On a full disk, remove its scratch files and write the state only."""
     try:
         write()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import EngineFailed, StorageFailed, WorkerGarbled
 from modeldyno.store.models import transfer
-from modeldyno.store.safe_open import open_beneath
+from modeldyno.store.safe_open import open_below
 
 
 def copy_out(scratch: Path, names: tuple[str, ...], target: Path) -> None:
@@ -19,7 +19,7 @@ def copy_out(scratch: Path, names: tuple[str, ...], target: Path) -> None:
     """
     folder = os.open(scratch, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        source = open_beneath(folder, names, os.O_RDONLY)
+        source = open_below(folder, names, os.O_RDONLY)
     except FileNotFoundError as error:
         raise EngineFailed(
             "The worker made no file", why=f"there is no {names[-1]}", fix="The log may say why"

@@ -14,8 +14,8 @@ from modeldyno.core.queue import JobOwner
 from modeldyno.jobs.latest_writes import LatestWrites
 from modeldyno.jobs.leases import FOLDER, Core, Lease, Leases, Say
 from modeldyno.jobs.server_affinity import ServerAffinity
-from modeldyno.store.records.jobs import Jobs
-from modeldyno.store.records.leases import CoreLeases
+from modeldyno.store.records.jobs import JobRecords
+from modeldyno.store.records.leases import CoreLeaseRecords
 from modeldyno.worker.launch import Stop
 
 
@@ -28,8 +28,8 @@ class ShownLeases(Leases):
 
     def __init__(
         self,
-        rows: CoreLeases,
-        jobs: Jobs,
+        rows: CoreLeaseRecords,
+        jobs: JobRecords,
         writes: LatestWrites,
         folder: Path = FOLDER,
         cores: Sequence[Core] | None = None,

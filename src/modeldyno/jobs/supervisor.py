@@ -39,7 +39,7 @@ from modeldyno.jobs.shown_leases import ShownLeases
 from modeldyno.store.configs import write_config
 from modeldyno.store.owners import this_job_owner
 from modeldyno.store.records.all import Records
-from modeldyno.store.runs import RunFolder, Runs
+from modeldyno.store.runs import RunFolder, RunFolders
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Supervisor:
     def __init__(
         self,
         records: Records,
-        folders: Runs,
+        folders: RunFolders,
         endings: JobEndings,
         jobs: Jobs,
         leases: ShownLeases,

@@ -10,7 +10,7 @@ from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import RunId
 from modeldyno.core.notes import Note, Subject, subject_of
 from modeldyno.store.history import History
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 
 if TYPE_CHECKING:
     from modeldyno.store.records.all import Records  # not loaded where there is no database
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Archive:
     """``records`` is None where nobody has started a server yet: then folders are all there is."""
 
-    def __init__(self, history: History, folders: Runs, records: Records | None) -> None:
+    def __init__(self, history: History, folders: RunFolders, records: Records | None) -> None:
         self._history = history
         self._folders = folders
         self._records = records

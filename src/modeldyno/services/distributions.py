@@ -8,11 +8,11 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.sessions import Session
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 
 
 class DistributionService:
-    def __init__(self, records: Records, history: History, folders: Runs) -> None:
+    def __init__(self, records: Records, history: History, folders: RunFolders) -> None:
         self._records = records
         self._history = history
         self._folders = folders

@@ -23,7 +23,7 @@ from modeldyno.measure.cpus import allowed_cpus, format_cpu_ranges
 from modeldyno.services import peaks
 from modeldyno.services.runs import RunService
 from modeldyno.store import peaks as stored_peaks
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
 from modeldyno.worker.untrusted_folders import temporary_folder
 
@@ -91,7 +91,7 @@ class DoctorService:
 
     def _measure_peaks(self, listen: Listener | None) -> Peaks:
         with temporary_folder() as folder:
-            service = RunService(Runs(folder / "runs"), self._jobs)
+            service = RunService(RunFolders(folder / "runs"), self._jobs)
             return peaks.measure(folder, host.facts(), lambda s: service.run(s, listen))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.events import Event
 from modeldyno.store.database import Database
-from modeldyno.store.records.events import Events
+from modeldyno.store.records.events import EventRecords
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ Tell = Callable[[Event], None]
 class EventFeed:
     """One thread reads; listeners are called in it and must be quick."""
 
-    def __init__(self, database: Database, events: Events) -> None:
+    def __init__(self, database: Database, events: EventRecords) -> None:
         self._events = events
         self._listeners: list[Tell] = []
         self._news = threading.Event()

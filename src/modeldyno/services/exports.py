@@ -29,7 +29,7 @@ from modeldyno.present.reports.page import html_report
 from modeldyno.present.reports.several import cells_csv, report_markdown
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 
 Format = Literal["json", "csv", "md", "html"]
 
@@ -66,7 +66,7 @@ class RunDetails:
 
 class ExportService:
     def __init__(
-        self, records: Records, history: History, folders: Runs, peaks_of: PeaksOf
+        self, records: Records, history: History, folders: RunFolders, peaks_of: PeaksOf
     ) -> None:
         self._peaks_of = peaks_of
         self._records = records

@@ -11,7 +11,7 @@ from modeldyno.core.ids import RunId
 from modeldyno.store.history import History
 from modeldyno.store.indexing import RunIndex, sweep
 from modeldyno.store.records.all import Records
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class FolderWatch:
             self._has_news.clear()
             sweep(self._records.runs, self._root)
         if closely:
-            Runs(self._root).sweep()
+            RunFolders(self._root).sweep()
         if self._sight() != self._seen or closely:
             self._others = self._index.refresh().unreadable
             self._others += tuple(run.id for run in self._records.runs.active())

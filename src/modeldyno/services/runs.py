@@ -11,7 +11,7 @@ from modeldyno.core.jobs import JobMessage, Result, Unit
 from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, keep, remember
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 
 Listener = Callable[[JobMessage], None]
 
@@ -19,7 +19,7 @@ PATIENCE_S = 5.0  # cancelling takes two at the most
 
 
 class RunService:
-    def __init__(self, store: Runs, jobs: Jobs) -> None:
+    def __init__(self, store: RunFolders, jobs: Jobs) -> None:
         self._store = store
         self._jobs = jobs
 

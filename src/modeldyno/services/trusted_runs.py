@@ -21,7 +21,7 @@ from modeldyno.formats.refusals import shown
 from modeldyno.inputs.model_overrides import check_complete
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.services.runs import Listener, RunService
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from modeldyno.store.trust import Trust
 
 
@@ -29,7 +29,7 @@ class VouchedRuns(RunService):
     """Inspects the file first and pins its hash and the code that builds it, so that neither can be
     replaced before the run."""
 
-    def __init__(self, store: Runs, jobs: Jobs, trust: Trust) -> None:
+    def __init__(self, store: RunFolders, jobs: Jobs, trust: Trust) -> None:
         super().__init__(store, jobs)
         self._trust = trust
 

@@ -24,8 +24,8 @@ from sqlalchemy import (
 
 from modeldyno.core.errors import StillUsed, WrongState
 from modeldyno.core.runs import ACTIVE
-from modeldyno.store.records.events import tell_many
-from modeldyno.store.records.finding import find, is_kind
+from modeldyno.store.records.events import add_events
+from modeldyno.store.records.rows import find_row, is_of_kind
 from modeldyno.store.tables import LINKS, PROJECTS, RUNNABLES, RUNS, THINGS, TOMBSTONES
 
 # By kind: columns that name one by its number.
@@ -43,7 +43,7 @@ def delete_thing(
 
     Folders of runs are left to who sweeps (``indexing.py``); tombstones name them.
     """
-    row = find(connection, kind, number)
+    row = find_row(connection, kind, number)
     users = [*users_of(connection, kind, [number]), *_pins_on(connection, kind, row)]
     if users and not cascade:
         raise _still_used(kind, row.name, users)
@@ -112,14 +112,14 @@ def _remove_some(connection: Connection, kind: str, numbers: list[int], now: dat
         table = THINGS[kind]
         project = table.c.id if kind == "project" else table.c.project_id
         gone = delete(table).where(table.c.id.in_(numbers)).returning(project, table.c.id)
-        tell_many(connection, f"{kind}.deleted", _in_order(connection.execute(gone), {}), now)
+        add_events(connection, f"{kind}.deleted", _in_order(connection.execute(gone), {}), now)
     else:
-        is_it = and_(is_kind(kind), RUNNABLES.c.number.in_(numbers))
+        is_it = and_(is_of_kind(kind), RUNNABLES.c.number.in_(numbers))
         _let_go(connection, kind, numbers, select(RUNNABLES.c.id).where(is_it), now)
         columns = (RUNNABLES.c.project_id, RUNNABLES.c.number)
         gone = delete(RUNNABLES).where(is_it).returning(*columns)
         told = _in_order(connection.execute(gone), {"kind": kind})
-        tell_many(connection, "runnable.deleted", told, now)
+        add_events(connection, "runnable.deleted", told, now)
 
 
 def _in_order(rows: Iterable[Any], payload: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
@@ -136,7 +136,7 @@ def _let_go(
     """Bury the runs, and clear what names these without a reference that would do it."""
     _bury_runs(connection, kind, ids, now)
     connection.execute(delete(LINKS).where(LINKS.c.used_id.in_(ids)))
-    repeats = and_(is_kind(kind), RUNNABLES.c.rerun_of.in_(numbers))
+    repeats = and_(is_of_kind(kind), RUNNABLES.c.rerun_of.in_(numbers))
     connection.execute(update(RUNNABLES).where(repeats).values(rerun_of=None))
     for column in _NAMED_BY.get(kind, ()):
         cleared = update(column.table).where(column.in_(numbers)).values({column: None})

@@ -42,7 +42,7 @@ class _Begun:
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _StoredDownload:
     """The model that came of a download, and of which: a new catalogue may have another."""
 
     url: str | None
@@ -92,14 +92,16 @@ class Downloads:
     def kept(self, example: Example) -> StoredObject | None:
         """What became of it when it was fetched before; whether that is still there is not said."""
         try:
-            kept: _Kept = decode(_Kept, json.loads(self._note(example).read_text()))
+            kept: _StoredDownload = decode(
+                _StoredDownload, json.loads(self._note(example).read_text())
+            )
         except (OSError, ValueError, Mismatch):
             return None
         return kept.stored if (kept.url, kept.sha256) == (example.url, example.sha256) else None
 
     def keep(self, example: Example, stored: StoredObject) -> None:
         with storing():
-            _write(self._note(example), _Kept(example.url, example.sha256, stored))
+            _write(self._note(example), _StoredDownload(example.url, example.sha256, stored))
 
     def _note(self, example: Example) -> Path:
         return self._folder / f"{example.slug}.kept"
@@ -315,7 +317,7 @@ class _Part:
         return digest.hexdigest()
 
 
-def _write(path: Path, what: _Begun | _Kept) -> None:
+def _write(path: Path, what: _Begun | _StoredDownload) -> None:
     """In one step: it is there or it is not."""
     new = path.with_name(f"{path.name}.new")
     new.write_text(json.dumps(encode(what)))

@@ -41,10 +41,10 @@ from modeldyno.store.deleting import delete_thing
 from modeldyno.store.history import History
 from modeldyno.store.kinds import KINDS, ROLES
 from modeldyno.store.moves import enter_state, find_run, show_latest
-from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, is_kind, utc_now
+from modeldyno.store.records.events import add_event
 from modeldyno.store.records.profiles import add_profile_rows
-from modeldyno.store.records.runs import RUN_ID, Runs, add_run, documents_of, write_result
+from modeldyno.store.records.rows import Clock, is_of_kind, utc_now
+from modeldyno.store.records.runs import RUN_ID, RunRecords, add_run, documents_of, write_result
 from modeldyno.store.runnables import add_runnable, write_link
 from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import LINKS, MODELS, PROJECTS, RUNNABLES, RUNS, TOMBSTONES
@@ -273,7 +273,7 @@ class RunIndex:
             add_profile_rows(connection, row.id, [encode(one) for one in rows])
 
 
-def sweep(runs: Runs, root: Path) -> tuple[RunId, ...]:
+def sweep(runs: RunRecords, root: Path) -> tuple[RunId, ...]:
     """Remove the folders of deleted runs. Rows go first, so no row ever names a missing folder.
     One that somebody goes on with in a terminal waits until that is over."""
     gone = []
@@ -300,13 +300,13 @@ def _owner(connection: Connection, found: _Found, began: datetime, clock: Clock)
     identity = fingerprint(spec, models)
     known = None
     if identity is not None:
-        is_it = (is_kind(spec.kind), RUNNABLES.c.fingerprint == identity)
+        is_it = (is_of_kind(spec.kind), RUNNABLES.c.fingerprint == identity)
         mine = RUNNABLES.c.project_id == project
         known = connection.scalar(select(RUNNABLES.c.number).where(mine, *is_it))
     if known is None:
         new = _new_owner(found, project, models, identity)
         known = add_runnable(connection, new, clock())
-        is_new = (is_kind(spec.kind), RUNNABLES.c.number == known)
+        is_new = (is_of_kind(spec.kind), RUNNABLES.c.number == known)
         connection.execute(update(RUNNABLES).where(*is_new).values(created_at=began))
     return RunOf(spec.kind, known)
 
@@ -333,7 +333,7 @@ def _project(connection: Connection, clock: Clock) -> ProjectId:
     if known is None:
         row = {"name": PROJECT, "name_key": search_key(PROJECT), "created_at": clock()}
         known = connection.scalar(insert(PROJECTS).values(row).returning(PROJECTS.c.id)) or 0
-        tell(connection, "project.created", known, {"id": known}, clock())
+        add_event(connection, "project.created", known, {"id": known}, clock())
     return ProjectId(known)
 
 
@@ -382,7 +382,7 @@ def _model(
             "trust_reason": "",
         }
         known = connection.scalar(insert(MODELS).values(row).returning(MODELS.c.id)) or 0
-        tell(connection, "model.created", project, {"id": known}, clock())
+        add_event(connection, "model.created", project, {"id": known}, clock())
     if facts:
         _write_facts(connection, known, facts)
     return ModelId(known)
@@ -400,7 +400,7 @@ def _learn(connection: Connection, found: _Found, run: Any, clock: Clock) -> Non
             with suppress(StillUsed):  # somebody may have found a use for it meanwhile
                 delete_thing(connection, "model", model_id, clock(), cascade=False)
         elif _write_facts(connection, model_id, facts):
-            tell(connection, "model.changed", run.project_id, {"id": model_id}, clock())
+            add_event(connection, "model.changed", run.project_id, {"id": model_id}, clock())
 
 
 def _twin(connection: Connection, model_id: int, facts: ModelFacts) -> int | None:

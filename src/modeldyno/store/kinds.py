@@ -32,7 +32,7 @@ Fields = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Kind:
+class KindMapping:
     """``new`` and ``value`` are its classes in ``core``, before and after it has a number.
 
     Fields of ``new`` are columns, links, or its ``own``, which are kept as JSON.
@@ -85,19 +85,19 @@ def _own_of_optimization(spec: OptimizationSpec) -> Fields:
     return {"type": spec.type, "precision": spec.precision, "settings": encode(spec.settings)}
 
 
-class _Kinds(dict[str, Kind]):
-    def __missing__(self, name: str) -> Kind:
+class _Kinds(dict[str, KindMapping]):
+    def __missing__(self, name: str) -> KindMapping:
         """One that keeps its spec, and nothing beside it."""
-        return self.setdefault(name, Kind(name))
+        return self.setdefault(name, KindMapping(name))
 
 
 KINDS = _Kinds(
-    benchmark=Kind("benchmark", NewBenchmark, Benchmark, outline=_outline_of_benchmark),
-    comparison=Kind("comparison", NewComparison, Comparison),
-    optimization=Kind(
+    benchmark=KindMapping("benchmark", NewBenchmark, Benchmark, outline=_outline_of_benchmark),
+    comparison=KindMapping("comparison", NewComparison, Comparison),
+    optimization=KindMapping(
         "optimization", NewOptimization, Optimization, lambda own: None, _own_of_optimization
     ),
-    profile=Kind(
+    profile=KindMapping(
         "profile",
         NewProfile,
         Profile,
@@ -108,5 +108,5 @@ KINDS = _Kinds(
 _BY_CLASS = {kind.new: kind for kind in KINDS.values()}
 
 
-def kind_of(new: Any) -> Kind:
+def kind_of(new: Any) -> KindMapping:
     return _BY_CLASS.get(type(new)) or KINDS[new.spec.kind]

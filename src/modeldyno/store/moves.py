@@ -15,7 +15,7 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.runs import ACTIVE, RunState, may_move
 from modeldyno.store.documents import REVISION, summary_columns, summary_text
 from modeldyno.store.kinds import KINDS
-from modeldyno.store.records.events import tell
+from modeldyno.store.records.events import add_event
 from modeldyno.store.schema import dump_json
 from modeldyno.store.tables import CELLS, CORE_LEASES, JOBS, RUNNABLES, RUNS
 
@@ -79,7 +79,7 @@ def enter_state(
     if quiet:
         return
     payload = {"run_id": run.id, "state": after, "kind": run.kind, "id": run.of_id}
-    tell(connection, "run.changed", run.project_id, payload, now)
+    add_event(connection, "run.changed", run.project_id, payload, now)
 
 
 def _not_before(earlier: datetime | None, now: datetime) -> datetime:

@@ -19,7 +19,7 @@ from typing import Literal
 
 from modeldyno.core.client_paths import check_text, names_in, refused, shown
 from modeldyno.core.errors import FileNotFound, PathRefused
-from modeldyno.store.safe_open import open_beneath, write_beneath
+from modeldyno.store.safe_open import open_below, write_below
 
 MOST_ENTRIES = 1000
 SAVED_MODEL = "saved_model.pb"
@@ -55,7 +55,7 @@ class OpenFile:
 
 
 @dataclass(frozen=True)
-class Entry:
+class FolderEntry:
     name: str
     kind: Literal["folder", "file"]
     size_bytes: int
@@ -63,7 +63,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Listing:
-    entries: tuple[Entry, ...]  # folders first, then by name
+    entries: tuple[FolderEntry, ...]  # folders first, then by name
     is_cut: bool  # there are more
 
 
@@ -73,7 +73,7 @@ class Roots:
     The folders are the owner's choice, so links on the way *to* one are followed.
     """
 
-    def __init__(self, folders: Iterable[Path], opening: Opening = open_beneath) -> None:
+    def __init__(self, folders: Iterable[Path], opening: Opening = open_below) -> None:
         self._folders = tuple(Path(folder).absolute() for folder in folders)
         self._opening = opening
 
@@ -138,7 +138,7 @@ class Roots:
         """A file below an open folder, with the folders on the way; replaced in one step, so that
         a second name of the one before keeps what it had. Raises PathRefused."""
         try:
-            write_beneath(folder, names, content)
+            write_below(folder, names, content)
         except OSError as error:
             raise _told("/".join(names), error) from error
 
@@ -157,7 +157,7 @@ class Roots:
         found = [entry for folder in reversed(self.names) for entry in self._listed(folder)]
         return _cut({entry.name: entry for entry in found}.values())  # the first folder's wins
 
-    def _listed(self, path: str) -> list[Entry]:
+    def _listed(self, path: str) -> list[FolderEntry]:
         descriptor, _ = self._first(path.rstrip("/") or path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             with os.scandir(descriptor) as found:
@@ -213,12 +213,12 @@ class Roots:
             os.close(top)
 
 
-def _cut(found: Iterable[Entry]) -> Listing:
+def _cut(found: Iterable[FolderEntry]) -> Listing:
     first = heapq.nsmallest(MOST_ENTRIES + 1, found, key=_in_order)
     return Listing(tuple(first[:MOST_ENTRIES]), len(first) > MOST_ENTRIES)
 
 
-def _in_order(entry: Entry) -> tuple[bool, str]:
+def _in_order(entry: FolderEntry) -> tuple[bool, str]:
     return entry.kind == "file", entry.name
 
 
@@ -232,13 +232,13 @@ def _told(path: str, error: OSError) -> Exception:
             return refused(path, error.strerror or "it cannot be opened")
 
 
-def _entry(found: os.DirEntry[str]) -> Entry | None:
+def _entry(found: os.DirEntry[str]) -> FolderEntry | None:
     try:
         names_in(found.name)
         status = found.stat(follow_symlinks=False)
     except (PathRefused, OSError):  # a name that no client can say, or gone meanwhile
         return None
     if stat.S_ISDIR(status.st_mode):
-        return Entry(found.name, "folder", 0)
+        return FolderEntry(found.name, "folder", 0)
     is_plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-    return Entry(found.name, "file", status.st_size) if is_plain else None
+    return FolderEntry(found.name, "file", status.st_size) if is_plain else None

@@ -36,17 +36,17 @@ from modeldyno.store.columns import JsonNumber, Sizes
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.documents import summary_columns, summary_text
-from modeldyno.store.kinds import KINDS, ROLES, Kind, kind_of
+from modeldyno.store.kinds import KINDS, ROLES, KindMapping, kind_of
 from modeldyno.store.pages import Sorting, of_project, page_of
-from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import (
+from modeldyno.store.records.events import add_event
+from modeldyno.store.records.rows import (
     COLUMNS,
     Clock,
-    expect_in_project,
-    find,
-    is_kind,
+    find_row,
+    is_of_kind,
     not_found,
-    refuse_after_run,
+    require_in_project,
+    require_never_run,
     utc_now,
     value_of,
 )
@@ -76,7 +76,7 @@ _SORTINGS = {
 _OF_LATEST = ("id", "state", "created_at", "started_at", "finished_at", "failure")
 
 
-class Runnables(Generic[N, V]):
+class RunnableRecords(Generic[N, V]):
     """The repository of one kind."""
 
     kind: RunKind
@@ -124,7 +124,9 @@ class Runnables(Generic[N, V]):
     def details(self, number: int) -> Any:
         """All that a page about it shows, in one query."""
         with self._database.reading() as connection:
-            return self._details(find_in(connection, self.kind, number, with_names(self.kind)))
+            return self._details(
+                find_runnable_row(connection, self.kind, number, with_names(self.kind))
+            )
 
     def all_details(self, project_id: int) -> list[Any]:
         """All of a project, oldest first, in one query however many there are."""
@@ -136,7 +138,7 @@ class Runnables(Generic[N, V]):
     def names(self, number: int) -> tuple[str, ...]:
         """Of its models, in the order of its spec."""
         with self._database.reading() as connection:
-            row = find_in(connection, self.kind, number, with_names(self.kind))
+            row = find_runnable_row(connection, self.kind, number, with_names(self.kind))
         return self._names(row)
 
     def _names(self, row: Any) -> tuple[str, ...]:
@@ -147,7 +149,7 @@ class Runnables(Generic[N, V]):
         return RunnableDetails(self._read(row), self._names(row), latest_run(row))
 
     def _find(self, connection: Connection, number: int) -> V:
-        return self._read(find_in(connection, self.kind, number, with_links(self.kind)))
+        return self._read(find_runnable_row(connection, self.kind, number, with_links(self.kind)))
 
     def _read(self, row: Any) -> V:
         own = _own_fields(self.kind, row.spec_json)
@@ -190,7 +192,7 @@ def with_links(kind: str) -> Query:
     """Rows of a kind, with the numbers of its models and dataset."""
     fields = KINDS[kind].links
     columns = [link(ROLES[field][0]).c[ROLES[field][1]].label(field) for field in fields]
-    query: Query = select(*_COLUMNS, *columns).select_from(RUNNABLES).where(is_kind(kind))
+    query: Query = select(*_COLUMNS, *columns).select_from(RUNNABLES).where(is_of_kind(kind))
     for field in fields:
         query = linked(query, field)
     return query
@@ -229,7 +231,7 @@ def latest_run(row: Any, word: str = "latest") -> LatestRun | None:
     )
 
 
-def find_in(connection: Connection, kind: str, number: int, query: Query) -> Any:
+def find_runnable_row(connection: Connection, kind: str, number: int, query: Query) -> Any:
     """The row of ``query`` with that number; raises NotFound."""
     row = None
     if 0 < number < 2**31:
@@ -296,19 +298,19 @@ def add_runnable(connection: Connection, new: Any, now: datetime) -> int:
     added = insert(RUNNABLES).values(values).returning(RUNNABLES.c.id)
     _write_links(connection, connection.execute(added).scalar_one(), links)
     payload = {"kind": kind.name, "id": number}
-    tell(connection, "runnable.created", new.project_id, payload, now)
+    add_event(connection, "runnable.created", new.project_id, payload, now)
     return number
 
 
 def _edit(
-    connection: Connection, kind: Kind, number: int, given: dict[str, Any], now: datetime
+    connection: Connection, kind: KindMapping, number: int, given: dict[str, Any], now: datetime
 ) -> None:
-    row = find(connection, kind.name, number)
+    row = find_row(connection, kind.name, number)
     own = {name: given[name] for name in kind.own if name in given}
     links = {field: given[field] for field in kind.links if field in given}
     _expect_links(connection, row.project_id, links)
     if own or links:
-        refuse_after_run(connection, row)
+        require_never_run(connection, row)
     values: dict[str, Any] = {}
     if "settings" in own:
         own["settings"] = row.spec["settings"] | own["settings"]
@@ -324,7 +326,7 @@ def _edit(
     changed = update(RUNNABLES).where(RUNNABLES.c.id == row.runnable_id)
     connection.execute(changed.values(values))
     payload = {"kind": kind.name, "id": number}
-    tell(connection, "runnable.changed", row.project_id, payload, now)
+    add_event(connection, "runnable.changed", row.project_id, payload, now)
 
 
 def _next_number(connection: Connection, kind: str) -> int:
@@ -336,7 +338,7 @@ def _next_number(connection: Connection, kind: str) -> int:
     return number or 1
 
 
-def _described(kind: Kind, own: dict[str, Any]) -> dict[str, Any]:
+def _described(kind: KindMapping, own: dict[str, Any]) -> dict[str, Any]:
     """The columns that follow from what only this kind has."""
     outline = dump_json(kind.outline(own, ()))
     return {"spec": own, "outline": outline, **summary_columns(kind.draft(own))}
@@ -346,7 +348,7 @@ def _expect_links(
     connection: Connection, project_id: int, links: dict[str, Any], **more: int | None
 ) -> None:
     numbers = {field.removesuffix("_id"): number for field, number in links.items()}
-    expect_in_project(connection, project_id, **numbers, **more)
+    require_in_project(connection, project_id, **numbers, **more)
 
 
 def _write_links(connection: Connection, runnable_id: int, links: dict[str, int | None]) -> None:

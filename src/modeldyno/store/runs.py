@@ -131,7 +131,7 @@ class RunFolder:
         return json.loads((self.path / name).read_text())
 
 
-class Runs:
+class RunFolders:
     """All runs of a workspace."""
 
     def __init__(self, root: Path) -> None:

@@ -24,17 +24,17 @@ _CAREFULLY = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 _LACKING = (errno.ENOSYS, errno.EPERM)  # an old kernel; a container that forbids the call
 
 
-def open_beneath(folder: int, names: tuple[str, ...], flags: int) -> int:
+def open_below(folder: int, names: tuple[str, ...], flags: int) -> int:
     """A descriptor; raises OSError (ELOOP or ENOTDIR: a link was in the way)."""
     try:
         return _openat2(folder, "/".join(names), flags | _CAREFULLY)
     except OSError as error:
         if error.errno not in _LACKING:
             raise
-    return open_step_by_step(folder, names, flags)
+    return open_below_name_by_name(folder, names, flags)
 
 
-def open_step_by_step(folder: int, names: tuple[str, ...], flags: int) -> int:
+def open_below_name_by_name(folder: int, names: tuple[str, ...], flags: int) -> int:
     at = folder
     try:
         for name in names[:-1]:
@@ -48,10 +48,10 @@ def open_step_by_step(folder: int, names: tuple[str, ...], flags: int) -> int:
             os.close(at)
 
 
-def write_beneath(folder: int, names: tuple[str, ...], content: bytes) -> None:
+def write_below(folder: int, names: tuple[str, ...], content: bytes) -> None:
     """Make or replace a file, and make the folders on the way; no link is followed.
 
-    Raises OSError as ``open_beneath`` does.
+    Raises OSError as ``open_below`` does.
     """
     at = os.dup(folder)
     try:

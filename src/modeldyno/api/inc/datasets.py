@@ -18,13 +18,13 @@ from modeldyno.store.dictionaries import dictionaries
 
 if TYPE_CHECKING:
     from modeldyno.services.datasets import DatasetService
-    from modeldyno.store.records.datasets import Datasets
+    from modeldyno.store.records.datasets import DatasetRecords
 
 _REQUIRED = "project_id", "name", "dataset_path", "transform", "dataloader", "metric"
 _REQUIRED_OF_PRESETS = "framework", "domain", "domain_flavour"
 
 
-def operations(records: Datasets, service: DatasetService) -> Operations:
+def operations(records: DatasetRecords, service: DatasetService) -> Operations:
     def listed(asked: Parameters) -> dict[str, Any]:
         project_id = ProjectId(asked.id("project_id"))
         return {"datasets": [dataset_row(one) for one in everything(records.page, project_id)]}

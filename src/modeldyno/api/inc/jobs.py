@@ -9,12 +9,12 @@ from modeldyno.api.inc.parameters import Parameters
 from modeldyno.core.runs import RunKind
 
 if TYPE_CHECKING:
-    from modeldyno.store.records.jobs import Jobs
+    from modeldyno.store.records.jobs import JobRecords
 
 NAMES: dict[RunKind, str] = {"profile": "profiling"}
 
 
-def operations(jobs: Jobs) -> Operations:
+def operations(jobs: JobRecords) -> Operations:
     def queue(_: Parameters) -> dict[str, str]:
         """``{"benchmark_5": "1"}``: the place of each in the queue, "0" of the one that runs."""
         running, waiting = jobs.in_order()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from modeldyno.api.inc.broadcast import Broadcast
     from modeldyno.services.file_inspections import Looks
     from modeldyno.services.model_files import ModelFiles
-    from modeldyno.store.records.models import Models
+    from modeldyno.store.records.models import ModelRecords
 
 CUSTOM = "custom"  # its client offers this beside the names, and drops the last name without it
 MOST_GROUPS = 1000
@@ -35,7 +35,9 @@ MOST_PATTERN = 50
 JSON = "application/json"
 
 
-def operations(models: Models, files: ModelFiles, looks: Looks, broadcast: Broadcast) -> Operations:
+def operations(
+    models: ModelRecords, files: ModelFiles, looks: Looks, broadcast: Broadcast
+) -> Operations:
     documents = KeptBytes()
 
     def listed(asked: Parameters) -> dict[str, Any]:

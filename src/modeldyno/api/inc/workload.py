@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from modeldyno.api.inc.broadcast import Broadcast
     from modeldyno.services.benchmarks import BenchmarkService
     from modeldyno.services.workloads import WorkloadService
-    from modeldyno.store.records.models import Models
+    from modeldyno.store.records.models import ModelRecords
 
 SIDES: tuple[Side, ...] = ("input_model", "optimized_model")
 # As the document calls what is to be found out, and as its answers call it.
@@ -70,7 +70,7 @@ class Calls:
         self,
         workloads: WorkloadService,
         benchmarks: BenchmarkService,
-        models: Models,
+        models: ModelRecords,
         announcer: Announcer,
         broadcast: Broadcast,
     ) -> None:

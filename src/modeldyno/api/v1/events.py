@@ -13,13 +13,13 @@ from modeldyno.core.documents.events import EventsDocument
 from modeldyno.core.events import EventMessage, message_of
 
 if TYPE_CHECKING:
-    from modeldyno.store.records.events import Events
+    from modeldyno.store.records.events import EventRecords
 
 MOST = 500
 _LARGEST = 2**53 - 1
 
 
-def router(events: Events) -> APIRouter:
+def router(events: EventRecords) -> APIRouter:
     routes = APIRouter(prefix="/events", tags=["events"])
 
     @routes.get("", **gives(EventsDocument))

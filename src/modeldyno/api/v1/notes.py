@@ -13,7 +13,7 @@ from modeldyno.core.documents.note import NoteDocument
 from modeldyno.core.notes import Note, Subject, SubjectKind, subject_kinds
 
 if TYPE_CHECKING:
-    from modeldyno.store.records.notes import Notes
+    from modeldyno.store.records.notes import NoteRecords
 
 LONGEST = 100_000
 
@@ -36,14 +36,14 @@ class NoteRequest(RequestBody):
     )
 
 
-def router(notes: Notes) -> APIRouter:
+def router(notes: NoteRecords) -> APIRouter:
     routes = APIRouter(tags=["notes"])
     for kind in subject_kinds():
         _add(routes, notes, kind)
     return routes
 
 
-def _add(routes: APIRouter, notes: Notes, kind: SubjectKind) -> None:
+def _add(routes: APIRouter, notes: NoteRecords, kind: SubjectKind) -> None:
     path = f"/{kind}s/{{{kind}_id}}/note"
     number = Path(alias=f"{kind}_id", ge=1, le=MOST_ID)
 

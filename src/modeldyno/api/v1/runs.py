@@ -26,7 +26,7 @@ from modeldyno.services.logs import stretch
 if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
     from modeldyno.services.exports import ExportService
-    from modeldyno.store.records.runs import Runs
+    from modeldyno.store.records.runs import RunRecords
 
 Word = Annotated[
     str,
@@ -55,7 +55,7 @@ _EXPORTED = answers("A file to keep.", _RESULT_SCHEMA, *EXPORT_TEXTS)
 _SAMPLES = answers("One line for each sample.", None, "text/csv")
 
 
-def router(runs: Runs, exports: ExportService, archive: Archive) -> APIRouter:
+def router(runs: RunRecords, exports: ExportService, archive: Archive) -> APIRouter:
     routes = APIRouter(prefix="/runs", tags=["runs"])
 
     @routes.get("", **gives(page_schema(RunSummary)), openapi_extra=parameters(ListRunsRequest))

@@ -7,46 +7,46 @@ from typing import Any
 
 from modeldyno.core.runs import RunKind
 from modeldyno.store.database import Database
-from modeldyno.store.records.answers import Answers
-from modeldyno.store.records.benchmarks import Benchmarks
-from modeldyno.store.records.comparisons import Comparisons
-from modeldyno.store.records.datasets import Datasets
-from modeldyno.store.records.events import Events
-from modeldyno.store.records.finding import Clock, utc_now
-from modeldyno.store.records.jobs import Jobs
-from modeldyno.store.records.leases import CoreLeases
-from modeldyno.store.records.models import Models
-from modeldyno.store.records.notes import Notes
-from modeldyno.store.records.optimizations import Optimizations
-from modeldyno.store.records.pins import Pins
-from modeldyno.store.records.profiles import Profiles
-from modeldyno.store.records.projects import Projects
-from modeldyno.store.records.runs import Runs
-from modeldyno.store.runnables import Runnables
+from modeldyno.store.records.answers import AnswerRecords
+from modeldyno.store.records.benchmarks import BenchmarkRecords
+from modeldyno.store.records.comparisons import ComparisonRecords
+from modeldyno.store.records.datasets import DatasetRecords
+from modeldyno.store.records.events import EventRecords
+from modeldyno.store.records.jobs import JobRecords
+from modeldyno.store.records.leases import CoreLeaseRecords
+from modeldyno.store.records.models import ModelRecords
+from modeldyno.store.records.notes import NoteRecords
+from modeldyno.store.records.optimizations import OptimizationRecords
+from modeldyno.store.records.pins import PinRecords
+from modeldyno.store.records.profiles import ProfileRecords
+from modeldyno.store.records.projects import ProjectRecords
+from modeldyno.store.records.rows import Clock, utc_now
+from modeldyno.store.records.runs import RunRecords
+from modeldyno.store.runnables import RunnableRecords
 
 
 @dataclass(frozen=True)
 class Records:
     database: Database
-    projects: Projects
-    models: Models
-    datasets: Datasets
-    benchmarks: Benchmarks
-    comparisons: Comparisons
-    optimizations: Optimizations
-    profiles: Profiles
-    runs: Runs
-    jobs: Jobs
-    leases: CoreLeases
-    notes: Notes
-    pins: Pins
-    events: Events
-    answers: Answers
+    projects: ProjectRecords
+    models: ModelRecords
+    datasets: DatasetRecords
+    benchmarks: BenchmarkRecords
+    comparisons: ComparisonRecords
+    optimizations: OptimizationRecords
+    profiles: ProfileRecords
+    runs: RunRecords
+    jobs: JobRecords
+    leases: CoreLeaseRecords
+    notes: NoteRecords
+    pins: PinRecords
+    events: EventRecords
+    answers: AnswerRecords
     clock: Clock
 
-    def of_kind(self, kind: RunKind) -> Runnables[Any, Any]:
+    def of_kind(self, kind: RunKind) -> RunnableRecords[Any, Any]:
         """The repository of whatever can be run; a kind without one of its own has a plain one."""
-        own: dict[str, Runnables[Any, Any]] = {
+        own: dict[str, RunnableRecords[Any, Any]] = {
             runnables.kind: runnables
             for runnables in (
                 self.benchmarks,
@@ -55,7 +55,7 @@ class Records:
                 self.profiles,
             )
         }
-        return own.get(kind) or Runnables(self.database, self.clock, kind)
+        return own.get(kind) or RunnableRecords(self.database, self.clock, kind)
 
     def close(self) -> None:
         self.database.close()
@@ -64,19 +64,19 @@ class Records:
 def records_of(database: Database, clock: Clock = utc_now) -> Records:
     return Records(
         database,
-        Projects(database, clock),
-        Models(database, clock),
-        Datasets(database, clock),
-        Benchmarks(database, clock),
-        Comparisons(database, clock),
-        Optimizations(database, clock),
-        Profiles(database, clock),
-        Runs(database, clock),
-        Jobs(database, clock),
-        CoreLeases(database, clock),
-        Notes(database, clock),
-        Pins(database, clock),
-        Events(database),
-        Answers(database, clock),
+        ProjectRecords(database, clock),
+        ModelRecords(database, clock),
+        DatasetRecords(database, clock),
+        BenchmarkRecords(database, clock),
+        ComparisonRecords(database, clock),
+        OptimizationRecords(database, clock),
+        ProfileRecords(database, clock),
+        RunRecords(database, clock),
+        JobRecords(database, clock),
+        CoreLeaseRecords(database, clock),
+        NoteRecords(database, clock),
+        PinRecords(database, clock),
+        EventRecords(database),
+        AnswerRecords(database, clock),
         clock,
     )

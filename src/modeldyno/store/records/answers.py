@@ -9,7 +9,7 @@ from datetime import timedelta
 from sqlalchemy import delete, insert, select
 
 from modeldyno.store.database import Database
-from modeldyno.store.records.finding import Clock, utc_now, value_of
+from modeldyno.store.records.rows import Clock, utc_now, value_of
 from modeldyno.store.tables import ANSWERS
 
 KEPT_FOR = timedelta(hours=24)
@@ -23,7 +23,7 @@ class KeptAnswer:
     location: str | None = None
 
 
-class Answers:
+class AnswerRecords:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock

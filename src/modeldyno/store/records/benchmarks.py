@@ -28,10 +28,10 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.store.documents import FIGURE_COLUMNS, REVISION, cell_text, figures_of, summary_text
 from modeldyno.store.moves import shown_columns
-from modeldyno.store.records.finding import is_kind
+from modeldyno.store.records.rows import is_of_kind
 from modeldyno.store.runnables import (
-    Runnables,
-    find_in,
+    RunnableRecords,
+    find_runnable_row,
     latest_run,
     link,
     linked,
@@ -68,7 +68,7 @@ _LIST = _in_project(
     linked(
         select(*_LISTED, *_WRITTEN, RUNNABLES.c.id.label("runnable_id"))
         .select_from(RUNNABLES)
-        .where(is_kind("benchmark")),
+        .where(is_of_kind("benchmark")),
         "model_id",
     )
 )
@@ -86,7 +86,7 @@ def _of_cells(run_id: ColumnElement[Any], *columns: Any) -> Query:
     return (
         select(*FIGURE_COLUMNS, RUNNABLES.c.number.label("benchmark_id"), *columns)
         .join(RUNNABLES, run_id == CELLS.c.run_id)
-        .where(is_kind("benchmark"))
+        .where(is_of_kind("benchmark"))
         .order_by(RUNNABLES.c.number, CELLS.c.number)
     )
 
@@ -111,7 +111,7 @@ _CONFIGURATION = (*(CELLS.c[name] for name in _KEYS), CELLS.c.shape, _MODEL_ID)
 _NEWEST = linked(
     select(*_CONFIGURATION, func.max(RUNNABLES.c.number))
     .join(RUNNABLES, RUNNABLES.c.measured_run_id == CELLS.c.run_id)
-    .where(is_kind("benchmark"), _OF_PROJECT, CELLS.c.typical_s.is_not(None))
+    .where(is_of_kind("benchmark"), _OF_PROJECT, CELLS.c.typical_s.is_not(None))
     .group_by(*_CONFIGURATION),
     "model_id",
 )
@@ -121,18 +121,18 @@ _CONTENDING = (
     .where(_NUMBERS, CELLS.c.typical_s.is_not(None))
 )
 _COUNT_MEASURED = select(func.count(), func.min(RUNNABLES.c.number)).where(
-    is_kind("benchmark"), _OF_PROJECT, RUNNABLES.c.measured_run_id.is_not(None)
+    is_of_kind("benchmark"), _OF_PROJECT, RUNNABLES.c.measured_run_id.is_not(None)
 )
-_PLANNED = select(RUNNABLES.c.number, RUNNABLES.c.spec).where(is_kind("benchmark"), _NUMBERS)
+_PLANNED = select(RUNNABLES.c.number, RUNNABLES.c.spec).where(is_of_kind("benchmark"), _NUMBERS)
 
 
-class Benchmarks(Runnables[NewBenchmark, Benchmark]):
+class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
     kind = "benchmark"
 
     def details(self, number: int) -> BenchmarkDetails:
         """All that a page about it shows, in two queries."""
         with self._database.reading() as connection:
-            row = find_in(connection, self.kind, number, _DETAILS)
+            row = find_runnable_row(connection, self.kind, number, _DETAILS)
             of_one = {"number": number, "baseline": row.baseline_id}
             rows = rows_of(connection, _SHOWN_DOCUMENTS_OF_ONE, **of_one)
             cells = _shown_cells(connection, [row], rows, with_documents=True)
@@ -143,7 +143,7 @@ class Benchmarks(Runnables[NewBenchmark, Benchmark]):
 
     def outcome(self, number: BenchmarkId) -> BenchmarkOutcome:
         with self._database.reading() as connection:
-            row = find_in(connection, self.kind, number, _OUTCOMES)
+            row = find_runnable_row(connection, self.kind, number, _OUTCOMES)
             cells = _figures(connection, _MEASURED.where(RUNNABLES.c.number == number))
             return self._outcome(row, cells)
 

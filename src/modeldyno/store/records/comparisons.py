@@ -6,7 +6,7 @@ from sqlalchemy import tuple_
 
 from modeldyno.core.comparisons import Comparison, NewComparison
 from modeldyno.core.ids import ModelId, RunId
-from modeldyno.store.runnables import Runnables, link, with_links
+from modeldyno.store.runnables import RunnableRecords, link, with_links
 from modeldyno.store.tables import RUNNABLES, RUNS
 
 _DONE = (
@@ -18,7 +18,7 @@ _DONE = (
 )
 
 
-class Comparisons(Runnables[NewComparison, Comparison]):
+class ComparisonRecords(RunnableRecords[NewComparison, Comparison]):
     kind = "comparison"
 
     def between(

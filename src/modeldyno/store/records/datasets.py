@@ -14,11 +14,11 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, of_project, page_of, refuse
-from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import (
+from modeldyno.store.records.events import add_event
+from modeldyno.store.records.rows import (
     Clock,
-    expect_in_project,
-    find,
+    find_row,
+    require_in_project,
     utc_now,
     value_of,
 )
@@ -28,7 +28,7 @@ _SORTINGS = {"created": Sorting(DATASETS.c.created_at), "name": Sorting(DATASETS
 _LIST = select(DATASETS)
 
 
-class Datasets:
+class DatasetRecords:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
@@ -38,10 +38,10 @@ class Datasets:
         name = checked_name(new.name)
         row = encode(new) | {"name": name, "name_key": search_key(name), "created_at": now}
         with self._database.writing() as connection:
-            expect_in_project(connection, new.project_id)
+            require_in_project(connection, new.project_id)
             number = connection.scalar(insert(DATASETS).values(row).returning(DATASETS.c.id)) or 0
-            tell(connection, "dataset.created", new.project_id, {"id": number}, now)
-            return _dataset(find(connection, "dataset", number))
+            add_event(connection, "dataset.created", new.project_id, {"id": number}, now)
+            return _dataset(find_row(connection, "dataset", number))
 
     def set_template(self, number: DatasetId, path: str) -> Dataset:
         """Where its code lies: known only once it has a number, and before anybody hears of it."""
@@ -49,11 +49,11 @@ class Datasets:
             connection.execute(
                 update(DATASETS).where(DATASETS.c.id == number).values(template_path=path)
             )
-            return _dataset(find(connection, "dataset", number))
+            return _dataset(find_row(connection, "dataset", number))
 
     def get(self, number: DatasetId) -> Dataset:
         with self._database.reading() as connection:
-            return _dataset(find(connection, "dataset", number))
+            return _dataset(find_row(connection, "dataset", number))
 
     def page(self, wanted: Wanted | None = None) -> Page[Dataset]:
         wanted = wanted or Wanted()

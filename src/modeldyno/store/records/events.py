@@ -15,7 +15,7 @@ from modeldyno.store.tables import EVENTS
 _EARLIER_KINDS = ("benchmark", "comparison", "optimization", "profile")
 
 
-def tell(
+def add_event(
     connection: Connection,
     kind: str,
     project_id: int | None,
@@ -28,7 +28,7 @@ def tell(
     )
 
 
-def tell_many(
+def add_events(
     connection: Connection,
     kind: str,
     told: Iterable[tuple[int | None, dict[str, Any]]],
@@ -43,7 +43,7 @@ def tell_many(
         connection.execute(insert(EVENTS), rows)
 
 
-class Events:
+class EventRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
 

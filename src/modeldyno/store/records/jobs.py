@@ -17,8 +17,8 @@ from modeldyno.core.runs import ACTIVE, RunOf, RunState
 from modeldyno.store.database import Database
 from modeldyno.store.moves import end_of_queue, find_run, move_run
 from modeldyno.store.pages import Sorting, dated, page_of
-from modeldyno.store.records.events import tell, tell_many
-from modeldyno.store.records.finding import Clock, utc_now, value_of
+from modeldyno.store.records.events import add_event, add_events
+from modeldyno.store.records.rows import Clock, utc_now, value_of
 from modeldyno.store.tables import JOBS, RUNNABLES, RUNS
 
 _SORTINGS = {"created": Sorting(JOBS.c.queued_at), "state": Sorting(JOBS.c.state)}
@@ -36,7 +36,7 @@ _QUERY = (
 )
 
 
-class Jobs:
+class JobRecords:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
@@ -200,7 +200,7 @@ class Jobs:
         """Of what changed outside the database, such as why they wait."""
         with self._database.writing() as connection:
             told = [(job.project_id, {"id": job.id}) for job in jobs]
-            tell_many(connection, "job.changed", told, self._clock())
+            add_events(connection, "job.changed", told, self._clock())
 
     def page(self, wanted: Wanted | None = None) -> Page[Job]:
         wanted = wanted or Wanted()
@@ -219,7 +219,7 @@ class Jobs:
 
 
 def _tell(connection: Connection, number: int, project_id: int, now: Any) -> None:
-    tell(connection, "job.changed", project_id, {"id": number}, now)
+    add_event(connection, "job.changed", project_id, {"id": number}, now)
 
 
 def _find(connection: Connection, number: int) -> Job:

@@ -12,11 +12,11 @@ from modeldyno.core.ids import JobId
 from modeldyno.core.queue import CoreLease, JobOwner
 from modeldyno.store.database import Database
 from modeldyno.store.owners import is_gone
-from modeldyno.store.records.finding import Clock, utc_now
+from modeldyno.store.records.rows import Clock, utc_now
 from modeldyno.store.tables import CORE_LEASES, JOBS
 
 
-class CoreLeases:
+class CoreLeaseRecords:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock

@@ -14,11 +14,11 @@ from modeldyno.core.pages import Page, Wanted
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, of_project, page_of, refuse
-from modeldyno.store.records.events import tell, tell_many
-from modeldyno.store.records.finding import (
+from modeldyno.store.records.events import add_event, add_events
+from modeldyno.store.records.rows import (
     Clock,
-    expect_in_project,
-    find,
+    find_row,
+    require_in_project,
     utc_now,
     value_of,
 )
@@ -32,7 +32,7 @@ _SORTINGS = {
 _LIST = select(MODELS)
 
 
-class Models:
+class ModelRecords:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
@@ -42,15 +42,15 @@ class Models:
         name = checked_name(new.name)
         row = encode(new) | {"name": name, "name_key": search_key(name), "created_at": now}
         with self._database.writing() as connection:
-            expect_in_project(connection, new.project_id)
+            require_in_project(connection, new.project_id)
             row |= {"trusted_at": None, "trust_reason": ""}
             number = connection.scalar(insert(MODELS).values(row).returning(MODELS.c.id)) or 0
-            tell(connection, "model.created", new.project_id, {"id": number}, now)
-            return model_of(find(connection, "model", number))
+            add_event(connection, "model.created", new.project_id, {"id": number}, now)
+            return model_of(find_row(connection, "model", number))
 
     def get(self, number: ModelId) -> Model:
         with self._database.reading() as connection:
-            return model_of(find(connection, "model", number))
+            return model_of(find_row(connection, "model", number))
 
     def of_content(self, project_id: ProjectId, sha256: str) -> Model | None:
         """The first one of a project with this content."""
@@ -156,10 +156,10 @@ class Models:
 
     def _change(self, number: ModelId, values: dict[str, Any]) -> Model:
         with self._database.writing() as connection:
-            row = find(connection, "model", number)
+            row = find_row(connection, "model", number)
             connection.execute(update(MODELS).where(MODELS.c.id == number).values(values))
-            tell(connection, "model.changed", row.project_id, {"id": number}, self._clock())
-            return model_of(find(connection, "model", number))
+            add_event(connection, "model.changed", row.project_id, {"id": number}, self._clock())
+            return model_of(find_row(connection, "model", number))
 
     def _vouch(self, sha256: str, values: dict[str, Any]) -> int:
         now = self._clock()
@@ -171,7 +171,7 @@ class Models:
                 .returning(MODELS.c.id, MODELS.c.project_id)
             ).all()
             told = [(row.project_id, {"id": row.id}) for row in changed]
-            tell_many(connection, "model.changed", told, now)
+            add_events(connection, "model.changed", told, now)
             return len(changed)
 
 

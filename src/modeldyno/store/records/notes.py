@@ -10,12 +10,12 @@ from modeldyno.core.errors import EditedMeanwhile
 from modeldyno.core.names import checked_text
 from modeldyno.core.notes import Note, Subject
 from modeldyno.store.database import Database
-from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, find, utc_now, value_of
+from modeldyno.store.records.events import add_event
+from modeldyno.store.records.rows import Clock, find_row, utc_now, value_of
 from modeldyno.store.tables import NOTES, THINGS
 
 
-class Notes:
+class NoteRecords:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
@@ -37,7 +37,7 @@ class Notes:
                     why=f"you changed version {version}, and there is {before.version} now",
                     fix="Read it again, then change that",
                 )
-            row = find(connection, subject.kind, subject.id)
+            row = find_row(connection, subject.kind, subject.id)
             column, key = _place(subject, row)
             values = {"text": text, "version": before.version + 1, "modified_at": now}
             if before.version:
@@ -46,11 +46,11 @@ class Notes:
                 connection.execute(insert(NOTES).values(values | {column: key}))
             project = subject.id if subject.kind == "project" else row.project_id
             payload = {"kind": subject.kind, "id": subject.id, "version": before.version + 1}
-            tell(connection, "note.changed", project, payload, now)
+            add_event(connection, "note.changed", project, payload, now)
             return self._read(connection, subject)
 
     def _read(self, connection: Connection, subject: Subject) -> Note:
-        column, key = _place(subject, find(connection, subject.kind, subject.id))
+        column, key = _place(subject, find_row(connection, subject.kind, subject.id))
         columns = (NOTES.c.text, NOTES.c.version, NOTES.c.modified_at)
         row = connection.execute(select(*columns).where(NOTES.c[column] == key)).one_or_none()
         return value_of(Note, row, subject=subject) if row else Note(subject=subject)

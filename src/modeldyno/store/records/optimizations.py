@@ -21,13 +21,13 @@ from modeldyno.core.optimizations import (
 )
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.store.moves import find_run
-from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import expect_in_project, is_kind, value_of
+from modeldyno.store.records.events import add_event
 from modeldyno.store.records.models import model_of
 from modeldyno.store.records.pins import pins_of
+from modeldyno.store.records.rows import is_of_kind, require_in_project, value_of
 from modeldyno.store.runnables import (
-    Runnables,
-    find_in,
+    RunnableRecords,
+    find_runnable_row,
     latest_run,
     link,
     page_of_kind,
@@ -44,12 +44,12 @@ _DETAILS = with_run(
 )
 
 
-class Optimizations(Runnables[NewOptimization, Optimization]):
+class OptimizationRecords(RunnableRecords[NewOptimization, Optimization]):
     kind = "optimization"
 
     def details(self, number: int) -> OptimizationDetails:
         with self._database.reading() as connection:
-            row = find_in(connection, self.kind, number, _DETAILS)
+            row = find_runnable_row(connection, self.kind, number, _DETAILS)
             return self._with_details(connection, [row])[0]
 
     def details_page(self, wanted: Wanted) -> Page[OptimizationDetails]:
@@ -65,7 +65,7 @@ class Optimizations(Runnables[NewOptimization, Optimization]):
             run = find_run(connection, trial.run_id)
             if run.kind != self.kind:
                 raise BadValue(f"Run {run.id} has no trials", why=f"it is of a {run.kind}")
-            expect_in_project(connection, run.project_id, model=trial.model_id)
+            require_in_project(connection, run.project_id, model=trial.model_id)
             if trial.is_best:
                 others = update(TRIALS).where(TRIALS.c.run_id == trial.run_id)
                 connection.execute(others.values(is_best=False))
@@ -73,7 +73,7 @@ class Optimizations(Runnables[NewOptimization, Optimization]):
                 insert(TRIALS).values(encode(trial) | {"created_at": trial.created_at})
             )
             payload = {"id": run.of_id, "run_id": run.id, "trial": trial.number}
-            tell(connection, "optimization.trial", run.project_id, payload, self._clock())
+            add_event(connection, "optimization.trial", run.project_id, payload, self._clock())
 
     def trials(self, run_id: RunId) -> tuple[Trial, ...]:
         query = select(TRIALS).where(TRIALS.c.run_id == run_id).order_by(TRIALS.c.number)
@@ -109,7 +109,7 @@ def _best(query: Any, numbers: Sequence[int]) -> Any:
     return (
         query.join(RUNS, RUNS.c.id == TRIALS.c.run_id)
         .join(RUNNABLES, RUNNABLES.c.id == RUNS.c.runnable_id)
-        .where(is_kind("optimization"), RUNNABLES.c.number.in_(numbers), TRIALS.c.is_best)
+        .where(is_of_kind("optimization"), RUNNABLES.c.number.in_(numbers), TRIALS.c.is_best)
         .order_by(RUNS.c.id)
     )
 

@@ -12,9 +12,9 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, OptimizationId
 from modeldyno.core.optimizations import Pin, PinKind
 from modeldyno.store.database import Database
-from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, find, is_kind, utc_now
-from modeldyno.store.runnables import find_in, with_links, write_link
+from modeldyno.store.records.events import add_event
+from modeldyno.store.records.rows import Clock, find_row, is_of_kind, utc_now
+from modeldyno.store.runnables import find_runnable_row, with_links, write_link
 from modeldyno.store.tables import LINKS, RUNNABLES, RUNS, TRIALS
 
 _BENCHMARKS = RUNNABLES.alias("benchmarks")
@@ -23,12 +23,12 @@ _PINS = (
     .select_from(LINKS)
     .join(RUNNABLES, RUNNABLES.c.id == LINKS.c.runnable_id)
     .join(_BENCHMARKS, _BENCHMARKS.c.id == LINKS.c.used_id)
-    .where(is_kind("optimization"), LINKS.c.role.in_(get_args(PinKind)))
+    .where(is_of_kind("optimization"), LINKS.c.role.in_(get_args(PinKind)))
     .order_by(RUNNABLES.c.number, LINKS.c.role)
 )
 
 
-class Pins:
+class PinRecords:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
@@ -36,9 +36,9 @@ class Pins:
     def put(self, pin: Pin) -> Pin:
         """Instead of the one before; raises BadValue when it measured something else."""
         with self._database.writing() as connection:
-            optimization = find(connection, "optimization", pin.optimization_id)
+            optimization = find_row(connection, "optimization", pin.optimization_id)
             query = with_links("benchmark")
-            benchmark = find_in(connection, "benchmark", pin.benchmark_id, query)
+            benchmark = find_runnable_row(connection, "benchmark", pin.benchmark_id, query)
             made = select(TRIALS.c.model_id).join(RUNS, RUNS.c.id == TRIALS.c.run_id)
             made = made.where(RUNS.c.runnable_id == optimization.runnable_id)
             if benchmark.model_id not in set(connection.scalars(made)):
@@ -62,7 +62,7 @@ class Pins:
     def remove(self, optimization_id: OptimizationId, kind: PinKind) -> bool:
         """Whether there was one."""
         with self._database.writing() as connection:
-            optimization = find(connection, "optimization", optimization_id)
+            optimization = find_row(connection, "optimization", optimization_id)
             is_it = (LINKS.c.runnable_id == optimization.runnable_id, LINKS.c.role == kind)
             gone = connection.execute(delete(LINKS).where(*is_it)).rowcount
             if gone:
@@ -76,7 +76,7 @@ class Pins:
 
     def _tell(self, connection: Connection, optimization: Any) -> None:
         payload, now = {"kind": "optimization", "id": optimization.id}, self._clock()
-        tell(connection, "runnable.changed", optimization.project_id, payload, now)
+        add_event(connection, "runnable.changed", optimization.project_id, payload, now)
 
 
 def pins_of(connection: Connection, numbers: Sequence[int]) -> tuple[Pin, ...]:

@@ -19,8 +19,8 @@ from modeldyno.core.profiles import (
     RowsWanted,
 )
 from modeldyno.store.moves import find_run
-from modeldyno.store.records.finding import find, value_of
-from modeldyno.store.runnables import Runnables
+from modeldyno.store.records.rows import find_row, value_of
+from modeldyno.store.runnables import RunnableRecords
 from modeldyno.store.tables import PROFILE_ROWS, RUNS
 
 
@@ -48,7 +48,7 @@ _ORDERS: dict[str, tuple[Any, Any, Any]] = {  # time, place in the graph, name
 }
 
 
-class Profiles(Runnables[NewProfile, Profile]):
+class ProfileRecords(RunnableRecords[NewProfile, Profile]):
     kind = "profile"
 
     def add_rows(self, run_id: RunId, rows: Iterable[ProfileRow]) -> None:
@@ -104,7 +104,7 @@ class Profiles(Runnables[NewProfile, Profile]):
             .limit(1)
         )
         with self._database.reading() as connection:
-            profile = find(connection, self.kind, number)
+            profile = find_row(connection, self.kind, number)
             row = connection.execute(query, {"runnable": profile.runnable_id}).one_or_none()
         return None if row is None else value_of(Agreement, row)
 

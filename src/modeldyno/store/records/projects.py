@@ -16,12 +16,12 @@ from modeldyno.core.projects import Project
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
-from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import (
+from modeldyno.store.records.events import add_event
+from modeldyno.store.records.rows import (
     Clock,
-    expect_in_project,
-    find,
-    is_kind,
+    find_row,
+    is_of_kind,
+    require_in_project,
     utc_now,
     value_of,
 )
@@ -32,7 +32,7 @@ _LIST = select(PROJECTS)
 _LISTED = select(*(PROJECTS.c[field.name] for field in fields(Project))).where(~PROJECTS.c.is_draft)
 
 
-class Projects:
+class ProjectRecords:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
@@ -44,12 +44,12 @@ class Projects:
         row["is_draft"] = is_draft
         with self._database.writing() as connection:
             number = connection.scalar(insert(PROJECTS).values(row).returning(PROJECTS.c.id))
-            tell(connection, "project.created", number, {"id": number}, now)
-            return value_of(Project, find(connection, "project", number or 0))
+            add_event(connection, "project.created", number, {"id": number}, now)
+            return value_of(Project, find_row(connection, "project", number or 0))
 
     def get(self, number: ProjectId) -> Project:
         with self._database.reading() as connection:
-            return value_of(Project, find(connection, "project", number))
+            return value_of(Project, find_row(connection, "project", number))
 
     def named(self, name: str) -> Project | None:
         """The first one that is called exactly so."""
@@ -67,17 +67,17 @@ class Projects:
     def set_baseline(self, number: ProjectId, benchmark_id: BenchmarkId | None) -> Project:
         """Raises BadValue when the benchmark belongs to another project."""
         with self._database.writing() as connection:
-            expect_in_project(connection, number, benchmark=benchmark_id)
+            require_in_project(connection, number, benchmark=benchmark_id)
             return self._change(number, {"baseline_benchmark_id": benchmark_id})
 
     def _change(self, number: ProjectId, values: dict[str, Any]) -> Project:
         now = self._clock()
         with self._database.writing() as connection:
-            find(connection, "project", number)
+            find_row(connection, "project", number)
             changed = values | {"modified_at": now}
             connection.execute(update(PROJECTS).where(PROJECTS.c.id == number).values(changed))
-            tell(connection, "project.changed", number, {"id": number}, now)
-            return value_of(Project, find(connection, "project", number))
+            add_event(connection, "project.changed", number, {"id": number}, now)
+            return value_of(Project, find_row(connection, "project", number))
 
     def touch(self, number: ProjectId) -> Project:
         """Something that belongs to the project itself was changed just now."""
@@ -114,7 +114,7 @@ class Projects:
             if kind != "project"
         }
         mine = select(func.count()).where(RUNNABLES.c.project_id == number)
-        counts |= {kind: mine.where(is_kind(kind)) for kind in kept_kinds()}
+        counts |= {kind: mine.where(is_of_kind(kind)) for kind in kept_kinds()}
         with self._database.reading() as connection:
             columns = (query.scalar_subquery() for query in counts.values())
             return dict(zip(counts, connection.execute(select(*columns)).one(), strict=True))

@@ -21,8 +21,8 @@ from modeldyno.store.database import Database
 from modeldyno.store.documents import cell_columns, cell_text, summary_columns, summary_text
 from modeldyno.store.moves import WITH_OWNER, find_run, move_run, show_latest
 from modeldyno.store.pages import Sorting, dated, page_of
-from modeldyno.store.records.events import tell
-from modeldyno.store.records.finding import Clock, find, is_kind, utc_now, value_of
+from modeldyno.store.records.events import add_event
+from modeldyno.store.records.rows import Clock, find_row, is_of_kind, utc_now, value_of
 from modeldyno.store.tables import CELLS, LINKS, MODELS, RUNNABLES, RUNS, TOMBSTONES
 
 RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6,}")  # also the name of a folder: nothing else may be
@@ -33,7 +33,7 @@ _SORTINGS = {
 }
 
 
-class Runs:
+class RunRecords:
     def __init__(self, database: Database, clock: Clock = utc_now) -> None:
         self._database = database
         self._clock = clock
@@ -125,7 +125,7 @@ class Runs:
             connection.execute(insert(TOMBSTONES).values(run_id=run_id, removed_at=now))
             show_latest(connection, run.runnable_id)
             payload = {"run_id": run_id, "kind": run.kind, "id": run.of_id}
-            tell(connection, "run.deleted", run.project_id, payload, now)
+            add_event(connection, "run.deleted", run.project_id, payload, now)
 
     def tombstones(self) -> tuple[RunId, ...]:
         """Runs that are deleted here, and whose folders may still be there."""
@@ -140,7 +140,7 @@ class Runs:
 
 
 def _is_of(of: RunOf) -> tuple[Any, ...]:
-    return is_kind(of.kind), RUNNABLES.c.number == of.id
+    return is_of_kind(of.kind), RUNNABLES.c.number == of.id
 
 
 def add_run(
@@ -157,7 +157,7 @@ def add_run(
         raise BadValue(f"{run_id!r} is no id of a run", fix="Let us choose one")
     if connection.scalar(select(RUNS.c.id).where(RUNS.c.id == run_id)) is not None:
         raise WrongState(f"Run {run_id} is there already")
-    owner = find(connection, of.kind, of.id)
+    owner = find_row(connection, of.kind, of.id)
     if summary is None:
         summary = SummaryDocument.read(summary_text(owner)).without_figures()
     row = {"id": run_id, "project_id": owner.project_id, "kind": of.kind, "state": state}
@@ -166,7 +166,7 @@ def add_run(
     connection.execute(insert(RUNS).values(row))
     show_latest(connection, owner.runnable_id)
     payload = {"run_id": run_id, "state": state, "kind": of.kind, "id": of.id}
-    tell(connection, "run.created", owner.project_id, payload, now)
+    add_event(connection, "run.created", owner.project_id, payload, now)
     return run_id
 
 

@@ -15,11 +15,11 @@ from sqlalchemy import delete, insert, select
 
 from modeldyno.core.sign_ins import MOST_SIGN_INS, SignIn
 from modeldyno.store.database import Database
-from modeldyno.store.records.finding import value_of
+from modeldyno.store.records.rows import value_of
 from modeldyno.store.tables import SIGN_INS
 
 
-class KeptSignIns:
+class SignInRecords:
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock

@@ -30,12 +30,12 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def is_kind(kind: str) -> Any:
+def is_of_kind(kind: str) -> Any:
     # Not a parameter: a plan is chosen by it, and it is one of our own words.
     return RUNNABLES.c.kind == literal_column(f"'{kind}'")
 
 
-def find(connection: Connection, kind: str, number: int) -> Any:
+def find_row(connection: Connection, kind: str, number: int) -> Any:
     """A whole row; raises NotFound."""
     row = None
     if 0 < number <= _LARGEST:  # what no column can hold is not there either
@@ -49,26 +49,26 @@ def find(connection: Connection, kind: str, number: int) -> Any:
 def _by_number(kind: str) -> Select[*tuple[Any, ...]]:
     if kind in THINGS:
         return select(THINGS[kind]).where(THINGS[kind].c.id == bindparam("number"))
-    return select(*COLUMNS).where(is_kind(kind), RUNNABLES.c.number == bindparam("number"))
+    return select(*COLUMNS).where(is_of_kind(kind), RUNNABLES.c.number == bindparam("number"))
 
 
 def not_found(kind: str, number: int) -> NotFound:
     return NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
 
 
-def expect_in_project(connection: Connection, project_id: int, **numbers: int | None) -> None:
+def require_in_project(connection: Connection, project_id: int, **numbers: int | None) -> None:
     """That the project is there, and what is named by ``kind=number`` belongs to it."""
-    find(connection, "project", project_id)
+    find_row(connection, "project", project_id)
     for word, number in numbers.items():
         kind = word.rpartition("_")[2]  # a_model is a model
-        if number is not None and find(connection, kind, number).project_id != project_id:
+        if number is not None and find_row(connection, kind, number).project_id != project_id:
             raise BadValue(
                 f"The {kind} {number} belongs to another project",
                 fix=f"Choose one of project {project_id}",
             )
 
 
-def refuse_after_run(connection: Connection, runnable: Any) -> None:
+def require_never_run(connection: Connection, runnable: Any) -> None:
     """Settings that a result came from stay as they were."""
     ran = RUNS.c.runnable_id == runnable.runnable_id
     if connection.scalar(select(RUNS.c.id).where(ran).limit(1)) is not None:
