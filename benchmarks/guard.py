@@ -26,7 +26,7 @@ from fastapi import FastAPI
 from modeldyno.api.access import Access
 from modeldyno.api.guard import App, Guard, Message, Rules
 from modeldyno.api.listening import Listening
-from modeldyno.services.failures import Failures
+from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 from modeldyno.store.tokens import TokenFile
 
@@ -65,7 +65,7 @@ def hello() -> App:
 def guarded(app: App, token: TokenFile) -> App:
     here = Listening()
     sign_ins = SignIns(token.current, SignInsInMemory())
-    access = Access(sign_ins, here.cookie, Failures())
+    access = Access(sign_ins, here.cookie, FailedAttempts())
     return Guard(app, Rules(here.hosts, here.origins), access)
 
 

@@ -15,7 +15,7 @@ from modeldyno.api.app import application
 from modeldyno.api.guard import App
 from modeldyno.api.listening import Listening
 from modeldyno.api.routing import PREFIX
-from modeldyno.services.failures import Failures
+from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_server
 
@@ -26,7 +26,7 @@ def main(file: Path) -> None:
         server = open_server(Settings(Path(folder)))
         try:
             listening = Listening(needs_token=False)
-            app = application(server, listening, Access(None, listening.cookie, Failures()))
+            app = application(server, listening, Access(None, listening.cookie, FailedAttempts()))
             found = json.loads(asyncio.run(_asked(app, f"{PREFIX}/openapi.json")))
         finally:
             server.lifetime.close()

@@ -11,7 +11,7 @@ from modeldyno.jobs.local import LocalJobs
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.runs import RunService
 from modeldyno.services.trust import TrustService
-from modeldyno.services.trusted_runs import VouchedRuns
+from modeldyno.services.trusted_run_service import TrustedRunService
 from modeldyno.settings import Settings
 from modeldyno.store.graphs import Graphs
 from modeldyno.store.history import History
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from modeldyno.services.distributions import DistributionService
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.example_fetches import ExampleFetches
     from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.examples import ExampleService
     from modeldyno.services.exports import ExportService
-    from modeldyno.services.fetches import Fetches
-    from modeldyno.services.file_inspections import Looks
-    from modeldyno.services.folders import Folders
+    from modeldyno.services.file_browser import FileBrowser
+    from modeldyno.services.file_inspections import FileInspections
     from modeldyno.services.inferences import InferenceService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.judgements import JudgementService
@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
-    from modeldyno.services.project_overview import StandingService
+    from modeldyno.services.project_overview import ProjectOverviewService
     from modeldyno.services.projects import ProjectService
-    from modeldyno.services.run_ends import RunEnds
+    from modeldyno.services.run_end_callbacks import RunEndCallbacks
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService
     from modeldyno.store.indexing import RunIndex
@@ -97,12 +97,12 @@ class Assets:
     projects: ProjectService
     models: ModelService
     files: ModelFiles
-    file_inspections: Looks
+    file_inspections: FileInspections
     inferences: InferenceService
     conversions: ConversionService
-    browsing: Folders
+    browsing: FileBrowser
     examples: ExampleService
-    fetches: Fetches
+    fetches: ExampleFetches
     datasets: DatasetService
 
 
@@ -133,7 +133,7 @@ class Results:
     exports: ExportService
     judgements: JudgementService
     distributions: DistributionService
-    standings: StandingService
+    standings: ProjectOverviewService
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Activity:
     queue: Supervisor
     progress: LiveProgress
     feed: EventFeed
-    ends: RunEnds
+    ends: RunEndCallbacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,9 @@ def open_workbench(settings: Settings, jobs: LocalJobs | None = None) -> Workben
     runs = RunFolders(settings.workspace / "runs")
     trust = Trust(settings.workspace / "trust.json")
     jobs = jobs or LocalJobs(folders=runs, machine=settings.machine)
-    service = VouchedRuns(runs, jobs, trust) if settings.require_trust else RunService(runs, jobs)
+    service = (
+        TrustedRunService(runs, jobs, trust) if settings.require_trust else RunService(runs, jobs)
+    )
     graphs = GraphService(service, Graphs(settings.workspace / "graphs"))
     return Workbench(runs, service, TrustService(trust, service), graphs)
 
@@ -267,18 +269,19 @@ def open_server(
     from modeldyno.services.baselines import Baselines
     from modeldyno.services.benchmark_by_name import BenchmarkByName
     from modeldyno.services.benchmarks import BenchmarkService
+    from modeldyno.services.cleanup_thread import CleanupThread
     from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.conversions import ConversionService
     from modeldyno.services.datasets import DatasetService
     from modeldyno.services.demo_project import DemoProject
     from modeldyno.services.distributions import DistributionService
     from modeldyno.services.event_feed import EventFeed
+    from modeldyno.services.example_fetches import ExampleFetches
     from modeldyno.services.example_projects import ExampleProjects
     from modeldyno.services.exports import ExportService
-    from modeldyno.services.fetches import Fetches
-    from modeldyno.services.file_inspections import Looks
+    from modeldyno.services.file_browser import FileBrowser
+    from modeldyno.services.file_inspections import FileInspections
     from modeldyno.services.folder_watch import FolderWatch
-    from modeldyno.services.folders import Folders
     from modeldyno.services.inferences import InferenceService
     from modeldyno.services.jobs import JobService
     from modeldyno.services.judgements import JudgementService
@@ -287,11 +290,10 @@ def open_server(
     from modeldyno.services.optimizations import OptimizationService
     from modeldyno.services.profiles import ProfileService
     from modeldyno.services.progress import LiveProgress
-    from modeldyno.services.project_overview import StandingService
+    from modeldyno.services.project_overview import ProjectOverviewService
     from modeldyno.services.projects import ProjectService
-    from modeldyno.services.run_ends import RunEnds
+    from modeldyno.services.run_end_callbacks import RunEndCallbacks
     from modeldyno.services.run_hosts import RunHosts
-    from modeldyno.services.sweeping import Sweeping
     from modeldyno.services.system import SystemService
     from modeldyno.services.workloads import WorkloadService
     from modeldyno.store import peaks as stored_peaks
@@ -353,14 +355,14 @@ def open_server(
             projects=ProjectService(records, files, models, jobs, archive),
             models=models,
             files=files,
-            file_inspections=Looks(records, files, models),
+            file_inspections=FileInspections(records, files, models),
             inferences=InferenceService(models, LocalJobs(content=content)),
             conversions=ConversionService(
                 records, models, files, LocalJobs(Leases(cores), content=content)
             ),
-            browsing=Folders(roots),
+            browsing=FileBrowser(roots),
             examples=examples,
-            fetches=Fetches(records, examples, files),
+            fetches=ExampleFetches(records, examples, files),
             datasets=DatasetService(records, settings.workspace / "custom_datasets"),
         )
         scenarios = Scenarios(
@@ -378,8 +380,10 @@ def open_server(
                 kinds.profiles,
             ),
         )
-        activity = Activity(queue, progress, EventFeed(records.database, records.events), RunEnds())
-        feed, sweeping = activity.feed, Sweeping(files.sweep)
+        activity = Activity(
+            queue, progress, EventFeed(records.database, records.events), RunEndCallbacks()
+        )
+        feed, sweeping = activity.feed, CleanupThread(files.sweep)
         watch = FolderWatch(records, history, settings.workspace / "runs")
         rebuilding = Rebuilding(records.database, history)
         feed.on_event(sweeping.hear)
@@ -399,7 +403,7 @@ def open_server(
                 exports,
                 JudgementService(records, exports),
                 DistributionService(records, history, folders),
-                StandingService(records, models),
+                ProjectOverviewService(records, models),
             ),
             activity=activity,
             system=SystemService(settings, records, open_doctor(settings)),

@@ -10,7 +10,7 @@ from typing import Any
 from modeldyno.api.access import CALLER, Access
 from modeldyno.api.guard import LIMITS, NO_UPLOADS, Guard, Rules
 from modeldyno.api.listening import Listening
-from modeldyno.services.failures import Failures
+from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 
 TOKEN = "t" * 43
@@ -79,7 +79,7 @@ class Door:
         self.token = TOKEN
         self.sign_ins = SignIns(lambda: self.token, SignInsInMemory(), self.clock)
         known = self.sign_ins if listening.needs_token else None
-        self.access = Access(known, listening.cookie, Failures(self.clock))
+        self.access = Access(known, listening.cookie, FailedAttempts(self.clock))
         self.inner = Inner()
         rules = Rules(listening.hosts, listening.origins, uploads, trusts_proxy)
         self.guard = Guard(self.inner, rules, self.access, limits)

@@ -22,7 +22,7 @@ from modeldyno.api.errors import Refusal
 from modeldyno.api.guard import Guard, Rules
 from modeldyno.api.listening import UVICORN, Listening, landing, set_cookie
 from modeldyno.core.redaction import RedactingFormatter
-from modeldyno.services.failures import Failures
+from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import LIFETIME_S, SignIns, SignInsInMemory
 from modeldyno.store.tokens import TokenFile
 
@@ -32,7 +32,7 @@ METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"]
 def build(listening: Listening, token: TokenFile, guarded: bool):
     needs_token = guarded and listening.needs_token
     sign_ins = SignIns(token.current, SignInsInMemory())
-    access = Access(sign_ins if needs_token else None, listening.cookie, Failures())
+    access = Access(sign_ins if needs_token else None, listening.cookie, FailedAttempts())
     app = FastAPI(openapi_url=None)
 
     async def page():

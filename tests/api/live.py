@@ -19,7 +19,7 @@ from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.models import NewModel
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.specs import BenchmarkSpec
-from modeldyno.services.failures import Failures
+from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 from modeldyno.settings import Settings
@@ -101,7 +101,7 @@ def live(workspace: Path, patience=QUICK, needs_token=True, send_buffer=None, **
     listening = Listening(port=door.getsockname()[1], needs_token=needs_token)
     token = TokenFile(workspace / "token")
     sign_ins = SignIns(token.current, SignInsInMemory()) if needs_token else None
-    access = Access(sign_ins, listening.cookie, Failures())
+    access = Access(sign_ins, listening.cookie, FailedAttempts())
     server = open_server(Settings(workspace, **settings))
     app = application(server, listening, access, patience)
     config = uvicorn.Config(app, log_config=None, **UVICORN)

@@ -23,7 +23,7 @@ from modeldyno.core.datasets import NewDataset
 from modeldyno.core.models import NewModel
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.formats import scripted
-from modeldyno.services import architectures, failures
+from modeldyno.services import failed_attempts, keras_models
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_records
 from tests.api.serving import ROOT, Served
@@ -46,8 +46,8 @@ def main() -> None:
 
     settings = Settings(workspace, database_url=sys.argv[4] if len(sys.argv) > 4 else None)
     if sys.argv[2] == "patient":
-        failures.ALLOWED = 1 << 30
-        architectures.LONGEST_S = 0.0
+        failed_attempts.ALLOWED = 1 << 30
+        keras_models.LONGEST_S = 0.0
     fill(settings)
     serve(settings, Listening(port=int(sys.argv[3])), tell)
 

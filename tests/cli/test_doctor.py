@@ -26,9 +26,9 @@ CHECKS = {
 # Peaks are measured for 3 s each, for the sake of their precision; any will do here.
 IN_HASTE = """
 from modeldyno.cli.main import run
-from modeldyno.services import peaks
+from modeldyno.services import peak_measurement
 
-peaks.SECONDS = 0.2
+peak_measurement.SECONDS = 0.2
 run()
 """
 

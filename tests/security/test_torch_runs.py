@@ -230,7 +230,7 @@ def test_a_file_swapped_after_it_was_looked_at_is_not_run(honest, tmp_path):
     room = open_workbench(Settings(tmp_path / "room", require_trust=True))
     room.trust.grant(path)
     spec = requests.benchmark_spec(BenchmarkRequest(iterations=2), path)
-    pinned = room.service._vouched(spec)  # type: ignore[attr-defined]  # the moment in between
+    pinned = room.service._require_trusted(spec)  # type: ignore[attr-defined]  # the moment in between
     marker = tmp_path / "marker"
     changed(honest, path, _in_sample_inputs, made.payload(marker))
     with pytest.raises(ModelChanged):
@@ -382,7 +382,7 @@ def test_a_sidecar_swapped_after_it_was_looked_at_is_not_run(tmp_path):
     room = open_workbench(Settings(tmp_path / "room", require_trust=True))
     room.trust.grant(path)
     spec = requests.benchmark_spec(BenchmarkRequest(sandbox="off", iterations=2), path)
-    pinned = room.service._vouched(spec)  # type: ignore[attr-defined]  # the moment in between
+    pinned = room.service._require_trusted(spec)  # type: ignore[attr-defined]  # the moment in between
     beside(path, "os:mkdir", path=str(marker))
     result = open_workbench(Settings(tmp_path / "room")).service.run(pinned)
     assert isinstance(result, BenchmarkResult)
@@ -400,10 +400,10 @@ def test_the_source_of_an_architecture_in_the_current_folder_is_covered(tmp_path
     assert granted.entry.code is not None
     assert list(granted.entry.code.sources) == [str(source)]
     spec = requests.benchmark_spec(BenchmarkRequest(), ModelFile(path, architecture="nets:build"))
-    room.service._vouched(spec)  # type: ignore[attr-defined]  # what it asks before it runs
+    room.service._require_trusted(spec)  # type: ignore[attr-defined]  # what it asks before it runs
     source.write_text(source.read_text() + "import os\n")
     with pytest.raises(UnsafeFormat, match="source of nets:build is another than the trusted one"):
-        room.service._vouched(spec)  # type: ignore[attr-defined]
+        room.service._require_trusted(spec)  # type: ignore[attr-defined]
 
 
 def _cut(data: bytes) -> bytes:

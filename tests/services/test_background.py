@@ -9,7 +9,7 @@ import pytest
 
 from modeldyno.core.events import Event
 from modeldyno.services.background import log_failure, repeat
-from modeldyno.services.sweeping import Sweeping
+from modeldyno.services.cleanup_thread import CleanupThread
 
 SOON_S = 10.0
 DELETED = Event(number=1, kind="model.deleted", project_id=None, created_at=datetime.now(UTC))
@@ -67,7 +67,7 @@ def test_a_sweep_that_fails_does_not_end_the_sweeping(caplog):
     def fail():
         raise ValueError("a bug")
 
-    sweeping = Sweeping(fail, swept.release)
+    sweeping = CleanupThread(fail, swept.release)
     sweeping.start()
     try:
         assert swept.acquire(timeout=SOON_S)

@@ -9,7 +9,7 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.models import Architecture
 from modeldyno.core.requests.commands import CONFIG_KEYS
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
-from modeldyno.services.configs import configured
+from modeldyno.services.configs import read_benchmark_config
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.store.configs import MOST_BYTES, NAME, write_config
 from tests.scripts import script
@@ -22,7 +22,7 @@ def model(tmp_path):
 
 
 def read(path):
-    return benchmark_spec(*configured(path))
+    return benchmark_spec(*read_benchmark_config(path))
 
 
 def written(tmp_path, text):
@@ -110,7 +110,7 @@ def test_what_is_wrong_is_refused_by_its_name(model, tmp_path, text, said):
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(BadValue, match="No such file"):
-        configured(tmp_path / "nothing.yaml")
+        read_benchmark_config(tmp_path / "nothing.yaml")
 
 
 @pytest.mark.usefixtures("starts_processes")

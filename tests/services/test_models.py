@@ -9,7 +9,7 @@ from modeldyno.core.errors import StorageFailed, UnsafeFormat, WrongState
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Architecture, ModelFacts, NewModel
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
-from modeldyno.services.boundaries import of_content
+from modeldyno.services.boundaries import pinned_to
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.models import ModelService
 from modeldyno.settings import Settings
@@ -111,7 +111,7 @@ def weights(records, *arguments):
 
 def built(model):
     """A job of it, as services pin it."""
-    spec = of_content(ModelSpec(model.path), model)
+    spec = pinned_to(ModelSpec(model.path), model)
     return BenchmarkSpec(spec, (CellSpec(),))
 
 

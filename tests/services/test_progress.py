@@ -11,7 +11,7 @@ from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Failed, Progress, Started
 from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
-from modeldyno.services.progress import APART_S, LATER_APART_S, LATER_S, LiveProgress, Standing
+from modeldyno.services.progress import APART_S, LATER_APART_S, LATER_S, JobProgress, LiveProgress
 from tests.processes import until
 
 JOB = Job(
@@ -56,7 +56,7 @@ def live(clock):
 
 @pytest.fixture
 def told(live):
-    heard: list[Standing] = []
+    heard: list[JobProgress] = []
     live.on_progress(lambda job, standing: heard.append(standing))
     return heard
 
@@ -65,10 +65,10 @@ def test_the_first_word_is_told_at_once_and_later_ones_wait_their_turn(live, tol
     live.hear(JOB, Started("m.onnx", 10))
     for done in range(1, 6):
         live.hear(JOB, progress(done))
-    assert told == [Standing("m.onnx", 10)]
-    assert live.of(JOB.id) == Standing("m.onnx", 10, progress(5))  # who asks has the latest
+    assert told == [JobProgress("m.onnx", 10)]
+    assert live.of(JOB.id) == JobProgress("m.onnx", 10, progress(5))  # who asks has the latest
     until(lambda: len(told) == 2, "the one that was owed")
-    assert told[1] == Standing("m.onnx", 10, progress(5))
+    assert told[1] == JobProgress("m.onnx", 10, progress(5))
     clock.now += APART_S
     live.hear(JOB, progress(6))
     assert told[2].progress == progress(6)
@@ -97,7 +97,7 @@ def test_nothing_is_told_after_the_end(live, told):
     live.hear(JOB, END)
     assert live.of(JOB.id) is None
     timer.join()
-    assert told == [Standing("m.onnx", 10)]
+    assert told == [JobProgress("m.onnx", 10)]
 
 
 def test_what_is_owed_from_before_an_end_is_not_told_after_a_new_beginning(live, told):
@@ -109,7 +109,7 @@ def test_what_is_owed_from_before_an_end_is_not_told_after_a_new_beginning(live,
     live.hear(JOB, END)
     live.hear(JOB, Started("m.onnx", 10))
     live._pay(JOB)  # as if the timer had just missed its cancelling; it is not the one we owe to
-    assert told == [Standing("m.onnx", 10)] * 2
+    assert told == [JobProgress("m.onnx", 10)] * 2
 
 
 def test_who_waits_for_cores_does_not_forget_what_was_known(live):
@@ -117,7 +117,7 @@ def test_who_waits_for_cores_does_not_forget_what_was_known(live):
     live.hear(JOB, measured)
     live.hear(JOB, Progress(3, 12, "waiting for cores 0-1"))
     expected = replace(measured, units_planned=12, doing="waiting for cores 0-1", remaining_s=None)
-    assert live.of(JOB.id) == Standing(progress=expected)
+    assert live.of(JOB.id) == JobProgress(progress=expected)
 
 
 def test_nobody_hears_an_older_word_after_a_newer_one(live, clock):
@@ -147,4 +147,4 @@ def test_nobody_hears_an_older_word_after_a_newer_one(live, clock):
 def test_a_listener_that_fails_costs_the_others_nothing(live, told):
     live._listeners.insert(0, lambda job, standing: 1 / 0)
     live.hear(JOB, Started("m.onnx", 10))
-    assert told == [Standing("m.onnx", 10)]
+    assert told == [JobProgress("m.onnx", 10)]

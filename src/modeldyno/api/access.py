@@ -17,7 +17,7 @@ from urllib.parse import parse_qs
 from modeldyno.api.errors import FORGERY, TOKEN, Refusal, limited
 from modeldyno.api.head import Head
 from modeldyno.core.sign_ins import SignIn
-from modeldyno.services.failures import Failures
+from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns
 
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -59,7 +59,7 @@ OPEN_DOOR = Caller("open door")
 class Access:
     """``sign_ins`` is None for ``--no-token``: then the host names are the door."""
 
-    def __init__(self, sign_ins: SignIns | None, cookie: str, failures: Failures) -> None:
+    def __init__(self, sign_ins: SignIns | None, cookie: str, failures: FailedAttempts) -> None:
         self._sign_ins = sign_ins
         self._cookie = cookie.encode()
         self._failures = failures
@@ -134,7 +134,7 @@ class Access:
 
     def _by_token(self, token: str) -> Caller | None:
         assert self._sign_ins is not None
-        under = self._sign_ins.known_under(token)
+        under = self._sign_ins.hash_if_current(token)
         return Caller("token", under) if under else None
 
     def _fail(self, client: str) -> Refusal:

@@ -51,8 +51,8 @@ from modeldyno.core.redaction import without_folders
 from modeldyno.services.background import log_failure, repeat
 from modeldyno.services.conversions import Conversion, ConversionService
 from modeldyno.services.event_feed import EventFeed
-from modeldyno.services.fetches import Fetch, Fetches
-from modeldyno.services.progress import LiveProgress, Standing
+from modeldyno.services.example_fetches import ExampleFetch, ExampleFetches
+from modeldyno.services.progress import JobProgress, LiveProgress
 from modeldyno.store.records.events import EventRecords
 
 logger = logging.getLogger(__name__)
@@ -144,7 +144,7 @@ class EventSockets:
         self,
         feed: EventFeed,
         progress: LiveProgress,
-        fetches: Fetches,
+        fetches: ExampleFetches,
         conversions: ConversionService,
         events: EventRecords,
         access: Access,
@@ -163,8 +163,8 @@ class EventSockets:
         self._lock = threading.Lock()
         self._unheard: deque[Event] = deque()
         self._lost = 0  # the newest that did not fit among the unheard
-        self._standings: dict[int, tuple[Job, Standing]] = {}
-        self._fetches: dict[tuple[int, str], Fetch] = {}
+        self._standings: dict[int, tuple[Job, JobProgress]] = {}
+        self._fetches: dict[tuple[int, str], ExampleFetch] = {}
         self._conversions: dict[int, Conversion] = {}
         self._is_called = False
         self._sio = _server(origins)
@@ -216,12 +216,12 @@ class EventSockets:
             self._unheard.append(event)
             self._call()
 
-    def _from_progress(self, job: Job, standing: Standing) -> None:
+    def _from_progress(self, job: Job, standing: JobProgress) -> None:
         with self._lock:
             self._standings[job.id] = (job, standing)  # the last value wins
             self._call()
 
-    def _from_fetch(self, fetch: Fetch) -> None:
+    def _from_fetch(self, fetch: ExampleFetch) -> None:
         with self._lock:
             self._fetches[fetch.project_id, fetch.example] = fetch
             self._call()
@@ -551,7 +551,7 @@ def _server(origins: Iterable[bytes]) -> Any:
     )
 
 
-def _progress(job: Job, standing: Standing) -> Packed:
+def _progress(job: Job, standing: JobProgress) -> Packed:
     data = JobProgressDocument.of(
         standing.progress,
         standing.units_planned,
@@ -563,7 +563,7 @@ def _progress(job: Job, standing: Standing) -> Packed:
     return pack(encode(message), about=job.id)
 
 
-def _fetch(fetch: Fetch) -> Packed:
+def _fetch(fetch: ExampleFetch) -> Packed:
     data = FetchStanding.from_fields(fetch)
     message = FetchMessage(project_id=fetch.project_id, at=iso(datetime.now(UTC)), data=data)
     return pack(encode(message), about=(fetch.project_id, fetch.example))

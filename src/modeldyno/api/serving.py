@@ -21,7 +21,7 @@ from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.api.upgrading import Upgrading
 from modeldyno.core.errors import BadValue
 from modeldyno.core.redaction import RedactingFormatter
-from modeldyno.services.failures import Failures
+from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns
 from modeldyno.settings import Settings
 from modeldyno.store.records.sign_ins import SignInRecords
@@ -67,7 +67,7 @@ def serve(
         _log_safely(token, settings.database_url)
         kept = SignInRecords(server.records.database)
         sign_ins = SignIns(token.current, kept) if here.needs_token else None
-        access = Access(sign_ins, here.cookie, Failures())
+        access = Access(sign_ins, here.cookie, FailedAttempts())
         app = application(server, here, access)
         server.lock.announce(here.url)
         config = uvicorn.Config(app, http=ImpatientHttp, log_config=None, **UVICORN)

@@ -10,7 +10,7 @@ from modeldyno.api.errors import Refused, upgrading
 from modeldyno.api.guard import Guard, Receive, Rules, Send
 from modeldyno.api.listening import Listening
 from modeldyno.api.routing import Scope
-from modeldyno.services.failures import Failures
+from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.store.upgrades import Step
 
 HEALTH = b'{"status":"upgrading"}'
@@ -21,7 +21,7 @@ class Upgrading:
 
     def __init__(self, listening: Listening) -> None:
         # Everybody gets the same answer, so nobody has to say who they are.
-        access = Access(None, listening.cookie, Failures())
+        access = Access(None, listening.cookie, FailedAttempts())
         self.app = Guard(self._answer, Rules(listening.hosts, listening.origins), access)
         self._step = Step(0, 0, "")
 

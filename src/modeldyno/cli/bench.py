@@ -119,9 +119,9 @@ def bench(
     if resume is not None:
         tasks = [place.resumed(resume)]
     elif config is not None:
-        from modeldyno.services.configs import configured
+        from modeldyno.services.configs import read_benchmark_config
 
-        tasks = [place.task(*configured(config))]
+        tasks = [place.task(*read_benchmark_config(config))]
     else:
         files, sizes = split_models(models or [], dim)
         words = options.words_of(context, sizes)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from modeldyno.core.results import Failure, RunResult
     from modeldyno.core.specs import RunSpec
     from modeldyno.core.trust import Code, Tier, Trusted
-    from modeldyno.services.trust import Granted
+    from modeldyno.services.trust import TrustGrant
 
     Listener = Callable[[JobMessage], None] | None
 
@@ -160,15 +160,15 @@ class ServerTrust:
         reason: str = "",
         architecture: str | None = None,
         arguments: Mapping[str, Any] | None = None,
-    ) -> Granted:
+    ) -> TrustGrant:
         """What builds the model is what the server's copy of the sidecar says."""
         refuse(architecture=architecture, arg=arguments)
         from modeldyno.core.trust import TIERS
-        from modeldyno.services.trust import Granted
+        from modeldyno.services.trust import TrustGrant
 
         model = self._client.models.trust(placed(self._client, file).id, reason)
         tier: Tier = next((TIERS[known] for known in TIERS if known == model.format), "code")
-        return Granted(_trusted(model), tier, can_run=True)
+        return TrustGrant(_trusted(model), tier, can_run=True)
 
     def revoke(self, file_or_sha256: str) -> str:
         path = Path(file_or_sha256).expanduser()

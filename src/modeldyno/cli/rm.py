@@ -58,7 +58,7 @@ def _here(ids: Iterable[RunId], workspace: Path | None) -> Callable[[RunId], Non
 
     archive = open_archive(Settings.read(workspace))
     for run_id in ids:
-        archive.expect_over(run_id)
+        archive.require_not_running(run_id)
     return archive.remove
 
 

@@ -11,7 +11,7 @@ from modeldyno.cli import options, output
 if TYPE_CHECKING:
     from modeldyno.cli.remote import ServerTrust
     from modeldyno.core.trust import Trusted
-    from modeldyno.services.trust import Granted, TrustService
+    from modeldyno.services.trust import TrustGrant, TrustService
 
 _MEANING = {
     "data": "it is data and needed no trust",
@@ -74,7 +74,7 @@ def trust(
         _show(service.grant(file, reason, architecture, arguments), json)
 
 
-def _show(granted: Granted, as_json: bool) -> None:
+def _show(granted: TrustGrant, as_json: bool) -> None:
     entry = granted.entry
     if as_json:
         from modeldyno.core.documents.trust import TrustDocument

@@ -24,7 +24,7 @@ class Archive:
         self._folders = folders
         self._records = records
 
-    def expect_over(self, run_id: RunId) -> None:
+    def require_not_running(self, run_id: RunId) -> None:
         """Raises WrongState while a run is being measured."""
         if self._history.folder(run_id).is_at_work():
             raise WrongState(
@@ -35,7 +35,7 @@ class Archive:
 
     def remove(self, run_id: RunId) -> None:
         """The row first, which leaves a tombstone: no row ever names a folder that is gone."""
-        self.expect_over(run_id)
+        self.require_not_running(run_id)
         if self._records is not None:
             with suppress(NotFound):  # one that cannot be read has no row
                 self._records.runs.delete(run_id)
@@ -53,7 +53,7 @@ class Archive:
             yield
             for run_id in records.runs.tombstones():
                 if run_id not in before:
-                    self.expect_over(run_id)
+                    self.require_not_running(run_id)
 
     def subject(self, word: str | None) -> Subject:
         """``benchmark/12``, or what the run of that id belongs to."""

@@ -37,7 +37,7 @@ from modeldyno.inputs.open_axes import check_dims, open_axes
 from modeldyno.services import requests
 from modeldyno.services.benchmarks import BenchmarkService, MakeSpec
 from modeldyno.services.jobs import JobService
-from modeldyno.services.model_files import ModelFiles, looked_into
+from modeldyno.services.model_files import ModelFiles, require_inspected
 from modeldyno.services.models import ModelService
 from modeldyno.store.history import History
 from modeldyno.store.named_models import FOLDERS, TOP, NamedModels
@@ -91,7 +91,7 @@ class BenchmarkByName:
         """In the queue, unless no device can be used; raises what is wrong with the rest."""
         _require_known(request.devices)
         named = self._find(name)
-        facts, _ = looked_into(named.model)
+        facts, _ = require_inspected(named.model)
         entry = _engine_for(request.engines, facts.format)
         unavailable = _unavailable(entry, request.devices)
         usable = [device for device in request.devices if device not in unavailable]
@@ -225,7 +225,7 @@ class BenchmarkByName:
 
     def _require_runnable(self, named: NamedModel) -> None:
         """Raises what the terminal would, with what helps here."""
-        facts, _ = looked_into(named.model)
+        facts, _ = require_inspected(named.model)
         try:
             check_complete(facts)
         except InputUnresolved as error:

@@ -151,7 +151,7 @@ def _names(specs: Sequence[TensorSpec] | Sequence[Signature]) -> tuple[str, ...]
 # ---------------------------------------------------------------- run
 
 
-def of_content(said: ModelSpec, model: Model) -> ModelSpec:
+def pinned_to(said: ModelSpec, model: Model) -> ModelSpec:
     """What was vouched for is what is run, whatever the file holds by then, and from where the user
     said that it begins. Raises BadValue for a signature that it does not have."""
     facts = model.facts
@@ -174,7 +174,7 @@ def inputs_of(model: Model) -> tuple[InputSpec, ...]:
     return completed(model.facts, ModelSpec(model.path, inputs=fed)).inputs
 
 
-def bounded(cell: CellSpec, model: Model) -> CellSpec:
+def with_boundary(cell: CellSpec, model: Model) -> CellSpec:
     """A frozen graph can begin and end at any node; other files say themselves where they do.
 
     Raises BadValue for an engine that runs it from its own beginning to its own end only.
@@ -194,7 +194,7 @@ def bounded(cell: CellSpec, model: Model) -> CellSpec:
     return replace(cell, options=cell.options | {_OPTION: ",".join(outputs)})
 
 
-def expect_whole(model: Model) -> None:
+def require_whole_model(model: Model) -> None:
     """Raises BadValue where the user said that it begins or ends elsewhere than its file says."""
     if has_own_ends(model):
         raise BadValue(

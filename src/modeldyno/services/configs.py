@@ -15,7 +15,7 @@ from modeldyno.core.requests.words import filled
 from modeldyno.store.configs import read_config
 
 
-def configured(path: Path) -> tuple[BenchmarkRequest, ModelFile]:
+def read_benchmark_config(path: Path) -> tuple[BenchmarkRequest, ModelFile]:
     """Raises BadValue, which names the key. Paths in the file are relative to its folder."""
     values = {key: value for key, value in read_config(path).items() if value is not None}
     _require_known(values)

@@ -30,8 +30,8 @@ from modeldyno.engines import conversions as catalog
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, remember
 from modeldyno.services.background import log_failure
-from modeldyno.services.boundaries import expect_whole
-from modeldyno.services.model_files import ModelFiles, looked_into, pinned
+from modeldyno.services.boundaries import require_whole_model
+from modeldyno.services.model_files import ModelFiles, pinned_spec, require_inspected
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
@@ -90,7 +90,7 @@ class ConversionService:
 
     def possible(self, model_id: ModelId) -> tuple[Possibility, ...]:
         """Every goal, and why this model cannot be brought there."""
-        facts, _ = looked_into(self._records.models.get(model_id))
+        facts, _ = require_inspected(self._records.models.get(model_id))
         return catalog.possibilities(facts.format)
 
     def start(self, model_id: ModelId, to: Goal) -> Conversion:
@@ -100,9 +100,9 @@ class ConversionService:
         for what cannot be converted so, and TooBusy.
         """
         model = self._models.runnable(model_id)
-        facts, _ = looked_into(model)
+        facts, _ = require_inspected(model)
         catalog.find(facts.format, to)
-        expect_whole(model)
+        require_whole_model(model)
         with self._lock:
             open_ones = [one for one in self._known.values() if one.state == "converting"]
             for one in open_ones:
@@ -219,7 +219,7 @@ class ConversionService:
         results = place / "made"
         results.mkdir()
         spec = ConversionSpec(
-            pinned(source),
+            pinned_spec(source),
             made.to,
             str(results / f"model{SUFFIXES[made.to]}"),
             timeout_s=LIMIT_S,

@@ -20,7 +20,7 @@ from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Jobs, device_nodes
 from modeldyno.measure import doctor, energy, host, probes, weather
 from modeldyno.measure.cpus import allowed_cpus, format_cpu_ranges
-from modeldyno.services import peaks
+from modeldyno.services import peak_measurement
 from modeldyno.services.runs import RunService
 from modeldyno.store import peaks as stored_peaks
 from modeldyno.store.runs import RunFolders
@@ -92,7 +92,9 @@ class DoctorService:
     def _measure_peaks(self, listen: Listener | None) -> Peaks:
         with temporary_folder() as folder:
             service = RunService(RunFolders(folder / "runs"), self._jobs)
-            return peaks.measure(folder, host.facts(), lambda s: service.run(s, listen))
+            return peak_measurement.measure_peaks(
+                folder, host.facts(), lambda s: service.run(s, listen)
+            )
 
 
 def _noise_on(cpus: tuple[int, ...]) -> NoiseReading:

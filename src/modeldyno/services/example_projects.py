@@ -39,7 +39,7 @@ MOST_CORES = 4
 Step = Literal["download", "project", "model", "dataset", "optimization", "benchmark"]
 
 
-class Listener(Protocol):
+class ExampleProjectListener(Protocol):
     """Hears how far it is, from one thread, each step once; must be quick."""
 
     def began(self) -> None: ...
@@ -76,9 +76,9 @@ class ExampleProjects:
         self._benchmarks = benchmarks
         self._is_closing = threading.Event()
         self._thread = ThreadPoolExecutor(1, "example-projects")
-        self._under_way: dict[Future[None], Listener] = {}
+        self._under_way: dict[Future[None], ExampleProjectListener] = {}
 
-    def start(self, slug: str, name: str, listener: Listener) -> None:
+    def start(self, slug: str, name: str, listener: ExampleProjectListener) -> None:
         """``listener`` hears of one end, ``made`` or ``failed``, whatever happens.
 
         Raises ExampleNotFound, BadValue for a name that no project can have, and TooBusy: then it
@@ -108,7 +108,7 @@ class ExampleProjects:
         if ended.cancelled():
             listener.failed(Failure("CANCELLED", "The server is being stopped", "", ""))
 
-    def _run(self, example: Example, name: str, listener: Listener) -> None:
+    def _run(self, example: Example, name: str, listener: ExampleProjectListener) -> None:
         try:
             listener.began()
             prepared = self._fetched(example, listener)
@@ -123,7 +123,7 @@ class ExampleProjects:
         else:
             listener.made(made)
 
-    def _fetched(self, example: Example, listener: Listener) -> PreparedModel:
+    def _fetched(self, example: Example, listener: ExampleProjectListener) -> PreparedModel:
         """Looked into already: what cannot be read makes no project."""
         listener.step("download")
         shown = self._examples.get(example.slug)

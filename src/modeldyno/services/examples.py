@@ -20,7 +20,7 @@ from modeldyno.core.examples import Example, ExampleStatus
 from modeldyno.engines import catalog
 from modeldyno.formats.containers.extraction import ArchiveLimits, extract
 from modeldyno.formats.near_misses import near_misses
-from modeldyno.services import architectures
+from modeldyno.services import keras_models
 from modeldyno.store.downloads import Downloads, Say
 from modeldyno.store.examples import wheel_file
 from modeldyno.store.objects import Objects, StoredObject, storing
@@ -163,7 +163,7 @@ class ExampleService:
             if (stored := self._kept(example)) is not None:  # somebody else built it meanwhile
                 return stored
             path = Path(folder) / example.file_name
-            architectures.build(path.stem, path, stop)
+            keras_models.build(path.stem, path, stop)
             stored = self._store(path)
             self._downloads.keep(example, stored)
         return stored

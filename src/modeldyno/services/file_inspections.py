@@ -15,10 +15,10 @@ from modeldyno.core.errors import FileNotFound, ModeldynoError, PathRefused, Too
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import Model, ModelFacts
 from modeldyno.services.background import log_failure
-from modeldyno.services.lru_cache import Remembered
-from modeldyno.services.model_files import Borrowed, ModelFiles
+from modeldyno.services.concurrency_limit import ConcurrencyLimit
+from modeldyno.services.lru_cache import LruCache
+from modeldyno.services.model_files import ModelFiles, TemporaryCopy
 from modeldyno.services.models import ModelService
-from modeldyno.services.places import Places
 from modeldyno.store.records.all import Records
 
 logger = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ Found = Callable[[ModelFacts], None]
 Failed = Callable[[ModeldynoError], None]
 
 
-class Looks:
+class FileInspections:
     def __init__(
         self,
         records: Records,
@@ -47,10 +47,12 @@ class Looks:
         self._files = files
         self._models = models
         self._settled_s = settled_s
-        self._hashes = Remembered[tuple[int, ...], str]()
-        self._facts = Remembered[str, ModelFacts]()
+        self._hashes = LruCache[tuple[int, ...], str]()
+        self._facts = LruCache[str, ModelFacts]()
         # Each copies a file and starts a process.
-        self._looking = Places(MOST_ASKED, "being read", "each is read by a process of its own")
+        self._looking = ConcurrencyLimit(
+            MOST_ASKED, "being read", "each is read by a process of its own"
+        )
         self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "look")
         self._lock = threading.Lock()
         self._waiting = 0
@@ -133,7 +135,7 @@ class Looks:
         with self._files.opened(path) as file:
             return self._hashes.find(file.version().key)
 
-    def _note(self, borrowed: Borrowed) -> None:
+    def _note(self, borrowed: TemporaryCopy) -> None:
         if borrowed.version is not None and borrowed.version.age_s > self._settled_s:
             self._hashes.remember(borrowed.version.key, borrowed.sha256)
 

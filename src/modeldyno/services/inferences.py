@@ -12,14 +12,14 @@ from modeldyno.core.jobs import JobMessage
 from modeldyno.core.specs import CellSpec, InferenceSpec, ModelSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, remember
-from modeldyno.services.boundaries import bounded, of_content
+from modeldyno.services.boundaries import pinned_to, with_boundary
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 
 LIMIT_S = 60.0
 
 
-class Attempt:
+class PendingInference:
     """One that was begun. Whoever began it closes it, whatever became of it."""
 
     def __init__(self, jobs: Jobs, run_id: RunId, ending: Ending, held: ExitStack) -> None:
@@ -56,12 +56,12 @@ class InferenceService:
 
     def begin(
         self, model_id: ModelId, engine: str = "", batch_size: int = 1, limit_s: float = LIMIT_S
-    ) -> Attempt:
+    ) -> PendingInference:
         """Raises NotFound, UnsafeFormat, WrongState for what may not run, and TooBusy."""
         model = self._models.runnable(model_id)
         spec = InferenceSpec(
-            of_content(ModelSpec(model.path), model),
-            bounded(CellSpec(engine=engine, batch_size=batch_size), model),
+            pinned_to(ModelSpec(model.path), model),
+            with_boundary(CellSpec(engine=engine, batch_size=batch_size), model),
             timeout_s=limit_s,
             memory_limit_bytes=default_memory_limit(),
         )
@@ -79,4 +79,4 @@ class InferenceService:
                 remember(message, ending)
 
             self._jobs.submit(run_id, spec, record)
-            return Attempt(self._jobs, run_id, ending, held.pop_all())
+            return PendingInference(self._jobs, run_id, ending, held.pop_all())

@@ -20,7 +20,7 @@ from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.supervisor import Supervisor
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.services.progress import LiveProgress, Standing
+from modeldyno.services.progress import JobProgress, LiveProgress
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 
@@ -37,7 +37,7 @@ class JobStatus:
     job: Job
     place: int | None  # in the queue, from 1; None when it does not wait
     reason: str
-    standing: Standing | None
+    standing: JobProgress | None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Remembered(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """Those not used longest give way; threads may share it."""
 
     def __init__(self, most: int = MOST) -> None:

@@ -49,8 +49,8 @@ from modeldyno.formats.domains import purpose_of
 from modeldyno.formats.sidecar import LONGEST as LONGEST_SIDECAR
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.formats.tensorflow.saved_model import INDEX
-from modeldyno.services.lru_cache import Remembered
-from modeldyno.services.places import Places
+from modeldyno.services.concurrency_limit import ConcurrencyLimit
+from modeldyno.services.lru_cache import LruCache
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runs import RunService
 from modeldyno.store.bundles import Bundles, file_name
@@ -100,7 +100,7 @@ class Arriving:
 
 
 @dataclass(frozen=True)
-class Borrowed:
+class TemporaryCopy:
     """A copy of a file, for a look into it."""
 
     model: ModelSpec
@@ -128,14 +128,16 @@ class ModelFiles:
         self._looking = looking
         self._kept = kept
         # Apart: a file that takes long to read does not keep others from arriving.
-        self._arriving = Places(
+        self._arriving = ConcurrencyLimit(
             MOST_ARRIVING, "being received", "more at once would only take longer, each of them"
         )
-        self._reading = Places(MOST_READING, "being read", "each is read by a process of its own")
+        self._reading = ConcurrencyLimit(
+            MOST_READING, "being read", "each is read by a process of its own"
+        )
         self._lock = threading.RLock()  # what is prepared and forgotten is released at any moment
         self._busy: Counter[str] = Counter()  # checksums and owners that nobody may sweep
         self._gathering: dict[ModelId, threading.Lock] = {}
-        self._read = Remembered[str, ModelFacts]()  # by content
+        self._read = LruCache[str, ModelFacts]()  # by content
 
     # ------------------------------------------------------------ in
 
@@ -194,7 +196,7 @@ class ModelFiles:
         return self._prepared(ProjectId(0), path, "")
 
     @contextmanager
-    def borrowed(self, path: str) -> Iterator[Borrowed]:
+    def borrowed(self, path: str) -> Iterator[TemporaryCopy]:
         """A copy of a file below an allowed folder, without weights beside it, for a look into it:
         it becomes no model, and is gone afterwards.
 
@@ -212,7 +214,7 @@ class ModelFiles:
                 incoming.keep(stored)
                 place = self._bundles.alone(_called(file, file.name), stored.sha256)
                 model = ModelSpec(str(place), sha256=stored.sha256)
-                yield Borrowed(model, stored.sha256, version)
+                yield TemporaryCopy(model, stored.sha256, version)
         self.sweep()
 
     def opened(self, path: str) -> AbstractContextManager[OpenFile]:
@@ -261,11 +263,11 @@ class ModelFiles:
     def add_weights(self, model_id: ModelId, location: str, incoming: Incoming) -> Model:
         """One of the files that a model lacks. With the last one, it is looked into again; when it
         cannot be read then, that file is refused."""
-        self.expect_weights(model_id, location)
+        self.require_missing_weights(model_id, location)
         settled = incoming.settle()
         with self._one_by_one(model_id):
-            model = self.expect_weights(model_id, location)
-            facts, sha256 = looked_into(model)
+            model = self.require_missing_weights(model_id, location)
+            facts, sha256 = require_inspected(model)
             owner = str(model_id)
             place = self._bundles.waiting(owner).joinpath(*names_in(location))
             incoming.keep_at(place)
@@ -279,11 +281,11 @@ class ModelFiles:
                 place.unlink(missing_ok=True)
                 raise
 
-    def expect_weights(self, model_id: ModelId, location: str) -> Model:
+    def require_missing_weights(self, model_id: ModelId, location: str) -> Model:
         """Raises unless the model waits for a file of that name: before anybody sends it."""
         names_in(location)
         model = self._records.models.get(model_id)
-        facts, _ = looked_into(model)
+        facts, _ = require_inspected(model)
         if not facts.missing:
             raise WrongState(
                 f"{model.name} lacks nothing",
@@ -325,7 +327,7 @@ class ModelFiles:
             path = Path(model.path)
             facts = self._look(path, model.sha256, without_weights=True)
             if INDEX in self._bundles.gathered(str(model_id)):
-                _, sha256 = looked_into(model)
+                _, sha256 = require_inspected(model)
                 facts = self._told_by_index(str(model_id), path.name, sha256, facts)
             return self._with_weights(replace(model, facts=facts), model.facts.external)
 
@@ -481,7 +483,7 @@ class ModelFiles:
 
     def _with_weights(self, model: Model, known: tuple[ExternalFile, ...]) -> Model:
         """As complete as the weights make it that have gathered; ``known`` describes those."""
-        facts, sha256 = looked_into(model)
+        facts, sha256 = require_inspected(model)
         owner = str(model.id)
         name = Path(model.path).name
         here = self._bundles.gathered(owner, name)
@@ -534,7 +536,7 @@ class ModelFiles:
     @contextmanager
     def _one_by_one(self, model_id: ModelId) -> Iterator[None]:
         """One at a time gathers for a model, and nobody sweeps what it has."""
-        _, sha256 = looked_into(self._records.models.get(model_id))
+        _, sha256 = require_inspected(self._records.models.get(model_id))
         with self._lock:
             mine = self._gathering.setdefault(model_id, threading.Lock())
         with mine, self._at_work_on(sha256, str(model_id)):
@@ -560,7 +562,7 @@ class ModelFiles:
                     logger.exception("files of a model that could not be added may be left")
 
 
-def looked_into(model: Model) -> tuple[ModelFacts, str]:
+def require_inspected(model: Model) -> tuple[ModelFacts, str]:
     if model.facts is None or model.sha256 is None:
         raise WrongState(
             f"{model.name} has not been looked into",
@@ -570,9 +572,9 @@ def looked_into(model: Model) -> tuple[ModelFacts, str]:
     return model.facts, model.sha256
 
 
-def pinned(model: Model) -> ModelSpec:
+def pinned_spec(model: Model) -> ModelSpec:
     """What was vouched for is what is run."""
-    facts, sha256 = looked_into(model)
+    facts, sha256 = require_inspected(model)
     spec = ModelSpec(model.path, sha256=sha256, architecture=architecture_of(facts))
     return with_files(spec, facts)
 

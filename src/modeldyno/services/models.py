@@ -21,7 +21,7 @@ from modeldyno.core.specs import (
 )
 from modeldyno.core.trust import Trusted, architecture_of, needs_trust
 from modeldyno.services.graphs import GraphService
-from modeldyno.services.model_files import UNREADABLE, looked_into, pinned
+from modeldyno.services.model_files import UNREADABLE, pinned_spec, require_inspected
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
 from modeldyno.store.trust import Trust, code_of, entry_of
@@ -83,7 +83,7 @@ class ModelService:
     def trust(self, model_id: ModelId, reason: str = "") -> ModelStatus:
         """Vouch for its content, in every project and in the terminal."""
         model = self._records.models.get(model_id)
-        facts, sha256 = looked_into(model)
+        facts, sha256 = require_inspected(model)
         code = code_of(facts)
         # The file first: who hears of it reads there, and others write while it waits for its lock.
         with self._vouching:
@@ -109,7 +109,7 @@ class ModelService:
     def runnable(self, model_id: ModelId) -> Model:
         """A model that may be run; raises UnsafeFormat when nobody has vouched for it."""
         model = self._records.models.get(model_id)
-        facts, _ = looked_into(model)
+        facts, _ = require_inspected(model)
         if facts.missing:
             raise WrongState(
                 f"{model.name} is not complete",
@@ -129,7 +129,7 @@ class ModelService:
     def graph(self, model_id: ModelId) -> Graph:
         """Raises what reading the model raises, or GraphUnavailable."""
         model = self._records.models.get(model_id)
-        return self.graph_of(pinned(model), model.name)
+        return self.graph_of(pinned_spec(model), model.name)
 
     def graph_of(self, model: ModelSpec, name: str) -> Graph:
         """Of a file that need not be a model of a project; raises as ``graph`` does."""
@@ -153,7 +153,7 @@ class ModelService:
         known = self._records.models.with_content(model.sha256) if model.sha256 else None
         if known is None:
             raise WrongState("This model is not known by its content", fix="Inspect it first")
-        facts, _ = looked_into(known)
+        facts, _ = require_inspected(known)
         if architecture_of(facts) is not None and model.architecture is None:
             raise WrongState(
                 "This job does not say what builds its model",
@@ -164,7 +164,7 @@ class ModelService:
 
     def _expect_trust(self, model: Model, architecture: Architecture | None = None) -> None:
         """Of what is in its sidecar, or of another architecture."""
-        facts, sha256 = looked_into(model)
+        facts, sha256 = require_inspected(model)
         self._trust.expect(
             replace(facts, sha256=sha256, architecture=architecture or facts.architecture),
             model.name,

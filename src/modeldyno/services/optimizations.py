@@ -20,7 +20,7 @@ from modeldyno.core.optimizations import (
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.specs import OptimizationSpec
 from modeldyno.core.tuning import OptimizationType, expect_fit, expect_possible, type_for
-from modeldyno.services.model_files import pinned
+from modeldyno.services.model_files import pinned_spec
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runnables import RunnableService
 
@@ -123,7 +123,7 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
         boundary = model.boundary or Boundary()
         facts = model.facts
         return OptimizationSpec(
-            model=pinned(model),
+            model=pinned_spec(model),
             type=optimization.type,
             precision=optimization.precision,
             settings=optimization.tuning,

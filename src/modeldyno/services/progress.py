@@ -24,11 +24,11 @@ APART_S = 0.25
 LATER_APART_S = 1.0
 LATER_S = 10.0  # what is over by then should be seen to move
 
-Tell = Callable[[Job, "Standing"], None]
+Tell = Callable[[Job, "JobProgress"], None]
 
 
 @dataclass(frozen=True)
-class Standing:
+class JobProgress:
     headline: str = ""
     units_planned: int = 0
     progress: Progress | None = None
@@ -37,7 +37,7 @@ class Standing:
 class LiveProgress:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._standings: dict[JobId, Standing] = {}
+        self._standings: dict[JobId, JobProgress] = {}
         self._begun_at: dict[JobId, float] = {}
         self._told_at: dict[JobId, float] = {}
         self._owed: dict[JobId, threading.Timer] = {}
@@ -50,7 +50,7 @@ class LiveProgress:
         """``tell`` is called in whatever thread has the news; it must be quick."""
         self._listeners.append(tell)
 
-    def of(self, job_id: JobId) -> Standing | None:
+    def of(self, job_id: JobId) -> JobProgress | None:
         """None when it does not run."""
         return self._standings.get(job_id)
 
@@ -58,16 +58,16 @@ class LiveProgress:
         with self._telling:
             match message:
                 case Started(headline=headline, units_planned=planned):
-                    self._change(job, Standing(headline, planned))
+                    self._change(job, JobProgress(headline, planned))
                 case Progress():
-                    before = self._standings.get(job.id, Standing())
+                    before = self._standings.get(job.id, JobProgress())
                     self._change(job, replace(before, progress=_later(before.progress, message)))
                 case Finished() | Failed():
                     self._forget(job.id)
                 case _:
                     pass
 
-    def _change(self, job: Job, standing: Standing) -> None:
+    def _change(self, job: Job, standing: JobProgress) -> None:
         self._standings[job.id] = standing
         if job.id in self._owed:  # the last value wins
             return

@@ -38,7 +38,7 @@ _WORDS = {
 }
 
 
-class StandingService:
+class ProjectOverviewService:
     def __init__(self, records: Records, models: ModelService) -> None:
         self._records = records
         self._models = models

@@ -34,7 +34,7 @@ DRAFT_S = 86_400.0  # a day: long enough to find the weights that are missing
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProjectWanted:
+class NewProject:
     """A project with its first model; what is None is read from the model."""
 
     name: str
@@ -47,7 +47,7 @@ class ProjectWanted:
 
 
 @dataclass(frozen=True)
-class ProjectMade:
+class CreatedProject:
     project: Project
     model: Model
     dataset: Dataset | None  # of made-up samples, when shapes were given
@@ -75,7 +75,7 @@ class ProjectService:
         self._jobs = jobs
         self._archive = archive
 
-    def create(self, wanted: ProjectWanted) -> ProjectMade:
+    def create(self, wanted: NewProject) -> CreatedProject:
         """All of it, or nothing: a model that cannot be read leaves no project behind.
 
         Raises PathRefused, FileNotFound, what reading the model raises, and BadValue for nodes that
@@ -97,7 +97,7 @@ class ProjectService:
                 precision=new.precision if wanted.precision is None else wanted.precision,
             )
             dataset = self._dummy(project.id, wanted.shapes) if wanted.shapes else None
-        return ProjectMade(project, model, dataset)
+        return CreatedProject(project, model, dataset)
 
     def get(self, project_id: ProjectId) -> ProjectDetails:
         """Raises NotFound."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from modeldyno.core.ids import RunId
-from modeldyno.services.lru_cache import Remembered
+from modeldyno.services.lru_cache import LruCache
 from modeldyno.store.history import History
 
 MOST = 1000  # runs: those of the longest lists, and of what they are held against
@@ -16,7 +16,7 @@ class RunHosts:
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._known = Remembered[RunId, dict[str, Any]](MOST)
+        self._known = LruCache[RunId, dict[str, Any]](MOST)
 
     def of(self, run_id: RunId) -> dict[str, Any] | None:
         """Its facts as they are kept; None before there is a result to tell them."""

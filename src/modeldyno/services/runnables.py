@@ -14,10 +14,10 @@ from modeldyno.core.runs import RunKind, RunOf
 from modeldyno.core.specs import CellSpec, RunSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.services.boundaries import bounded, of_content
+from modeldyno.services.boundaries import pinned_to, with_boundary
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
-from modeldyno.services.sandbox_rules import confined_cell, expect_confined
+from modeldyno.services.sandbox_rules import confined_cell, require_sandboxed
 from modeldyno.store.kinds import KINDS
 from modeldyno.store.records.all import Records
 
@@ -133,7 +133,7 @@ class RunnableService(Generic[Number, Value]):
     def _ready(self, runnable: Any, fits: bool) -> RunSpec:
         """What is run: its spec, with its models as they are now."""
         spec: RunSpec = runnable.spec
-        expect_confined(*spec.configurations())
+        require_sandboxed(*spec.configurations())
         spec = with_content(spec, self._runnable(self._model_ids(runnable)))
         return spec.with_cells(_fitted) if fits else spec
 
@@ -147,8 +147,8 @@ class RunnableService(Generic[Number, Value]):
 
 def with_content(spec: Spec, models: Sequence[Model]) -> Spec:
     """``models`` in the order of the spec's own; raises BadValue for what they cannot do."""
-    spec = spec.with_cells(lambda cell, side: bounded(cell, models[side]))
-    return spec.with_models(lambda model, side: of_content(model, models[side]))
+    spec = spec.with_cells(lambda cell, side: with_boundary(cell, models[side]))
+    return spec.with_models(lambda model, side: pinned_to(model, models[side]))
 
 
 def _fitted(cell: CellSpec, _: int) -> CellSpec:

@@ -8,7 +8,7 @@ from modeldyno.core.errors import WrongState
 from modeldyno.core.specs import CellSpec
 
 
-def expect_confined(*cells: CellSpec) -> None:
+def require_sandboxed(*cells: CellSpec) -> None:
     if any(cell.sandbox == "off" for cell in cells):
         raise WrongState(
             "This was measured without a sandbox, and the server never does that",

@@ -75,7 +75,7 @@ class SignIns:
         self._codes: OrderedDict[str, tuple[str, float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def known_under(self, token: str) -> str | None:
+    def hash_if_current(self, token: str) -> str | None:
         """The token's hash when it is the right one.
 
         Takes as long for every wrong token, an empty one included.
@@ -106,7 +106,7 @@ class SignIns:
 
     def redeem_token(self, token: str) -> tuple[str, SignIn] | None:
         """For who gives the token to ``/login``, in its form or in the address."""
-        return self._sign_in() if self.known_under(token) else None
+        return self._sign_in() if self.hash_if_current(token) else None
 
     def find(self, secret: str | None) -> SignIn | None:
         """The sign-in of a cookie; None when it is unknown, over, revoked or of another token."""

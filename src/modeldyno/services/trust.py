@@ -20,7 +20,7 @@ from modeldyno.store.trust import Trust, code_of
 
 
 @dataclass(frozen=True)
-class Granted:
+class TrustGrant:
     entry: Trusted
     tier: Tier
     can_run: bool  # no engine runs a bare pickle, trusted or not
@@ -38,7 +38,7 @@ class TrustService:
         reason: str = "",
         architecture: str | None = None,
         arguments: Mapping[str, Any] | None = None,
-    ) -> Granted:
+    ) -> TrustGrant:
         """Of weights, with the code that builds the model: as given, or as the sidecar says.
 
         Raises what reading the file raises: only a model can be vouched for.
@@ -48,11 +48,13 @@ class TrustService:
         try:
             facts = self._facts(path, said)
         except UnsafeFormat:
-            return Granted(self._store.grant(hash_file(path), shown(path), reason), "code", False)
+            return TrustGrant(
+                self._store.grant(hash_file(path), shown(path), reason), "code", False
+            )
         code = code_of(facts)
         entry = self._store.grant(facts.sha256, shown(path), reason, code)
         lacks_code = facts.format == "torch-checkpoint" and code is None
-        return Granted(entry, TIERS[facts.format], True, lacks_code)
+        return TrustGrant(entry, TIERS[facts.format], True, lacks_code)
 
     def revoke(self, file_or_sha256: str) -> str:
         """The hash that is no longer trusted; raises BadValue when it was not."""

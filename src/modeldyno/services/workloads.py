@@ -51,7 +51,7 @@ _PREFIXES: dict[Side, str] = {"input_model": "", "optimized_model": "optimized_"
 
 
 @dataclass(frozen=True, kw_only=True)
-class WantedModel:
+class WorkloadModelRequest:
     side: Side
     path: str  # as the client gave it
     precision: str = ""
@@ -59,10 +59,10 @@ class WantedModel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class WorkloadModel:
     """One of the models, and what measures it; None where nothing is to be measured."""
 
-    wanted: WantedModel
+    wanted: WorkloadModelRequest
     model_id: ModelId
     benchmark_id: BenchmarkId | None
     run_id: RunId | None
@@ -73,7 +73,7 @@ class Workload:
     id: str | int  # echoed; a client may use one twice
     name: str  # of our own file about it
     project_id: ProjectId
-    parts: tuple[Part, ...]
+    parts: tuple[WorkloadModel, ...]
     folder: str | None  # where config and log are wanted; None: they are in the runs' own folders
     note: str = ""  # for its finish: why config and log are not where they were wanted
     is_started: bool = False  # and told so
@@ -83,7 +83,7 @@ class Workload:
         return tuple(part.run_id for part in self.parts if part.run_id is not None)
 
     @property
-    def measurements(self) -> tuple[tuple[Part, Mode], ...]:
+    def measurements(self) -> tuple[tuple[WorkloadModel, Mode], ...]:
         """In the order in which they are told."""
         return tuple((part, mode) for part in self.parts for mode in part.wanted.modes)
 
@@ -112,7 +112,7 @@ class WorkloadService:
     def begin(
         self,
         id: str | int,
-        models: Sequence[WantedModel],
+        models: Sequence[WorkloadModelRequest],
         workspace_path: str,
         remember: Callable[[Workload], None],
     ) -> Workload:
@@ -184,10 +184,10 @@ class WorkloadService:
             if job is not None and job.state in ACTIVE:
                 self._jobs.cancel(job.id)
 
-    def config_path(self, workload: Workload, part: Part) -> str:
+    def config_path(self, workload: Workload, part: WorkloadModel) -> str:
         return self._place(workload, part, CONFIG, CONFIG)
 
-    def write_log(self, workload: Workload, part: Part) -> None:
+    def write_log(self, workload: Workload, part: WorkloadModel) -> None:
         """Where the client wants it, if anywhere else than where it is."""
         if workload.folder is None or part.run_id is None:
             return
@@ -204,17 +204,23 @@ class WorkloadService:
         known = self._records.projects.named(name)
         return known.id if known else self._records.projects.add(name).id
 
-    def _part(self, project_id: ProjectId, wanted: WantedModel, prepared: PreparedModel) -> Part:
+    def _part(
+        self, project_id: ProjectId, wanted: WorkloadModelRequest, prepared: PreparedModel
+    ) -> WorkloadModel:
         model = self._model(project_id, wanted, prepared)
         if "performance" not in wanted.modes:
-            return Part(wanted=wanted, model_id=model.id, benchmark_id=None, run_id=None)
+            return WorkloadModel(wanted=wanted, model_id=model.id, benchmark_id=None, run_id=None)
         made, job = self._benchmarks.create(
             project_id, model.id, NAMES[wanted.side], _spec, start=True
         )
         assert job is not None
-        return Part(wanted=wanted, model_id=model.id, benchmark_id=made.id, run_id=job.run_id)
+        return WorkloadModel(
+            wanted=wanted, model_id=model.id, benchmark_id=made.id, run_id=job.run_id
+        )
 
-    def _model(self, project_id: ProjectId, wanted: WantedModel, prepared: PreparedModel) -> Model:
+    def _model(
+        self, project_id: ProjectId, wanted: WorkloadModelRequest, prepared: PreparedModel
+    ) -> Model:
         known = self._records.models.of_content(project_id, prepared.new.sha256 or "")
         if known is not None:
             return known
@@ -241,14 +247,14 @@ class WorkloadService:
                 spec = decode(BenchmarkSpec, self._records.runs.get(part.run_id).spec)
                 self._write(workload, part, CONFIG, config_text(spec).encode())
 
-    def _write(self, workload: Workload, part: Part, name: str, content: bytes) -> None:
+    def _write(self, workload: Workload, part: WorkloadModel, name: str, content: bytes) -> None:
         assert workload.folder is not None
         base, _, inner = workload.folder.rpartition("/workloads/")
         names = ("workloads", inner, f"{_PREFIXES[part.wanted.side]}{name}")
         with self._roots.folder(base) as (folder, _):
             self._roots.write(folder, names, content)
 
-    def _place(self, workload: Workload, part: Part, name: str, own: str) -> str:
+    def _place(self, workload: Workload, part: WorkloadModel, name: str, own: str) -> str:
         if workload.folder is not None:
             return f"{workload.folder}/{_PREFIXES[part.wanted.side]}{name}"
         if part.run_id is None:

@@ -27,7 +27,7 @@ from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.models import NewModel
 from modeldyno.formats import scripted
-from modeldyno.services.failures import Failures
+from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 from modeldyno.settings import Settings
 from modeldyno.store.tokens import TokenFile
@@ -176,7 +176,7 @@ def serving(workspace: Path, http: Any = "auto", **settings: Any) -> Iterator[Se
     server = open_server(replace(Settings(workspace), **settings))
     door = socket.create_server(("127.0.0.1", 0))
     listening = Listening(port=door.getsockname()[1])
-    access = Access(SignIns(token.current, SignInsInMemory()), listening.cookie, Failures())
+    access = Access(SignIns(token.current, SignInsInMemory()), listening.cookie, FailedAttempts())
     app = application(server, listening, access)
     server.lock.announce(listening.url)
     running = uvicorn.Server(

@@ -9,7 +9,7 @@ import socketio
 
 from modeldyno.core.errors import Cancelled, TooBusy
 from modeldyno.core.ids import ProjectId
-from modeldyno.services import fetches
+from modeldyno.services import example_fetches
 from tests.api.v1.server import PATIENCE_S
 from tests.schemas import check
 
@@ -82,7 +82,7 @@ def test_only_names_of_the_catalogue_are_taken(served, project):
 
 
 def test_no_more_are_on_their_way_than_may_be(served, project, monkeypatch):
-    monkeypatch.setattr(fetches, "MOST_WAITING", 0)
+    monkeypatch.setattr(example_fetches, "MOST_WAITING", 0)
     slug = one(served, kind="onnx-wheel", available=True)["slug"]
     with pytest.raises(TooBusy):
         served.server.assets.fetches.start(ProjectId(project), slug)
@@ -99,11 +99,13 @@ def test_closing_does_not_wait_without_end_for_a_fetch(served, project, monkeypa
         raise Cancelled("The server is closing")
 
     if is_stuck:
-        monkeypatch.setattr(fetches, "LEAVE_S", 0.05)
+        monkeypatch.setattr(example_fetches, "LEAVE_S", 0.05)
     else:
         may_end.set()
     server = served.server
-    mine = fetches.Fetches(server.records, server.assets.examples, server.assets.files)
+    mine = example_fetches.ExampleFetches(
+        server.records, server.assets.examples, server.assets.files
+    )
     monkeypatch.setattr(server.assets.examples, "fetch", fetch)
     for shown in served.get("examples").json["examples"][:4]:  # two of them wait
         mine.start(ProjectId(project), shown["slug"])

@@ -25,7 +25,7 @@ from modeldyno.formats.domains import purpose_of
 
 if TYPE_CHECKING:
     from modeldyno.api.inc.broadcast import Broadcast
-    from modeldyno.services.file_inspections import Looks
+    from modeldyno.services.file_inspections import FileInspections
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.store.records.models import ModelRecords
 
@@ -36,7 +36,7 @@ JSON = "application/json"
 
 
 def operations(
-    models: ModelRecords, files: ModelFiles, looks: Looks, broadcast: Broadcast
+    models: ModelRecords, files: ModelFiles, looks: FileInspections, broadcast: Broadcast
 ) -> Operations:
     documents = KeptBytes()
 

@@ -16,7 +16,7 @@ from modeldyno.core.ids import ProjectId
 from modeldyno.core.inc_ids import PRECISIONS, known
 from modeldyno.core.projects import Project
 from modeldyno.inputs.shape_texts import shapes_in
-from modeldyno.services.projects import ProjectDetails, ProjectWanted
+from modeldyno.services.projects import NewProject, ProjectDetails
 
 if TYPE_CHECKING:
     from modeldyno.services.projects import ProjectService
@@ -102,10 +102,10 @@ def _details(shown: ProjectDetails) -> dict[str, Any]:
     }
 
 
-def _wanted(asked: Parameters) -> ProjectWanted:
+def _wanted(asked: Parameters) -> NewProject:
     model = asked.inside("model")
     domain, precision = model.text("domain", ""), model.text("precision", "")
-    return ProjectWanted(
+    return NewProject(
         name=asked.text("name"),
         path=model.text("path"),
         inputs=_nodes(model, "input_nodes"),

@@ -26,7 +26,7 @@ from modeldyno.core.profiles import Profile
 from modeldyno.core.runs import LatestRun, RunOf, State
 from modeldyno.core.specs import ModelSpec
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.services.logs import stretch
+from modeldyno.services.run_logs import read_chunk
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:
@@ -196,7 +196,7 @@ def _config(asked: Parameters, file: Path | None) -> Response:
 def _log(asked: Parameters, file: Path | None) -> Response:
     if file is None:
         raise FileNotFound("Unable to find output log")
-    text = stretch(file, max(0, file.stat().st_size - MOST_BYTES), MOST_BYTES).text
+    text = read_chunk(file, max(0, file.stat().st_size - MOST_BYTES), MOST_BYTES).text
     return Response(text, media_type="text/plain", headers=_refresh(asked))
 
 

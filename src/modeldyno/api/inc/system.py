@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.core.errors import BadValue
-from modeldyno.services.folders import FILTERS
+from modeldyno.services.file_browser import FILTERS
 from modeldyno.services.system import Machine
 
 if TYPE_CHECKING:
-    from modeldyno.services.folders import Folders
+    from modeldyno.services.file_browser import FileBrowser
     from modeldyno.services.system import SystemService
 
 UNKNOWN = "unknown"
 
 
-def operations(folders: Folders, system: SystemService) -> Operations:
+def operations(folders: FileBrowser, system: SystemService) -> Operations:
     def system_info(_: Parameters) -> dict[str, Any]:
         return _machine(system.machine())
 

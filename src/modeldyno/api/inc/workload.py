@@ -15,7 +15,7 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.inc_ids import framework_of
 from modeldyno.core.requests.commands import config_command
 from modeldyno.core.runs import ACTIVE, RunOf
-from modeldyno.services.workloads import Mode, Part, Side, WantedModel, Workload
+from modeldyno.services.workloads import Mode, Side, Workload, WorkloadModel, WorkloadModelRequest
 
 if TYPE_CHECKING:
     from modeldyno.api.inc.announcing import Announcer
@@ -51,7 +51,7 @@ class _Call:
     figures: dict[str, Any] = field(default_factory=dict)
     is_over: bool = False
 
-    def next(self) -> tuple[Part, Mode] | None:
+    def next(self) -> tuple[WorkloadModel, Mode] | None:
         """The one to be told now, in their order; None while it has not been measured."""
         if self.told == len(self.workload.measurements):
             return None
@@ -174,7 +174,7 @@ class Calls:
         call.is_over = True
         self._service.forget(call.workload)
 
-    def _count(self, call: _Call, part: Part, mode: Mode) -> None:
+    def _count(self, call: _Call, part: WorkloadModel, mode: Mode) -> None:
         """Raises NotFound when it is gone by now; then nothing was counted."""
         side = part.wanted.side
         if mode == "accuracy":
@@ -186,7 +186,7 @@ class Calls:
             self._service.write_log(call.workload, part)
         call.told += 1
 
-    def _measured(self, call: _Call, part: Part) -> tuple[dict[str, Any], float | None]:
+    def _measured(self, call: _Call, part: WorkloadModel) -> tuple[dict[str, Any], float | None]:
         assert part.benchmark_id is not None
         best = best_cell(self._benchmarks.outcome(part.benchmark_id).cells)
         axes = best.axes if best else {}
@@ -229,7 +229,7 @@ def _id(asked: Parameters) -> str | int:
     return asked.text("id", "")
 
 
-def _wanted(asked: Parameters, side: Side) -> WantedModel:
+def _wanted(asked: Parameters, side: Side) -> WorkloadModelRequest:
     said = asked.value(side)
     model = Parameters({"path": said}) if isinstance(said, str) else asked.inside(side)
     for said_of in (asked, model):
@@ -243,7 +243,7 @@ def _wanted(asked: Parameters, side: Side) -> WantedModel:
         if word not in MODES:
             raise BadValue("Could not parse value", why=f"mods are {', '.join(MODES)}")
         modes.append(MODES[word])
-    return WantedModel(
+    return WorkloadModelRequest(
         side=side,
         path=path,
         precision=model.text("precision", ""),

@@ -47,7 +47,7 @@ from modeldyno.services.benchmark_by_name import BenchmarkByName, MeasurementByN
 
 if TYPE_CHECKING:
     from modeldyno.services.benchmark_by_name import BenchmarkByName
-    from modeldyno.services.run_ends import RunEnds
+    from modeldyno.services.run_end_callbacks import RunEndCallbacks
 
 LOOK_AGAIN_S = 5.0  # should a word about its end be lost
 MOST_DEVICES = 8
@@ -129,7 +129,7 @@ for _status in _STATUSES:
     _RESPONSES |= answers(WORDS[_status], _REFUSED, status=_status)
 
 
-def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
+def router(service: BenchmarkByName, ends: RunEndCallbacks) -> APIRouter:
     # One at a time: each may copy and look into a file. Those that wait take no thread meanwhile.
     beginning = CapacityLimiter(1)
     routes = APIRouter(
@@ -178,7 +178,7 @@ def router(service: BenchmarkByName, ends: RunEnds) -> APIRouter:
 
 
 async def _awaited(
-    service: BenchmarkByName, ends: RunEnds, job: Job, request: Request, timeout_s: float
+    service: BenchmarkByName, ends: RunEndCallbacks, job: Job, request: Request, timeout_s: float
 ) -> Literal["over", "left"]:
     """Raises TooBusy or TimedOut when it is late, Refused when the server stops. Whatever happens,
     nothing runs on for nobody."""
@@ -200,7 +200,7 @@ async def _awaited(
 
 
 async def _until_over(
-    service: BenchmarkByName, ends: RunEnds, job: Job, request: Request, timeout_s: float
+    service: BenchmarkByName, ends: RunEndCallbacks, job: Job, request: Request, timeout_s: float
 ) -> Ended:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s

@@ -20,12 +20,12 @@ from modeldyno.core.documents.examples import (
 from modeldyno.core.documents.failure import FailureDocument
 from modeldyno.core.errors import ExampleNotFound
 from modeldyno.core.ids import ProjectId
-from modeldyno.services.fetches import Fetch
+from modeldyno.services.example_fetches import ExampleFetch
 from modeldyno.store.examples import catalogue
 
 if TYPE_CHECKING:
+    from modeldyno.services.example_fetches import ExampleFetches
     from modeldyno.services.examples import ExampleService
-    from modeldyno.services.fetches import Fetches
 
 Slug = Annotated[str, Field(min_length=1, max_length=100, examples=["onnx-squeezenet"])]
 SlugInPath = Annotated[str, fastapi.Path(min_length=1, max_length=100, description="Its `slug`.")]
@@ -38,7 +38,7 @@ class ImportExampleRequest(RequestBody):
     )
 
 
-def router(examples: ExampleService, fetches: Fetches) -> APIRouter:
+def router(examples: ExampleService, fetches: ExampleFetches) -> APIRouter:
     routes = APIRouter(tags=["examples"])
 
     @routes.get("/examples", **gives(ExamplesDocument))
@@ -72,5 +72,5 @@ def router(examples: ExampleService, fetches: Fetches) -> APIRouter:
     return routes
 
 
-def _document(fetch: Fetch) -> FetchDocument:
+def _document(fetch: ExampleFetch) -> FetchDocument:
     return FetchDocument.from_fields(fetch, failure=FailureDocument.redacted(fetch.failure))

@@ -16,7 +16,7 @@ from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.ids import ModelId
 from modeldyno.core.requests.measuring import Word
 from modeldyno.core.results import Failure
-from modeldyno.services.inferences import Attempt
+from modeldyno.services.inferences import PendingInference
 
 if TYPE_CHECKING:
     from modeldyno.services.inferences import InferenceService
@@ -42,7 +42,7 @@ def router(inferences: InferenceService) -> APIRouter:
     return routes
 
 
-async def _awaited(attempt: Attempt, request: Request) -> Response:
+async def _awaited(attempt: PendingInference, request: Request) -> Response:
     """Whatever happens, nothing runs on for nobody."""
     ends = asyncio.create_task(run_in_threadpool(_document, attempt))
     gone = asyncio.create_task(_leaves(request))
@@ -63,7 +63,7 @@ async def _leaves(request: Request) -> None:
         pass
 
 
-def _document(attempt: Attempt) -> AttemptDocument:
+def _document(attempt: PendingInference) -> AttemptDocument:
     """The attempt is over then, and closed."""
     try:
         return AttemptDocument(inference=InferenceDocument.of(attempt.result()))

@@ -18,8 +18,8 @@ from modeldyno.core.ids import JobId
 from modeldyno.core.names import name_of_file
 from modeldyno.core.redaction import without_folders
 from modeldyno.services.jobs import JobStatus
-from modeldyno.services.logs import stretch
-from modeldyno.services.progress import Standing
+from modeldyno.services.progress import JobProgress
+from modeldyno.services.run_logs import read_chunk
 
 if TYPE_CHECKING:
     from modeldyno.services.jobs import JobService
@@ -74,7 +74,7 @@ def router(jobs: JobService) -> APIRouter:
     )
     def get_job_log(job_id: Id, offset: Offset = 0, limit: Limit = 64 << 10) -> Response:
         """What its workers printed."""
-        return log_answer(stretch(jobs.log(JobId(job_id)), offset, limit))
+        return log_answer(read_chunk(jobs.log(JobId(job_id)), offset, limit))
 
     return routes
 
@@ -86,7 +86,7 @@ def job_document(shown: JobStatus) -> JobDocument:
     )
 
 
-def progress_document(standing: Standing) -> ProgressDocument:
+def progress_document(standing: JobProgress) -> ProgressDocument:
     progress = standing.progress
     if progress is not None:
         progress = replace(progress, doing=without_folders(progress.doing))

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from modeldyno.services.logs import Stretch
+from modeldyno.services.run_logs import LogChunk
 
 LARGEST = 1 << 20
 
@@ -27,6 +27,6 @@ LOG: dict[int | str, dict[str, Any]] = {
 }
 
 
-def log_answer(found: Stretch) -> Response:
+def log_answer(found: LogChunk) -> Response:
     following = {"X-Next-Offset": str(found.next_offset)}
     return Response(found.text, headers=following, media_type="text/plain")

@@ -168,7 +168,7 @@ def router(
     async def upload_weights(model_id: Id, name: Location, request: Request) -> Response:
         """Send one of the files that an `incomplete` model lacks. With the last one, the model is
         looked into again."""
-        await run_in_threadpool(files.expect_weights, ModelId(model_id), name)
+        await run_in_threadpool(files.require_missing_weights, ModelId(model_id), name)
         async with uploads.received(request, files) as incoming:
             changed = await run_in_threadpool(files.add_weights, ModelId(model_id), name, incoming)
         return await run_in_threadpool(_details_of, changed)

@@ -21,7 +21,7 @@ from modeldyno.core.documents.report import ResultDocument
 from modeldyno.core.ids import RunId
 from modeldyno.core.runs import Run
 from modeldyno.services.exports import Format, RunDetails
-from modeldyno.services.logs import stretch
+from modeldyno.services.run_logs import read_chunk
 
 if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
@@ -121,7 +121,7 @@ def router(runs: RunRecords, exports: ExportService, archive: Archive) -> APIRou
     @routes.get("/{run_id}/log", response_class=Response, responses=LOG | problems(404))
     def get_run_log(run_id: Word, offset: Offset = 0, limit: Limit = 64 << 10) -> Response:
         """What its workers printed."""
-        return log_answer(stretch(exports.log(RunId(run_id)), offset, limit))
+        return log_answer(read_chunk(exports.log(RunId(run_id)), offset, limit))
 
     return routes
 

@@ -16,10 +16,10 @@ from modeldyno.core.project_overview import Best, Happened, ProjectStanding
 from modeldyno.core.redaction import without_folders
 
 if TYPE_CHECKING:
-    from modeldyno.services.project_overview import StandingService
+    from modeldyno.services.project_overview import ProjectOverviewService
 
 
-def router(standings: StandingService) -> APIRouter:
+def router(standings: ProjectOverviewService) -> APIRouter:
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
     @routes.get("/{project_id}/standing", **gives(OverviewDocument, 404))

@@ -27,7 +27,7 @@ LEAVE_S = 5.0  # for those under way to notice that we close
 
 
 @dataclass(frozen=True)
-class Fetch:
+class ExampleFetch:
     """One example on its way into one project. Of a server that is gone, nobody remembers; what
     it had of a download is used again."""
 
@@ -40,15 +40,15 @@ class Fetch:
     failure: Failure | None = None
 
 
-Tell = Callable[[Fetch], None]
+Tell = Callable[[ExampleFetch], None]
 
 
-class Fetches:
+class ExampleFetches:
     def __init__(self, records: Records, examples: ExampleService, files: ModelFiles) -> None:
         self._records = records
         self._examples = examples
         self._files = files
-        self._known: OrderedDict[tuple[ProjectId, str], Fetch] = OrderedDict()
+        self._known: OrderedDict[tuple[ProjectId, str], ExampleFetch] = OrderedDict()
         self._lock = threading.Lock()
         self._listeners: list[Tell] = []
         self._is_closing = threading.Event()
@@ -59,7 +59,7 @@ class Fetches:
         """Called at most four times a second for each, and at its end; must be quick."""
         self._listeners.append(tell)
 
-    def start(self, project_id: ProjectId, example: str) -> Fetch:
+    def start(self, project_id: ProjectId, example: str) -> ExampleFetch:
         """One that is under way already is not started twice.
 
         Raises NotFound, ExampleNotFound or TooBusy.
@@ -76,7 +76,7 @@ class Fetches:
                     why=f"{MOST_AT_ONCE} are fetched at a time",
                     fix="Wait until some have arrived",
                 )
-            fetch = Fetch(project_id, slug)
+            fetch = ExampleFetch(project_id, slug)
             self._remember(fetch)
         running = self._threads.submit(self._run, fetch)
         self._under_way[running] = None
@@ -84,7 +84,7 @@ class Fetches:
         running.add_done_callback(log_failure)
         return fetch
 
-    def of(self, example: str) -> tuple[Fetch, ...]:
+    def of(self, example: str) -> tuple[ExampleFetch, ...]:
         """The latest into each project, newest last."""
         with self._lock:
             return tuple(fetch for fetch in self._known.values() if fetch.example == example)
@@ -95,7 +95,7 @@ class Fetches:
         self._threads.shutdown(wait=False, cancel_futures=True)
         return not wait((*self._under_way,), LEAVE_S).not_done
 
-    def _run(self, fetch: Fetch) -> None:
+    def _run(self, fetch: ExampleFetch) -> None:
         def say(done: int, total: int | None) -> None:
             self._change(replace(fetch, done_bytes=done, total_bytes=total))
 
@@ -120,13 +120,13 @@ class Fetches:
                 replace(fetch, state="done", done_bytes=size, total_bytes=size, model_id=model.id)
             )
 
-    def _change(self, fetch: Fetch) -> None:
+    def _change(self, fetch: ExampleFetch) -> None:
         with self._lock:
             self._remember(fetch)
         for tell in self._listeners:
             tell(fetch)
 
-    def _remember(self, fetch: Fetch) -> None:
+    def _remember(self, fetch: ExampleFetch) -> None:
         key = (fetch.project_id, fetch.example)
         self._known[key] = fetch
         self._known.move_to_end(key)

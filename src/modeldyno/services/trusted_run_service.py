@@ -1,4 +1,4 @@
-"""Runs where naming a file is not trust enough: only what somebody vouched for is loaded."""
+"""Runs for workspaces that require trust: only trusted models are loaded."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ from modeldyno.core.errors import WrongState
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import Result
 from modeldyno.core.models import Architecture, ModelFacts
-from modeldyno.core.specs import (
-    InspectionSpec,
-    ModelSpec,
-    RunSpec,
-)
+from modeldyno.core.specs import InspectionSpec, ModelSpec, RunSpec
 from modeldyno.core.trust import architecture_of, needs_trust
 from modeldyno.core.visible import shell_word
 from modeldyno.formats.refusals import shown
@@ -25,7 +21,7 @@ from modeldyno.store.runs import RunFolders
 from modeldyno.store.trust import Trust
 
 
-class VouchedRuns(RunService):
+class TrustedRunService(RunService):
     """Inspects the file first and pins its hash and the code that builds it, so that neither can be
     replaced before the run."""
 
@@ -34,11 +30,11 @@ class VouchedRuns(RunService):
         self._trust = trust
 
     def run(self, spec: RunSpec, listen: Listener | None = None) -> Result:
-        return super().run(self._vouched(spec), listen)
+        return super().run(self._require_trusted(spec), listen)
 
     def resume(self, run_id: RunId, listen: Listener | None = None) -> Result:
         spec = self._store.spec(run_id)
-        if _architectures(self._vouched(spec)) != _architectures(spec):
+        if _architectures(self._require_trusted(spec)) != _architectures(spec):
             raise WrongState(
                 "This run cannot go on where trust is required",
                 why="it does not say itself what builds its model, so that could be replaced",
@@ -46,7 +42,7 @@ class VouchedRuns(RunService):
             )
         return super().resume(run_id, listen)
 
-    def _vouched(self, spec: RunSpec) -> RunSpec:
+    def _require_trusted(self, spec: RunSpec) -> RunSpec:
         if not spec.loads_model:
             return spec
         limit = spec.memory_limit_bytes
@@ -59,17 +55,17 @@ class VouchedRuns(RunService):
         self._trust.expect(
             facts,
             name,
-            fix=f"If you made it or trust who did: modeldyno trust {name}{_how(model)}. From a "
-            "stranger, ask for ONNX",
+            fix="If you made it or trust who did: modeldyno trust "
+            f"{name}{_architecture_options(model)}. From a stranger, ask for ONNX",
         )
         architecture = architecture_of(facts)
         if architecture is None and needs_trust(facts.format):
-            check_complete(facts)  # nobody may add an architecture after this moment
+            check_complete(facts)  # an architecture must not be added after this check
         return replace(model, sha256=facts.sha256, architecture=architecture or model.architecture)
 
 
-def _how(model: ModelSpec) -> str:
-    """The options that name the same code."""
+def _architecture_options(model: ModelSpec) -> str:
+    """The same architecture as options of `modeldyno trust`."""
     if model.architecture is None:
         return ""
     arguments = (

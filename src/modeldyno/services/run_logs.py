@@ -1,4 +1,4 @@
-"""What workers printed, stretch by stretch: plain text that commands no terminal."""
+"""Worker logs in chunks, without terminal control sequences or folders of this machine."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from modeldyno.core.redaction import without_controls, without_folders
 
 
 @dataclass(frozen=True)
-class Stretch:
+class LogChunk:
     text: str
-    next_offset: int  # the one asked for when there was nothing
+    next_offset: int  # unchanged if there is nothing more
 
 
-def stretch(file: Path, offset: int, limit: int) -> Stretch:
-    """At most ``limit`` bytes from ``offset`` on. Whole lines, so that nothing is cut in its
-    middle; only a longer line comes in pieces."""
+def read_chunk(file: Path, offset: int, limit: int) -> LogChunk:
+    """At most ``limit`` bytes from ``offset`` on, in whole lines; only a line longer than
+    ``limit`` is split."""
     data = _read(file, offset, limit)
     if len(data) == limit and b"\n" in data:
         data = data[: data.rindex(b"\n") + 1]
     text = without_folders(without_controls(data.decode("utf-8", "replace")))
-    return Stretch(text, offset + len(data))
+    return LogChunk(text, offset + len(data))
 
 
 def _read(file: Path, offset: int, limit: int) -> bytes:
     try:
         with file.open("rb") as log:
-            # Not beyond its end: where no file could reach, some systems refuse to go.
+            # Not beyond the end: some systems refuse to seek to offsets no file could have.
             log.seek(min(offset, log.seek(0, os.SEEK_END)))
             return log.read(limit)
-    except FileNotFoundError:  # it waits still
+    except FileNotFoundError:  # the run has not started yet
         return b""

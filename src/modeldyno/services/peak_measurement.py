@@ -29,13 +29,13 @@ _FLOAT = 4  # bytes
 Run = Callable[[BenchmarkSpec], Result]
 
 
-def measure(folder: Path, host: HostFacts, run: Run) -> Peaks:
+def measure_peaks(folder: Path, host: HostFacts, run: Run) -> Peaks:
     """On one core and on all we may use; the best of all samples counts."""
     cores = sorted({1, len(host.cpus_allowed)})
     side = matrix_side(cores[-1])
     length = vector_length(host)
-    engine, products = _measure(run, _save(folder / "product.onnx", product(side)), cores)
-    _, sums = _measure(run, _save(folder / "sum.onnx", vector_sum(length)), cores)
+    engine, products = _measure_model(run, _save(folder / "product.onnx", product(side)), cores)
+    _, sums = _measure_model(run, _save(folder / "sum.onnx", vector_sum(length)), cores)
     return Peaks(
         fingerprint=host.fingerprint,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -66,7 +66,7 @@ def vector_length(host: HostFacts) -> int:
     return min(wanted, 256 << 20, host.memory_bytes // 32) // _FLOAT
 
 
-def _measure(run: Run, model: Path, cores: list[int]) -> tuple[str, list[Measurement]]:
+def _measure_model(run: Run, model: Path, cores: list[int]) -> tuple[str, list[Measurement]]:
     """The engine as it calls itself, and what each number of cores gave."""
     request = BenchmarkRequest(
         engines=(ENGINE,), cores=tuple(cores), contract="hot", budget=SECONDS

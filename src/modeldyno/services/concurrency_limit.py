@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from modeldyno.core.errors import TooBusy
 
 
-class Places:
+class ConcurrencyLimit:
     """``doing`` completes "4 files are …"."""
 
     def __init__(self, most: int, doing: str, why: str) -> None:

@@ -15,7 +15,7 @@ EVERY_S = 3600.0
 Sweep = Callable[[], object]
 
 
-class Sweeping:
+class CleanupThread:
     """A thread of its own: whoever deletes does not wait for the disk."""
 
     def __init__(self, *sweeps: Sweep) -> None:

@@ -14,7 +14,7 @@ from modeldyno.core.runs import ACTIVE
 Tell = Callable[[], None]
 
 
-class RunEnds:
+class RunEndCallbacks:
     """Of events as they come. Whoever begins to wait must look once whether it is over already."""
 
     def __init__(self) -> None:

@@ -14,19 +14,19 @@ FILTERS = ("", "models", "datasets", "directories")
 
 
 @dataclass(frozen=True)
-class ShownEntry:
+class BrowserEntry:
     path: str  # absolute
     is_folder: bool
     is_model: bool  # by its name alone: to look into each would take long
 
 
 @dataclass(frozen=True)
-class ShownFolder:
+class BrowserFolder:
     path: str
-    entries: tuple[ShownEntry, ...]  # folders first, then by name
+    entries: tuple[BrowserEntry, ...]  # folders first, then by name
 
 
-class Folders:
+class FileBrowser:
     """Of anything above an allowed folder, only what leads down to one is shown."""
 
     def __init__(self, roots: Roots) -> None:
@@ -37,17 +37,17 @@ class Folders:
         """Where a browser of files begins."""
         return self._roots.names[0]
 
-    def look(self, path: str, kind: str = "") -> ShownFolder:
+    def look(self, path: str, kind: str = "") -> BrowserFolder:
         """``kind`` is one of FILTERS. Without a path: the allowed folders themselves.
 
         Raises PathRefused, FileNotFound, and BadValue when it is a file.
         """
         if not path:
-            return ShownFolder("", _ways(self._roots.names))
+            return BrowserFolder("", _ways(self._roots.names))
         place = path.rstrip("/") or "/"
         ways = self._ways_below(place)
         if ways:
-            return ShownFolder(place, _ways(ways))
+            return BrowserFolder(place, _ways(ways))
         try:
             found = self._roots.entries(place).entries
         except PathRefused:
@@ -55,14 +55,14 @@ class Folders:
             raise
         top = self._roots.place(place)
         entries = (
-            ShownEntry(
+            BrowserEntry(
                 f"{top}/{entry.name}",
                 entry.kind == "folder",
                 entry.kind == "file" and entry.name.lower().endswith(SUFFIXES),
             )
             for entry in found
         )
-        return ShownFolder(top, tuple(entry for entry in entries if _is_wanted(entry, kind)))
+        return BrowserFolder(top, tuple(entry for entry in entries if _is_wanted(entry, kind)))
 
     def _ways_below(self, place: str) -> list[str]:
         """What leads from a folder above allowed ones down to them."""
@@ -77,11 +77,11 @@ class Folders:
             raise BadValue("This is a file, not a directory", fix="Ask for the folder it lies in")
 
 
-def _ways(places: Iterable[str]) -> tuple[ShownEntry, ...]:
-    return tuple(ShownEntry(place, True, False) for place in dict.fromkeys(places))
+def _ways(places: Iterable[str]) -> tuple[BrowserEntry, ...]:
+    return tuple(BrowserEntry(place, True, False) for place in dict.fromkeys(places))
 
 
-def _is_wanted(entry: ShownEntry, kind: str) -> bool:
+def _is_wanted(entry: BrowserEntry, kind: str) -> bool:
     match kind:
         case "models":
             return entry.is_folder or entry.is_model
