@@ -15,9 +15,9 @@ from modeldyno.api.app import application
 from modeldyno.api.guard import App
 from modeldyno.api.listening import Listening
 from modeldyno.api.routing import PREFIX
+from modeldyno.server import open_server
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.settings import Settings
-from modeldyno.workbench import open_server
 
 
 def main(file: Path) -> None:

@@ -24,10 +24,10 @@ from modeldyno.core.specs import (
     ModelSpec,
     SideSpec,
 )
+from modeldyno.server import Server, open_server
 from modeldyno.services.jobs import JobStatus
 from modeldyno.settings import Settings
 from modeldyno.store.runs import RunFolder
-from modeldyno.workbench import Server, open_server
 from tests.processes import living, until
 from tests.scripts import script
 

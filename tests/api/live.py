@@ -19,12 +19,12 @@ from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.models import NewModel
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.specs import BenchmarkSpec
+from modeldyno.server import Server, open_server
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 from modeldyno.settings import Settings
 from modeldyno.store.tokens import TokenFile
-from modeldyno.workbench import Server, open_server
 from tests.scripts import script
 
 QUICK = Patience(recheck_s=0.05)
@@ -67,9 +67,7 @@ class Live:
             )
             return benchmark_spec(request, path)
 
-        _, job = self.server.kinds.benchmarks.create(
-            model.project_id, model.id, "b", spec, start=True
-        )
+        _, job = self.server.benchmarks.create(model.project_id, model.id, "b", spec, start=True)
         assert job
         return job
 

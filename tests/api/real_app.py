@@ -35,7 +35,7 @@ BOOM = "boom"
 def main() -> None:
     from modeldyno.api.listening import Listening
     from modeldyno.api.serving import serve
-    from modeldyno.workbench import Server
+    from modeldyno.server import Server
 
     workspace = Path(sys.argv[1])
 

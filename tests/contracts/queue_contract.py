@@ -17,9 +17,9 @@ from modeldyno.core.queue import JobOwner
 from modeldyno.core.specs import CellSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.measure.cpus import allowed_cpus
+from modeldyno.server import open_server
 from modeldyno.store.database import Database, open_database
 from modeldyno.store.owners import this_job_owner
-from modeldyno.workbench import open_server
 from modeldyno.worker.launch import Stop
 from tests import values
 from tests.processes import is_running, until
@@ -210,9 +210,7 @@ class QueueContract:
             room.until_units(waits)
             job = room.start(room.short())
             with locked(room):
-                server.activity.queue._stop(
-                    server.activity.queue._current, _cancelled()
-                )  # the user's word came
+                server.queue._stop(server.queue._current, _cancelled())  # the user's word came
                 until(lambda: room.run_folder(waits).is_over(), "its end on the disk")
                 time.sleep(0.3)  # its end cannot be written meanwhile, and nothing else begins
                 assert room.job(waits.id).state == "running"

@@ -45,7 +45,7 @@ def room(tmp_path, empty_sqlite, starts_processes):
 def test_a_job_leaves_its_result_and_says_where_it_stands_meanwhile(room):
     with room.opened() as server:
         heard = []
-        server.activity.progress.on_progress(lambda job, standing: heard.append((job.id, standing)))
+        server.progress.on_progress(lambda job, standing: heard.append((job.id, standing)))
         everything = CellSpec(engine="scripted", cores=len(allowed_cpus()))
         job = room.start(replace(room.short(), cells=(everything,)))
         room.until_state(job.id, "done")
@@ -74,7 +74,7 @@ def test_a_job_that_is_claimed_while_it_is_being_cancelled_ends_all_the_same(roo
         monkeypatch.setattr(server.records.jobs, "cancel_waiting", too_late)
         with server.records.database.writing():  # the queue sees nothing of it before this ends
             job = room.start(room.endless())
-            cancelling = threading.Thread(target=server.activity.queue.cancel, args=(job.id,))
+            cancelling = threading.Thread(target=server.queue.cancel, args=(job.id,))
             cancelling.start()
             looked.wait()
         seen.set()
@@ -192,7 +192,7 @@ def test_a_bug_of_ours_fails_one_job_and_the_queue_goes_on(room):
         of = room.add(room.short())
         strange = server.records.jobs.add(server.records.runs.add(of, {"kind": "of tomorrow"}).id)
         assert room.until_state(strange.id, "failed").reason == "Something went wrong in the server"
-        server.activity.progress.on_progress(lambda job, standing: 1 / 0)
+        server.progress.on_progress(lambda job, standing: 1 / 0)
         job = room.start(room.short())
         room.until_state(job.id, "done")
 
@@ -260,9 +260,9 @@ def test_a_rerun_is_a_new_benchmark_that_knows_what_it_repeats(room):
         spec = room.short()
         of = room.add(spec)
         benchmark = server.records.benchmarks.get(of.id)
-        facts = server.assets.files._looking.run(InspectionSpec(spec.model))
+        facts = server.model_files._looking.run(InspectionSpec(spec.model))
         server.records.models.set_facts(benchmark.model_id, facts)
-        again, job = server.kinds.benchmarks.rerun(of.id)
+        again, job = server.benchmarks.rerun(of.id)
         assert (again.rerun_of, again.id != of.id) == (of.id, True)
         room.until_state(job.id, "done")
         assert server.records.benchmarks.get(of.id).state == "draft"

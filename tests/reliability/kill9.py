@@ -34,9 +34,9 @@ from modeldyno.core.pages import Wanted
 from modeldyno.core.queue import Job
 from modeldyno.core.runs import MOVES
 from modeldyno.jobs.leases import Leases
+from modeldyno.server import open_server
 from modeldyno.settings import Settings
 from modeldyno.store.database import Database, open_database
-from modeldyno.workbench import open_server
 from tests.processes import living
 from tests.queue_room import QueueRoom
 
@@ -67,10 +67,10 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
 
     chance = random.Random(seed)
     server = room.server = open_server(room.settings, cores=room.cores)
-    server.activity.progress.on_progress(
+    server.progress.on_progress(
         lambda job, now: say(run=job.run_id, units=now.progress.units_done if now.progress else 0)
     )
-    hear = server.activity.queue._hear
+    hear = server.queue._hear
 
     def overhear(job: Job, message: JobMessage) -> None:
         """Progress comes at most four times a second; each unit by itself is promised as well."""
@@ -78,8 +78,8 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
             say(unit=job.run_id)
         hear(job, message)
 
-    server.activity.queue._hear = overhear
-    server.activity.feed.on_event(lambda event: say(event=event.number, kind=event.kind))
+    server.queue._hear = overhear
+    server.feed.on_event(lambda event: say(event=event.number, kind=event.kind))
     server.lifetime.start()
     say(ready=os.getpid())
     for job in server.records.jobs.page(STOPPED).items:

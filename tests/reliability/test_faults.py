@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.errors import ServerRunning, StorageFailed, WorkspaceUnusable
+from modeldyno.server import open_server
 from modeldyno.settings import Settings
-from modeldyno.workbench import open_server
 from tests.processes import until
 from tests.queue_room import QueueRoom
 from tests.terminal import modeldyno

@@ -50,7 +50,7 @@ def send(served, project, data, name="net.onnx"):
 
 def files_of(served):
     """Once nothing is left of tests before."""
-    served.server.assets.files.sweep()
+    served.server.model_files.sweep()
     return sorted(
         str(path.relative_to(served.workspace))
         for folder in ("objects", "models")
@@ -285,7 +285,7 @@ def test_only_files_may_be_large(served, project):
 def test_a_file_above_the_limit_or_without_room_is_refused(served, project, monkeypatch):
     before = files_of(served)
     assert talk_status(served, project, f"Content-Length: {(8 << 30) + 1}") == 413
-    store = served.server.assets.files._objects
+    store = served.server.model_files._objects
     with monkeypatch.context() as patched:
         patched.setattr(store, "largest", 100)
         announced = send(served, project, b" " * 101)
@@ -330,7 +330,7 @@ def test_an_archive_does_not_fill_what_is_kept_free(served, project, monkeypatch
     before, packed = files_of(served), body.getvalue()
     with monkeypatch.context() as patched:
         room = objects.KEPT_FREE + 200_000  # for the archive, but not for what is in it
-        patched.setattr(served.server.assets.files._objects, "_free", lambda folder: room)
+        patched.setattr(served.server.model_files._objects, "_free", lambda folder: room)
         patched.setattr("modeldyno.services.model_files.ModelFiles._copied", None)  # not so far
         full = send(served, project, packed, "net.json&packed=true")
         assert (full.status, full.json["code"]) == (507, "STORAGE_FAILED")

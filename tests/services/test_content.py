@@ -39,8 +39,8 @@ def room(tmp_path):
 def test_what_the_queue_runs_lists_every_file_by_checksum(room, tmp_path):
     server = room.server
     project = server.records.projects.add("p").id
-    model = server.assets.files.prepared_from(project, str(tmp_path / "root/net.onnx")).add()
-    benchmark, job = server.kinds.benchmarks.create(
+    model = server.model_files.prepared_from(project, str(tmp_path / "root/net.onnx")).add()
+    benchmark, job = server.benchmarks.create(
         project,
         model.id,
         "b",
@@ -59,7 +59,7 @@ def test_what_the_queue_runs_lists_every_file_by_checksum(room, tmp_path):
     # A spec of an earlier version, without the list, is the same benchmark and gets one.
     old = replace(spec, model=replace(spec.model, files=()))
     assert fingerprint(old, [model.id]) == fingerprint(spec, [model.id])
-    again = server.kinds.benchmarks.start(benchmark.id)
+    again = server.benchmarks.start(benchmark.id)
     room.until_state(again.id, "done")
     assert server.folders.spec(again.run_id) == spec
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from modeldyno.server import open_server
 from modeldyno.settings import Settings
-from modeldyno.workbench import open_server
 
 pytestmark = pytest.mark.usefixtures("starts_processes")
 
@@ -20,7 +20,7 @@ def names(server):
 def test_a_new_workspace_gets_a_model_and_benchmarks_that_wait_to_be_run(settings):
     server = open_server(settings)
     try:
-        project = server.scenarios.demo.make_once()
+        project = server.demo.make_once()
         assert project is not None
         assert names(server) == ["Demo"]
         counts = server.records.projects.counts(project.id)
@@ -28,7 +28,7 @@ def test_a_new_workspace_gets_a_model_and_benchmarks_that_wait_to_be_run(setting
         made = ("model", "comparison", "benchmark", "profile")
         assert [counts[kind] for kind in made] == [1, 1, 1, 1]
         assert (benchmark.state, benchmark.model_name) == ("queued", "digits.onnx")
-        cells = server.kinds.benchmarks.get(benchmark.id).spec.cells
+        cells = server.benchmarks.get(benchmark.id).spec.cells
         assert {cell.engine for cell in cells} == {"onnxruntime", "openvino"}
         assert len({(cell.engine, cell.batch_size, cell.cores) for cell in cells}) >= 4
     finally:
@@ -38,11 +38,11 @@ def test_a_new_workspace_gets_a_model_and_benchmarks_that_wait_to_be_run(setting
 def test_the_verdict_between_two_engines_comes_first(settings):
     server = open_server(settings)
     try:
-        server.scenarios.demo.make_once()
+        server.demo.make_once()
         kinds = [job.kind for job in server.records.jobs.waiting()]
         assert kinds == ["comparison", "benchmark", "profile"]
         (comparison,) = server.records.comparisons.page().items
-        spec = server.kinds.comparisons.get(comparison.id).spec
+        spec = server.comparisons.get(comparison.id).spec
         assert (spec.a.cell.engine, spec.b.cell.engine) == ("onnxruntime", "openvino")
         assert comparison.name == "ONNX Runtime or OpenVINO"
     finally:
@@ -52,15 +52,15 @@ def test_the_verdict_between_two_engines_comes_first(settings):
 def test_who_asks_for_it_gets_the_one_there_is_or_a_new_one(settings):
     server = open_server(settings)
     try:
-        first = server.scenarios.demo.make_once()
+        first = server.demo.make_once()
         assert first is not None
-        assert server.scenarios.demo.prepared()() == first
+        assert server.demo.prepared()() == first
         for job in server.records.jobs.waiting():
             server.jobs.cancel(job.id)
         server.records.projects.delete(first.id, cascade=True)
-        again = server.scenarios.demo.prepared()()
+        again = server.demo.prepared()()
         assert again.id != first.id
-        assert server.scenarios.demo.prepared()() == again
+        assert server.demo.prepared()() == again
         assert names(server) == ["Demo"]
     finally:
         server.lifetime.close()
@@ -69,13 +69,13 @@ def test_who_asks_for_it_gets_the_one_there_is_or_a_new_one(settings):
 def test_it_is_made_once_and_stays_away_once_deleted(settings):
     server = open_server(settings)
     try:
-        project = server.scenarios.demo.make_once()
+        project = server.demo.make_once()
         assert project is not None
-        assert server.scenarios.demo.make_once() is None
+        assert server.demo.make_once() is None
         for job in server.records.jobs.waiting():
             server.jobs.cancel(job.id)
         server.records.projects.delete(project.id, cascade=True)
-        assert server.scenarios.demo.make_once() is None
+        assert server.demo.make_once() is None
         assert names(server) == []
     finally:
         server.lifetime.close()

@@ -27,7 +27,7 @@ from modeldyno.store.web_client import WebClient
 from modeldyno.store.workbench_page import WorkbenchPage
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Lifetime, Server
+    from modeldyno.server import Lifetime, Server
 
 # Whose bodies are files, as they come. All others are JSON.
 UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/.+")
@@ -39,8 +39,7 @@ def application(
     """What uvicorn serves; nothing of it works before its lifespan began."""
     policy = PAGE_POLICY if server.settings.inc_gui is None else CLIENT_POLICY
     rules = Rules(listening.hosts, listening.origins, UPLOADS, page_policy=policy)
-    activity, assets = server.activity, server.assets
-    feed = (activity.feed, activity.progress, assets.fetches, assets.conversions)
+    feed = (server.feed, server.progress, server.example_fetches, server.conversions)
     events = EventSockets(*feed, server.records.events, access, listening.origins, patience)
     routes = Answers(routed(server, listening, access, events), server.records.database)
     return Guard(events.around(routes), rules, access)
@@ -50,57 +49,59 @@ def groups_of(server: Server, listening: Listening, access: Access) -> list[Rout
     """The routes of ``/api/v1``, by what follows that in their addresses. Each router takes the
     services it uses."""
     records, archive, queue = server.records, server.archive, server.jobs
-    assets, kinds, results, scenarios = (
-        server.assets,
-        server.kinds,
-        server.results,
-        server.scenarios,
-    )
     return [
         RouteGroup(nouns.split(), build)
         for nouns, build in (
             (
                 "projects",
-                lambda: v1.projects.router(records, assets.projects, results.exports, archive),
+                lambda: v1.projects.router(records, server.projects, server.exports, archive),
             ),
-            ("demo", lambda: v1.demo.router(records, scenarios.demo)),
-            ("projects", lambda: v1.standings.router(results.standings)),
+            ("demo", lambda: v1.demo.router(records, server.demo)),
+            ("projects", lambda: v1.standings.router(server.project_overviews)),
             (
                 "models projects",
-                lambda: v1.models.router(records, assets.models, assets.files, archive),
+                lambda: v1.models.router(records, server.models, server.model_files, archive),
             ),
-            ("models", lambda: v1.graphs.router(assets.models)),
-            ("models", lambda: v1.inferences.router(assets.inferences)),
-            ("conversions models", lambda: v1.conversions.router(assets.conversions)),
-            ("examples projects", lambda: v1.examples.router(assets.examples, assets.fetches)),
-            ("files", lambda: v1.files.router(assets.files)),
+            ("models", lambda: v1.graphs.router(server.models)),
+            ("models", lambda: v1.inferences.router(server.inferences)),
+            ("conversions models", lambda: v1.conversions.router(server.conversions)),
+            (
+                "examples projects",
+                lambda: v1.examples.router(server.examples, server.example_fetches),
+            ),
+            ("files", lambda: v1.files.router(server.model_files)),
             ("datasets", lambda: v1.datasets.router(records, archive)),
-            ("benchmarks", lambda: v1.benchmarks.router(records, kinds.benchmarks, queue, archive)),
+            (
+                "benchmarks",
+                lambda: v1.benchmarks.router(records, server.benchmarks, queue, archive),
+            ),
             (
                 "benchmark",
-                lambda: v1.benchmark_by_name.router(scenarios.by_name, server.activity.ends),
+                lambda: v1.benchmark_by_name.router(
+                    server.benchmark_by_name, server.run_end_callbacks
+                ),
             ),
             (
                 "comparisons",
-                lambda: v1.comparisons.router(records, kinds.comparisons, queue, archive),
+                lambda: v1.comparisons.router(records, server.comparisons, queue, archive),
             ),
-            ("judgements", lambda: v1.judgements.router(results.judgements)),
+            ("judgements", lambda: v1.judgements.router(server.judgements)),
             (
                 "optimizations",
-                lambda: v1.optimizations.router(records, kinds.optimizations, queue, archive),
+                lambda: v1.optimizations.router(records, server.optimizations, queue, archive),
             ),
             (
                 "profiles",
                 lambda: v1.profiles.router(
-                    records, kinds.profiles, results.exports, queue, archive
+                    records, server.profiles, server.exports, queue, archive
                 ),
             ),
             (
                 " ".join(f"{kind}s" for kind in kept_kinds()),
-                lambda: v1.plain.router(records, assets.models, queue, archive),
+                lambda: v1.plain.router(records, server.models, queue, archive),
             ),
-            ("runs", lambda: v1.runs.router(records.runs, results.exports, archive)),
-            ("runs", lambda: v1.distributions.router(results.distributions)),
+            ("runs", lambda: v1.runs.router(records.runs, server.exports, archive)),
+            ("runs", lambda: v1.distributions.router(server.distributions)),
             ("jobs", lambda: v1.jobs.router(queue)),
             ("queue", lambda: v1.queue.router(queue)),
             (
@@ -117,7 +118,7 @@ def groups_of(server: Server, listening: Listening, access: Access) -> list[Rout
 
 def routed(server: Server, listening: Listening, access: Access, events: EventSockets) -> App:
     """The routes and what holds for all of them, without their guard; ``events`` live as long."""
-    announcer = Announcer(server.records, server.activity.feed, events.broadcast)
+    announcer = Announcer(server.records, server.feed, events.broadcast)
 
     @cache
     def describe() -> openapi.Json:

@@ -21,13 +21,14 @@ from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.api.upgrading import Upgrading
 from modeldyno.core.errors import BadValue
 from modeldyno.core.redaction import RedactingFormatter
+from modeldyno.server import Server, open_server
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns
 from modeldyno.settings import Settings
 from modeldyno.store.records.sign_ins import SignInRecords
 from modeldyno.store.tokens import TokenFile
 from modeldyno.store.upgrades import OnStep, Step
-from modeldyno.workbench import Server, open_server, open_token
+from modeldyno.workbench import open_token
 
 logger = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from modeldyno.core.errors import BadValue, ModeldynoError, PackageMissing
 
 if TYPE_CHECKING:
     from modeldyno.api.listening import Listening
+    from modeldyno.server import Server
     from modeldyno.settings import Settings
     from modeldyno.store.upgrades import Step
-    from modeldyno.workbench import Server
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - addresses that stand for all of a machine's
 _PACKAGES = ("fastapi", "uvicorn", "socketio")
@@ -165,7 +165,7 @@ def _own_names() -> tuple[str, ...]:
 def _make_demo(server: Server) -> None:
     """A server without its demo is better than none."""
     try:
-        server.scenarios.demo.make_once()
+        server.demo.make_once()
     except ModeldynoError as error:
         output.warn(f"the demo project could not be made: {error}")
 

@@ -78,7 +78,7 @@ def test_a_bug_or_a_database_that_is_away_keeps_nobody_from_being_told(served, s
             raise DatabaseBusy("not now")
         return {"id": number}
 
-    announcer = Announcer(served.server.records, served.server.activity.feed, Mouth(said))
+    announcer = Announcer(served.server.records, served.server.feed, Mouth(said))
     announcer.speaks("benchmark", Speech("benchmark", details))
     with announcer.running():
         for run, number in zip(runs, numbers, strict=True):
@@ -101,7 +101,7 @@ def test_defect_14_the_queue_is_told_by_kind_and_place(served):
     assert served.get("/api/jobs/queue").json == {}
     for number in numbers:
         execute(served, number)
-    job = served.server.kinds.benchmarks.details(numbers[0]).latest.job_id
+    job = served.server.benchmarks.details(numbers[0]).latest.job_id
     served.until(job, lambda found: found["state"] == "running")
     assert served.get("/api/jobs/queue").json == {
         f"benchmark_{number}": str(place) for place, number in enumerate(numbers)

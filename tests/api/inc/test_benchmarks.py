@@ -75,7 +75,7 @@ def test_a_benchmark_is_added_run_and_told_to_its_end(served, project, ears):
 
 
 def wait_until_running(served, number):
-    job = served.server.kinds.benchmarks.details(number).latest.job_id
+    job = served.server.benchmarks.details(number).latest.job_id
     served.until(job, lambda found: found["state"] != "queued")
     return job
 
@@ -540,7 +540,7 @@ def test_another_dataset_is_another_shape(served, project, tmp_path):
                           (dummy(served, project, (24, 3)), {})):  # fmt: skip
         answer = served.post("/api/benchmark/edit", {"id": number, "dataset_id": dataset})
         assert answer.status == 200, answer.text
-        assert served.server.kinds.benchmarks.get(number).spec.model.dims == dims
+        assert served.server.benchmarks.get(number).spec.model.dims == dims
     note = "the dataset's shape [24, 3] does not fit the model's inputs and was not used"
     assert details(served, number)["note"] == note
     (listed,) = served.post("/api/benchmark/list", {"project_id": project}).json["benchmarks"]

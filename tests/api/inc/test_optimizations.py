@@ -330,7 +330,7 @@ def test_defect_06_the_names_of_nodes_are_names_and_not_letters(served, ears, ty
     number = made["optimization_id"]
     execute(served, number, f"names {type}")
     ears.until("optimization_finish", request_id=f"names {type}")
-    latest = served.server.kinds.optimizations.details(number).latest
+    latest = served.server.optimizations.details(number).latest
     spec = served.server.records.runs.get(latest.id).spec
     assert (spec["inputs"], spec["outputs"]) == (["image_tensor"], ["boxes", "scores"])
     if type == QUANTIZATION:

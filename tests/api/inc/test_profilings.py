@@ -275,10 +275,10 @@ def test_the_shape_of_a_dummy_dataset_sets_what_the_model_leaves_open(served, pr
         for parameters in ({"input_shape": [[16]]}, {"input_shape": [16, 3]})
     ]
     number = add(served, project, answer.json["id"], dataset_id=datasets[0])
-    assert served.server.kinds.profiles.get(number).spec.model.dims == {"sequence": 16}
+    assert served.server.profiles.get(number).spec.model.dims == {"sequence": 16}
     assert details(served, number)["note"] == ""
     served.post("/api/profiling/edit", {"id": number, "dataset_id": datasets[1]})
-    assert served.server.kinds.profiles.get(number).spec.model.dims == {}
+    assert served.server.profiles.get(number).spec.model.dims == {}
     note = "the dataset's shape [16, 3] does not fit the model's inputs and was not used"
     assert details(served, number)["note"] == note
 

@@ -138,7 +138,7 @@ def test_an_example_is_built_by_keras_and_becomes_a_project_with_all_its_events(
     model = served.server.records.models.get(told["model_id"])
     assert (model.format, model.domain) == ("keras", "Image Recognition")
     assert model.facts.parameters > 2_000_000
-    started = served.server.assets.examples.fetch(
+    started = served.server.examples.fetch(
         "keras-mobilenetv3small"
     )  # is there, and not built again
     assert started.stored.sha256 == model.sha256

@@ -27,11 +27,11 @@ from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.models import NewModel
 from modeldyno.formats import scripted
+from modeldyno.server import Server, open_server
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 from modeldyno.settings import Settings
 from modeldyno.store.tokens import TokenFile
-from modeldyno.workbench import Server, open_server
 from tests.scripts import script
 
 PATIENCE_S = 90.0  # other tests may hold the cores

@@ -153,7 +153,7 @@ def test_sweeping_what_nobody_needs_leaves_these_folders_alone(served, models):
     gone = served.post(f"projects/{project}/models?name=m.json", file.read_bytes(),
                        content_type="application/octet-stream").json  # fmt: skip
     served.delete(f"models/{gone['id']}")
-    served.server.assets.files.sweep()
+    served.server.model_files.sweep()
     assert file.exists()
     assert {path.name for path in models.iterdir()} >= {"exported", "trained", "quantized"}
     assert found(served, "kept.json")["model_name"] == "kept.json"

@@ -85,7 +85,7 @@ def test_no_more_are_on_their_way_than_may_be(served, project, monkeypatch):
     monkeypatch.setattr(example_fetches, "MOST_WAITING", 0)
     slug = one(served, kind="onnx-wheel", available=True)["slug"]
     with pytest.raises(TooBusy):
-        served.server.assets.fetches.start(ProjectId(project), slug)
+        served.server.example_fetches.start(ProjectId(project), slug)
 
 
 @pytest.mark.parametrize("is_stuck", [True, False])
@@ -103,10 +103,8 @@ def test_closing_does_not_wait_without_end_for_a_fetch(served, project, monkeypa
     else:
         may_end.set()
     server = served.server
-    mine = example_fetches.ExampleFetches(
-        server.records, server.assets.examples, server.assets.files
-    )
-    monkeypatch.setattr(server.assets.examples, "fetch", fetch)
+    mine = example_fetches.ExampleFetches(server.records, server.examples, server.model_files)
+    monkeypatch.setattr(server.examples, "fetch", fetch)
     for shown in served.get("examples").json["examples"][:4]:  # two of them wait
         mine.start(ProjectId(project), shown["slug"])
     assert has_begun.wait(PATIENCE_S)

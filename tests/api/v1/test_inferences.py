@@ -45,9 +45,9 @@ def test_who_goes_away_stops_it_and_the_next_may_try(served, project):
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         link.sendall(head.encode() + body)
-        wait_until(lambda: served.server.assets.inferences.is_busy)
+        wait_until(lambda: served.server.inferences.is_busy)
         problem(served.post(f"models/{fine}/try", {}), 429, "TOO_BUSY")
-    wait_until(lambda: not served.server.assets.inferences.is_busy)
+    wait_until(lambda: not served.server.inferences.is_busy)
     assert served.post(f"models/{fine}/try", {}).status == 200
 
 

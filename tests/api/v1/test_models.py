@@ -74,7 +74,7 @@ def spec_of(path, sha256=None):
 
 def files_of(served):
     """What lies in the workspace for models: names, and how many bytes each."""
-    served.server.assets.files.sweep()
+    served.server.model_files.sweep()
     tops = [served.workspace / folder for folder in ("objects", "models")]
     try:
         found = [path for top in tops for path in top.rglob("*") if path.is_file()]
@@ -109,7 +109,7 @@ def test_a_model_is_sent_read_and_measured(served, project):
     assert served.get(f"models/{made['id']}").json == made
     listed = served.get(f"projects/{project}/models").json["items"]
     assert listed == [{key: made[key] for key in made if key != "facts"}]
-    ready = served.server.assets.models.runnable(ModelId(made["id"]))
+    ready = served.server.models.runnable(ModelId(made["id"]))
     assert Path(ready.path).read_bytes() == data
     assert [path.name for path in Path(ready.path).parent.iterdir()] == ["digits.onnx"]
 
@@ -132,11 +132,11 @@ def test_a_sweep_that_fails_does_not_hide_why_a_file_was_refused(
         raise PermissionError("somebody else's")
 
     with monkeypatch.context() as patched:
-        patched.setattr(served.server.assets.files._bundles, "sweep", refuse)
+        patched.setattr(served.server.model_files._bundles, "sweep", refuse)
         sent = send(served, project, b"no model")
     assert (sent.status, sent.json["code"]) == (400, "MODEL_UNREADABLE"), sent.text
     assert "somebody else's" in caplog.text
-    assert served.server.assets.files.sweep() >= 1
+    assert served.server.model_files.sweep() >= 1
 
 
 def test_the_same_content_is_kept_once_whatever_it_is_called(served):
@@ -163,7 +163,7 @@ def test_files_go_with_the_last_model_that_has_them(served):
     first, second = send(served, one, data).json["id"], send(served, two, data).json["id"]
     assert served.delete(f"models/{first}").status == 204
     assert served.get(f"models/{first}").status == 404
-    served.server.assets.files.sweep()
+    served.server.model_files.sweep()
     assert served.get(f"models/{second}/file").body == data
     place = served.workspace / "models" / hashlib.sha256(data).hexdigest()
     assert place.exists()
@@ -175,9 +175,9 @@ def test_files_go_with_the_last_model_that_has_them(served):
 def test_a_model_that_is_used_stays_with_its_files(served, project):
     number = send(served, project, bytes_of(3)).json["id"]
     used = served.server.records.models.get(ModelId(number))
-    served.server.kinds.benchmarks.create(used.project_id, used.id, "b", spec_of)
+    served.server.benchmarks.create(used.project_id, used.id, "b", spec_of)
     assert served.delete(f"models/{number}").json["code"] == "STILL_USED"
-    served.server.assets.files.sweep()
+    served.server.model_files.sweep()
     assert Path(used.path).exists()
 
 
@@ -193,7 +193,7 @@ def test_names_are_kept_as_they_are_and_never_become_paths(served, project):
 
 
 def test_two_files_at_a_time_are_received(served, project):
-    with served.server.assets.files.receiving(), served.server.assets.files.receiving():
+    with served.server.model_files.receiving(), served.server.model_files.receiving():
         busy = send(served, project, bytes_of(5))
     assert (busy.status, busy.json["code"]) == (429, "TOO_BUSY")
     assert send(served, project, bytes_of(5)).status == 201
@@ -264,11 +264,11 @@ def test_a_model_waits_for_its_weights_and_then_it_runs(served, project):
         "deep/b.bin",
         "w.bin",
     ]
-    folder = Path(served.server.assets.models.runnable(ModelId(number)).path).parent
+    folder = Path(served.server.models.runnable(ModelId(number)).path).parent
     late = served.ask("PUT", f"models/{number}/files/w.bin", b"x", content_type=FILE)
     assert (late.status, late.json["code"]) == (409, "WRONG_STATE")
 
-    served.server.assets.files.sweep()
+    served.server.model_files.sweep()
     # The folder without weights is gone; of the model, there is one file with two names.
     assert [*(served.workspace / "models" / sent.json["sha256"]).iterdir()] == [folder]
     held = {str(p.relative_to(folder)): p.stat().st_nlink for p in folder.rglob("*.*")}
@@ -290,7 +290,7 @@ def test_a_model_and_its_weights_may_come_packed(served, project, kind):
     sent = send(served, project, body, "a/net.onnx&packed=true")
     assert sent.status == 201, sent.text
     assert (sent.json["state"], sent.json["name"]) == ("ready", "net.onnx")
-    folder = Path(served.server.assets.models.runnable(ModelId(sent.json["id"])).path).parent
+    folder = Path(served.server.models.runnable(ModelId(sent.json["id"])).path).parent
     assert {p.name for p in folder.rglob("*.*")} == {"net.onnx", "w.bin", "b.bin"}
     before = files_of(served)
     lacking = packed(kind, {"net.onnx": data, "w.bin": parts["w.bin"]})
@@ -324,7 +324,7 @@ def test_weights_of_which_the_database_did_not_hear_are_found_again(served, proj
     (waiting / "w.bin").write_bytes(parts["w.bin"])
     assert served.post(f"models/{number}/inspect").json["missing"] == ["b.bin"]
     # And once more while it looked at the model among its weights.
-    os.link(served.server.assets.models.get(ModelId(number)).model.path, waiting / "killed.onnx")
+    os.link(served.server.models.get(ModelId(number)).model.path, waiting / "killed.onnx")
     again = served.post(f"models/{number}/inspect").json
     assert [file["location"] for file in again["facts"]["external"]] == ["w.bin"]
     (waiting / "b.bin").write_bytes(parts["b.bin"])
@@ -350,7 +350,7 @@ def test_the_same_model_with_other_weights_is_another_one(served):
         number = send(served, served.project(), data).json["id"]
         sent = served.ask("PUT", f"models/{number}/files/w.bin", weights, content_type=FILE)
         assert sent.json["state"] == "ready"
-        path = Path(served.server.assets.models.runnable(ModelId(number)).path)
+        path = Path(served.server.models.runnable(ModelId(number)).path)
         assert path.with_name("w.bin").read_bytes() == weights
         found.append(path)
     assert found[0] == found[2] != found[1]
@@ -400,7 +400,7 @@ def test_the_index_of_a_saved_model_tells_into_how_many_files_its_weights_are_sp
     whole = put(first, files[first]).json
     assert (whole["state"], whole["missing"]) == ("ready", [])
     assert [one["location"] for one in whole["facts"]["external"]] == [index, first, second]
-    folder = Path(served.server.assets.models.runnable(ModelId(made["id"])).path).parent
+    folder = Path(served.server.models.runnable(ModelId(made["id"])).path).parent
     assert {str(p.relative_to(folder)) for p in folder.rglob("*.*")} == {*files}
 
 
@@ -459,13 +459,13 @@ def test_a_program_runs_only_after_somebody_vouched_for_it(served, project, tmp_
 
     trusted = served.put(f"models/{number}/trust", {"reason": "mine"})
     assert (trusted.json["state"], trusted.json["trust"]["reason"]) == ("ready", "mine")
-    assert served.server.assets.models.runnable(ModelId(number)).trusted_at is not None
+    assert served.server.models.runnable(ModelId(number)).trusted_at is not None
     spec = spec_of("net.pt", made["sha256"])
-    served.server.assets.models.admit(spec)
+    served.server.models.admit(spec)
 
     assert served.delete(f"models/{number}/trust").json["state"] == "untrusted"
     with pytest.raises(UnsafeFormat):  # it was in the queue meanwhile
-        served.server.assets.models.admit(spec)
+        served.server.models.admit(spec)
 
 
 def test_trust_of_the_terminal_and_of_the_server_is_one(served, project, tmp_path):

@@ -118,7 +118,7 @@ def test_the_table_for_a_spreadsheet_runs_nothing_there(served, profiled):
 
 
 def test_rows_for_the_reference_api_are_whole_microseconds_that_add_up(served, profiled):
-    profiles = served.server.kinds.profiles
+    profiles = served.server.profiles
     rows = profiles.op_rows(ProfileId(profiled))
     assert [(row.op_type, row.op_run, row.op_defined) for row in rows] == [
         ("Conv", 2, 2),
@@ -212,9 +212,9 @@ def test_asking_twice_with_one_key_makes_one_profile(served, asked):
 
 def test_a_service_takes_as_little_as_a_number_of_threads(served, asked):
     project, model = ProjectId(asked["project_id"]), asked["model_id"]
-    made, job = served.server.kinds.profiles.create(project, model, "Mine", None, 1)
+    made, job = served.server.profiles.create(project, model, "Mine", None, 1)
     assert (made.spec.cell.cores, made.spec.cell.contract, job) == (1, "hot", None)
-    edited = served.server.kinds.profiles.edit(made.id, threads=1, name="Yours")
+    edited = served.server.profiles.edit(made.id, threads=1, name="Yours")
     assert (edited.name, edited.spec) == ("Yours", made.spec)
 
 

@@ -208,9 +208,9 @@ def test_a_draft_is_listed_once_it_is_named(served):
 def test_a_draft_that_nobody_went_on_with_is_forgotten(served):
     left = served.post("projects", {"name": "left", "is_draft": True}).json
     served.model(left["id"])
-    served.server.assets.projects.forget_drafts()
+    served.server.projects.forget_drafts()
     assert served.get(f"projects/{left['id']}").status == 200  # it is of today
-    served.server.assets.projects.forget_drafts(-timedelta(days=1).total_seconds())
+    served.server.projects.forget_drafts(-timedelta(days=1).total_seconds())
     assert served.get(f"projects/{left['id']}").status == 404
 
 

@@ -25,26 +25,25 @@ from modeldyno.api.inc.runnables import Runnables
 from modeldyno.api.inc.workload import Calls
 
 if TYPE_CHECKING:
-    from modeldyno.workbench import Server
+    from modeldyno.server import Server
 
 
 def operations_of(server: Server, broadcast: Broadcast, announcer: Announcer) -> Operations:
     """Each noun gets the services it uses."""
-    records, history, assets, kinds = server.records, server.history, server.assets, server.kinds
-    scenarios = server.scenarios
+    records, history = server.records, server.history
     runnables = Runnables(records, history, server.jobs, server.archive, announcer)
-    calls = Calls(scenarios.workloads, kinds.benchmarks, records.models, announcer, broadcast)
+    calls = Calls(server.workloads, server.benchmarks, records.models, announcer, broadcast)
     return {
-        **benchmarks.operations(records, history, kinds.benchmarks, runnables, calls),
-        **datasets.operations(records.datasets, assets.datasets),
+        **benchmarks.operations(records, history, server.benchmarks, runnables, calls),
+        **datasets.operations(records.datasets, server.datasets),
         **diagnosis.operations(records),
         **dictionaries.operations(),
-        **examples.operations(assets.examples, scenarios.example_projects, broadcast),
+        **examples.operations(server.examples, server.example_projects, broadcast),
         **jobs.operations(records.jobs),
-        **models.operations(records.models, assets.files, assets.file_inspections, broadcast),
-        **optimizations.operations(records, history, kinds.optimizations, runnables),
-        **possible_values.operations(assets.examples),
-        **profilings.operations(records, history, kinds.profiles, runnables),
-        **projects.operations(records, assets.projects),
-        **system.operations(assets.browsing, server.system),
+        **models.operations(records.models, server.model_files, server.file_inspections, broadcast),
+        **optimizations.operations(records, history, server.optimizations, runnables),
+        **possible_values.operations(server.examples),
+        **profilings.operations(records, history, server.profiles, runnables),
+        **projects.operations(records, server.projects),
+        **system.operations(server.file_browser, server.system),
     }
