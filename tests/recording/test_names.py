@@ -1,6 +1,6 @@
 """No test gets lost: each that was recorded is there, or ``moved_tests.txt`` says where it went.
 
-.venv/bin/python -m pytest tests/recording/test_names.py --record     # write the list anew
+.venv/bin/python -m tests.recording.test_names     # write the list anew, with new tests
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ RECORDED = Path(__file__).with_name("tests.txt")
 MOVED = Path(__file__).with_name("moved_tests.txt")  # lines "old -> new"; "old -> " with a reason
 
 
-def test_every_recorded_test_is_there(request):
+def test_every_recorded_test_is_there():
     present = sorted(names())
-    if request.config.getoption("--record"):
-        RECORDED.write_text("".join(f"{name}\n" for name in present))
     recorded = RECORDED.read_text().split()
     assert recorded
     moved = moved_tests()
@@ -46,3 +44,7 @@ def moved_tests() -> dict[str, str]:
     lines = MOVED.read_text().splitlines() if MOVED.exists() else []
     pairs = (line.partition(" -> ") for line in lines if line and not line.startswith("#"))
     return {old: new for old, _, new in pairs}
+
+
+if __name__ == "__main__":
+    RECORDED.write_text("".join(f"{name}\n" for name in sorted(names())))

@@ -4,11 +4,14 @@ Each carries its negative control, and ``passed`` includes that the control fail
 """
 
 import json
+from dataclasses import replace
+from math import exp, log
 
 import pytest
 from scipy import stats
 
-from modeldyno.selftest import coverage, sample_length, stopping, tails, warmup
+from modeldyno.measure.repeats import repeat_of
+from modeldyno.selftest import coverage, repeat, sample_length, stopping, tails, warmup
 from modeldyno.selftest.controls import welch
 from modeldyno.selftest.outcome import Outcome
 
@@ -46,6 +49,28 @@ def test_t13_stopping_keeps_what_the_interval_promises():
     assert outcome.passed, outcome.to_json()
     assert outcome.control["peeking_rejects"] >= 0.15
     assert outcome.control["hasty_coverage_typical"] < 0.94
+
+
+def test_t18_later_runs_land_where_earlier_ones_said():
+    outcome = repeat.run()
+    assert outcome.passed, outcome.to_json()
+    assert outcome.control["coverage"] <= 0.45
+
+
+@pytest.mark.parametrize("factor", [0.3, 2.0])
+def test_t18_fails_for_intervals_that_are_too_narrow_or_too_wide(factor):
+    assert not repeat.run(machines=100, expect=scaled_repeat(factor)).passed
+
+
+def scaled_repeat(factor):
+    def scaled(figure, earlier):
+        expected = repeat_of(figure, earlier)
+        assert expected is not None
+        half = log(expected.high / figure.value) * factor
+        low, high = (figure.value * exp(sign * half) for sign in (-1, 1))
+        return replace(expected, low=low, high=high)
+
+    return scaled
 
 
 def test_the_same_seed_gives_the_same_outcome():

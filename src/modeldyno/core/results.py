@@ -38,6 +38,20 @@ FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
 
 
 @dataclass(frozen=True)
+class Repeat:
+    """What to expect of the same figure when it is measured again later on the same machine."""
+
+    low: float
+    high: float
+    level: float
+    runs: int  # earlier ones that it rests on, besides this one
+
+    @property
+    def half_width(self) -> float:
+        return (self.high - self.low) / 2
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A value and the interval that covers the truth at ``level``; ``units`` is what n counts."""
 
@@ -47,6 +61,7 @@ class Estimate:
     level: float
     n: int
     units: Literal["sessions", "samples", "pairs", "processes"]
+    repeat: Repeat | None = None  # None: too little is known, or nobody would repeat it
 
     @property
     def is_over_units(self) -> bool:

@@ -25,6 +25,7 @@ from modeldyno.jobs.contract import first_like, judge
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import prepare
 from modeldyno.jobs.protocol import Context
+from modeldyno.jobs.repeats import with_repeats
 from modeldyno.jobs.rounds import Rounds, planned
 from modeldyno.jobs.trial_workers import TrialWorkers
 from modeldyno.worker.limits import WorkerLimits
@@ -56,7 +57,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     weather_of_cells = _attributable(meanwhile, cells)
     results = tuple(cell.result(facts, weather_of_cells, stop_error) for cell in cells)
     trusted = tuple(_trusted(each, results) for each in standings)
-    return BenchmarkResult(
+    result = BenchmarkResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         tool_version=tool_version(),
@@ -69,6 +70,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         interrupted=isinstance(stopped, Cancelled),
         standings_by_workload=tuple(filter(None, trusted)) if len(trusted) > 1 else (),
     )
+    return with_repeats(result, context.folder)
 
 
 def _attributable(weather: HostWeather, cells: Sequence[Cell]) -> HostWeather:

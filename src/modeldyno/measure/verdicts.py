@@ -68,7 +68,7 @@ def is_over_sessions(estimate: Estimate) -> bool:
 def unpaired_ratio(a: Estimate, b: Estimate, items: tuple[int, int] = (1, 1)) -> Estimate:
     """B's time over A's, per item; both must be ``is_over_sessions``. ``n`` is the smaller n."""
     centre = log(b.value / items[1]) - log(a.value / items[0])
-    squares = _squared_error(a), _squared_error(b)
+    squares = squared_error(a), squared_error(b)
     error = sum(squares)
     parts = sum(square**2 / (side.n - 1) for square, side in zip(squares, (a, b), strict=True))
     freedom = error**2 / parts if parts else float(a.n + b.n - 2)
@@ -77,7 +77,7 @@ def unpaired_ratio(a: Estimate, b: Estimate, items: tuple[int, int] = (1, 1)) ->
     return Estimate(exp(centre), low, high, UNPAIRED_LEVEL, min(a.n, b.n), "sessions")
 
 
-def _squared_error(estimate: Estimate) -> float:
+def squared_error(estimate: Estimate) -> float:
     """The squared standard error of the mean logarithm, read back from the interval."""
     half = (log(estimate.high) - log(estimate.low)) / 2
     return (half / half_interval(estimate.level, estimate.n - 1)) ** 2

@@ -55,6 +55,7 @@ TESTS = (
     SelfTest("T16", "instances", "instances count only while all of them work", 12, True,
           {"repetitions": 2}),
     _timing("T17", "reproducibility", "the same comparison, repeated, says the same", 70),
+    SelfTest("T18", "repeat", "later runs land where earlier ones said they would", 2, False),
 )  # fmt: skip
 
 

@@ -3355,7 +3355,7 @@ export interface components {
         };
         /**
          * Figure
-         * @description A number, and the interval that covers the truth at `level`.
+         * @description A number, and the interval that covers the truth of this run at `level`.
          */
         Figure: {
             /**
@@ -3390,6 +3390,24 @@ export interface components {
              * @default null
              */
             of: ("sessions" | "samples" | "pairs" | "processes" | "repeats") | null;
+            /**
+             * @description The interval to expect when it is measured again later on the same machine; null where too
+             *     little is known, or where nobody would repeat it.
+             * @default null
+             */
+            repeat: {
+                /** @description Upper end of the interval. */
+                high: number;
+                /** @description How often such intervals hold what the machine gives on average. */
+                level: number;
+                /** @description Lower end of the interval. */
+                low: number;
+                /**
+                 * @description Earlier runs of the same cell that it rests on; with 0, the spread of this run's sessions
+                 *     stands in for what runs differ by.
+                 */
+                runs: number;
+            } | null;
             /** @description Null when too little was measured to know it: see `needs`. */
             value: number | null;
         };

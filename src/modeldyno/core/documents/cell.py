@@ -19,7 +19,7 @@ from modeldyno.core.documents.described import (
 )
 from modeldyno.core.documents.effective import EffectiveDocument
 from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.documents.figure import Figure
+from modeldyno.core.documents.figure import Figure, RepeatDocument
 from modeldyno.core.documents.latency import LatencyDocument
 from modeldyno.core.figures import counted
 from modeldyno.core.requests.axes import axis_fields
@@ -310,6 +310,7 @@ def _throughput(measurement: Measurement) -> Figure:
         level=over.level,
         of=over.units,
         n=over.n,
+        repeat=RepeatDocument.of(over.repeat, 1.0) if over.repeat else None,
     )
 
 

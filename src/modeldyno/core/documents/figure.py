@@ -6,12 +6,32 @@ from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core.documents.described import Count, Described, Share, Size
-from modeldyno.core.results import Estimate, Tail
+from modeldyno.core.results import Estimate, Repeat, Tail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatDocument(Described):
+    """Where the same figure is expected when it is measured again later on the same machine."""
+
+    low: float
+    """Lower end of the interval."""
+    high: float
+    """Upper end of the interval."""
+    level: Share
+    """How often such intervals hold what the machine gives on average."""
+    runs: Count
+    """Earlier runs of the same cell that it rests on; with 0, the spread of this run's sessions
+    stands in for what runs differ by."""
+
+    @classmethod
+    def of(cls, repeat: Repeat, scale: float) -> RepeatDocument:
+        low, high = repeat.low * scale, repeat.high * scale
+        return cls(low=low, high=high, level=repeat.level, runs=repeat.runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure(Described):
-    """A number, and the interval that covers the truth at `level`."""
+    """A number, and the interval that covers the truth of this run at `level`."""
 
     value: float | None
     """Null when too little was measured to know it: see `needs`."""
@@ -29,6 +49,9 @@ class Figure(Described):
     """How many of them there were."""
     needs: Size | None = None
     """When `value` is null: about how many samples would give one."""
+    repeat: RepeatDocument | None = None
+    """The interval to expect when it is measured again later on the same machine; null where too
+    little is known, or where nobody would repeat it."""
 
     @classmethod
     def of_estimate(cls, estimate: Estimate, scale: float = 1.0) -> Figure:
@@ -42,6 +65,7 @@ class Figure(Described):
             level=estimate.level,
             of=estimate.units,
             n=estimate.n,
+            repeat=RepeatDocument.of(estimate.repeat, scale) if estimate.repeat else None,
         )
 
     @classmethod

@@ -1,0 +1,109 @@
+"""What earlier runs of the same cells on this machine gave, and so what a later one may give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from modeldyno.core.codec import encode
+from modeldyno.core.figures import percent
+from modeldyno.core.hosts import are_machines_different
+from modeldyno.core.requests.axes import axis_fields
+from modeldyno.core.results import BenchmarkResult, CellResult, Measurement
+from modeldyno.measure.repeats import MOST_RUNS, repeat_of
+from modeldyno.store.history import History
+from modeldyno.store.runs import RunFolder
+
+MOST_LOOKED_AT = 500  # folders of runs, the latest first: a small file of each is read
+QUIET_WIDTH = 0.02  # a number may be quoted if a repeat is expected to be this close
+
+
+def with_repeats(result: BenchmarkResult, folder: RunFolder) -> BenchmarkResult:
+    """The result with the intervals to expect in a repeat; ``folder`` lies among earlier runs."""
+    earlier: dict[str, list[Measurement]] = {
+        _key(result, cell): [] for cell in result.cells if cell.measurement and cell.facts
+    }
+    for other in _earlier_results(result, folder):
+        for cell in other.cells:
+            same = earlier.get(_key(other, cell)) if cell.measurement and cell.facts else None
+            if same is not None and cell.measurement is not None:
+                same.append(cell.measurement)
+        if all(len(runs) >= MOST_RUNS for runs in earlier.values()):
+            break
+    cells = tuple(
+        _with_repeat(cell, earlier[_key(result, cell)]) if cell.measurement and cell.facts else cell
+        for cell in result.cells
+    )
+    return replace(result, cells=cells)
+
+
+def _earlier_results(result: BenchmarkResult, folder: RunFolder) -> Iterator[BenchmarkResult]:
+    """Of the same model on this machine, the latest first."""
+    history = History(folder.path.parent)
+    for run_id in history.ids()[:MOST_LOOKED_AT]:
+        try:
+            origin = history.folder(run_id).origin()
+            if (
+                run_id >= result.run_id
+                or origin.get("sha256") != result.model.sha256
+                or are_machines_different(origin.get("machine"), result.host.machine)
+            ):
+                continue
+            earlier = history.read(run_id).result
+        except (OSError, ValueError, KeyError):  # damaged, or of another version
+            continue
+        if isinstance(earlier, BenchmarkResult):
+            yield earlier
+
+
+def _key(result: BenchmarkResult, cell: CellResult) -> str:
+    """Equal for two measurements of the same thing: anything else may have another level."""
+    facts, spec = cell.facts, result.spec
+    assert facts is not None
+    what: list[Any] = [
+        result.host.fingerprint,
+        replace(spec.model, path="", sha256=None, files=(), data_file=None),
+        facts.engine,
+        facts.engine_version,
+        axis_fields(cell.ran),
+        cell.contract,
+        cell.spec.options,
+        facts.spinning,
+        cell.input_shapes,
+        spec.per_call,
+    ]
+    return repr(encode(what))
+
+
+def _with_repeat(cell: CellResult, earlier: Sequence[Measurement]) -> CellResult:
+    measured = cell.measurement
+    assert measured is not None
+    latency = measured.latency
+    floor = replace(
+        latency.floor,
+        repeat=repeat_of(latency.floor, [run.latency.floor for run in earlier]),
+    )
+    typical = replace(
+        latency.typical,
+        repeat=repeat_of(latency.typical, [run.latency.typical for run in earlier]),
+    )
+    throughput = measured.throughput
+    if throughput is not None:
+        rates = [run.throughput for run in earlier if run.throughput is not None]
+        throughput = replace(throughput, repeat=repeat_of(throughput, rates))
+    noise, reasons = measured.noise, measured.reasons
+    width = floor.repeat.half_width / floor.value if floor.repeat else 0.0
+    if noise == "quiet" and width > QUIET_WIDTH:
+        noise = "noisy"
+        reasons = (f"A repeat later may differ by ±{percent(width)}.", *reasons)
+    return replace(
+        cell,
+        measurement=replace(
+            measured,
+            latency=replace(latency, floor=floor, typical=typical),
+            throughput=throughput,
+            noise=noise,
+            reasons=reasons,
+        ),
+    )
