@@ -2,4 +2,4 @@ import { mergeConfig } from "vitest/config";
 
 import base from "./vite.config.ts";
 
-export default mergeConfig(base, { test: { environment: "node", include: ["src/**/*.test.{ts,tsx}"] } });
+export default mergeConfig(base, { test: { environment: "node", setupFiles: ["src/api/exampleEngines.ts"], include: ["src/**/*.test.{ts,tsx}"] } });

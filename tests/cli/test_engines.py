@@ -24,6 +24,7 @@ def test_the_document_is_what_the_schema_promises():
     assert told == {
         "name": "onnxruntime",
         "title": "ONNX Runtime",
+        "color": 0,
         "usable": True,
         "version": VERSION,
         "why_not": None,
@@ -56,6 +57,7 @@ def test_an_engine_that_is_broken_is_listed_with_its_reason(tmp_path):
     assert ended.document["engines"][-1] == {
         "name": "abacus",
         "title": "abacus",
+        "color": 7,
         "usable": False,
         "version": None,
         "why_not": "its entry point cannot be loaded: OSError: no beads",

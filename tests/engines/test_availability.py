@@ -17,7 +17,7 @@ def document(package: str | None = None) -> EngineDocument:
     entry = EngineEntry(
         "abacus", "abacus:Abacus", package, "pip install abacus", DEVICES, ("beads",)
     )
-    return availability_of(entry)
+    return availability_of(entry, color=0)
 
 
 @pytest.fixture

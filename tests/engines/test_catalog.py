@@ -60,6 +60,7 @@ def test_an_engine_of_another_package_is_listed_and_can_be_loaded(site):
     assert availability()[-1] == EngineDocument(
         name="abacus",
         title="abacus",
+        color=7,
         usable=True,
         version="1.0",
         why_not=None,

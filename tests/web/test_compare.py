@@ -50,7 +50,7 @@ def test_ux_16_two_engines_get_a_sentence_and_a_tab_each(desk, measured):
     chart = page.get_by_role("figure").first
     chart.get_by_role("button", name="View as table").click()
     numbers = page.get_by_role("table", name="ms per item")
-    expect(numbers.get_by_text("B · scripted.json · Scripted")).to_be_visible()
+    expect(numbers.get_by_text("B · scripted.json · scripted")).to_be_visible()
     expect(numbers.get_by_text("ONNX Runtime")).to_have_count(0)
 
 
@@ -60,7 +60,7 @@ def test_series_go_by_what_tells_them_apart_and_can_be_put_away(desk, measured):
     chart = page.get_by_role("figure").filter(has_text="ms per item").first
     expect(chart.locator("figcaption")).to_have_text("ms per item · fp32 · 1 core · batch 1")
     entries = chart.get_by_role("list", name="Legend").get_by_role("button")
-    names = ["A · linear.onnx · ONNX Runtime", "B · scripted.json · Scripted"]
+    names = ["A · linear.onnx · ONNX Runtime", "B · scripted.json · scripted"]
     expect(entries).to_have_text(names)
     page.set_viewport_size(PHONE)
     for entry in entries.all():  # whole, however narrow

@@ -7,6 +7,7 @@ the engine has the last word when it loads a model (``EngineUnavailable``).
 from __future__ import annotations
 
 import importlib.metadata
+import itertools
 import os
 import platform
 import sys
@@ -14,23 +15,30 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from modeldyno.core.documents.engines import EngineDocument
-from modeldyno.engines.catalog import EngineEntry, entries, is_usable, version_of
+from modeldyno.engines.catalog import BUILT_IN, LEGACY, EngineEntry, entries, is_usable, version_of
 
 _ALWAYS_AVAILABLE = "cpu"  # for other devices only loading a model in a worker gives certainty
 _UNPROVEN = "seems available; certain only once a worker has loaded a model on it"
 
 
 def availability() -> tuple[EngineDocument, ...]:
-    return tuple(availability_of(entry) for entry in entries())
+    engines = entries()
+    own_colors = {entry.color for entry in (*BUILT_IN, *LEGACY)}
+    free_colors = (color for color in itertools.count() if color not in own_colors)
+    return tuple(
+        availability_of(entry, next(free_colors) if entry.color is None else entry.color)
+        for entry in engines
+    )
 
 
-def availability_of(entry: EngineEntry) -> EngineDocument:
+def availability_of(entry: EngineEntry, color: int) -> EngineDocument:
     version, missing = version_of(entry)
     unavailable = {d: why for d in entry.devices if (why := missing or why_not(entry, d))}
     available = tuple(device for device in entry.devices if device not in unavailable)
     return EngineDocument(
         name=entry.name,
         title=entry.title or entry.name,
+        color=color,
         usable=missing is None,
         version=version,
         why_not=missing,

@@ -38,6 +38,7 @@ class EngineEntry:
     compiling_options: tuple[str, ...] = ()  # of those, what makes it start a compiler
     other_builds: tuple[str, ...] = ()  # distributions that bring the same package
     title: str = ""  # as its makers write it; empty: the name
+    color: int | None = None  # its place among the colours of charts; None: the first free one
     has_streams: bool = False  # it can run several requests at the same time
     # Its threads and options are fixed per process: changing them needs another process.
     for_life: bool = False
@@ -68,6 +69,7 @@ BUILT_IN = (
         aliases=("ort",),
         other_builds=("onnxruntime-gpu",),
         title="ONNX Runtime",
+        color=0,
     ),
     EngineEntry(
         name="pytorch",
@@ -80,6 +82,7 @@ BUILT_IN = (
         options=("compile", "channels_last", "tf32"),
         compiling_options=("compile",),
         title="PyTorch",
+        color=2,
         oldest="2.10.0",
     ),
     EngineEntry(
@@ -93,6 +96,7 @@ BUILT_IN = (
         options=("onednn", "outputs"),
         other_builds=("tensorflow", "tf-nightly-cpu", "tf-nightly"),
         title="TensorFlow",
+        color=3,
         for_life=True,
     ),
     EngineEntry(
@@ -105,6 +109,7 @@ BUILT_IN = (
         aliases=("tflite",),
         options=("xnnpack",),
         title="LiteRT",
+        color=4,
     ),
     EngineEntry(
         name="openvino",
@@ -116,6 +121,7 @@ BUILT_IN = (
         aliases=("ov",),
         has_streams=True,
         title="OpenVINO",
+        color=1,
     ),
     EngineEntry(
         name="scripted",
@@ -138,6 +144,7 @@ LEGACY = (
         devices=("cpu",),
         formats=("onnx",),
         title="DeepSparse",
+        color=5,
         oldest="1.8.0",
         licence="its community licence allows evaluation in development and testing only: no "
         "production, no service for others, no redistribution",
@@ -213,6 +220,7 @@ def _entry_of_environment(environment: Environment | DamagedEnvironment) -> Engi
         name=name,
         aliases=adapter.aliases if has_own_name else (),
         title=adapter.title if has_own_name else f"{adapter.title} ({name})",
+        color=adapter.color if has_own_name else None,
         install=f"{removal}, and add it again",
         environment=environment,
     )

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 
 import { Refused, api, told } from "@/api/client";
+import { rememberEngines } from "@/api/engines";
 import { queryKeys } from "@/api/queryKeys";
 import type { PlanBenchmarkRequest } from "@/api/parts";
 import type { operations } from "@/api/schema.gen";
@@ -162,7 +163,11 @@ export const queueQuery = queryOptions({
 
 export const enginesQuery = queryOptions({
   queryKey: queryKeys.engines,
-  queryFn: () => told(api.GET("/api/v1/engines")),
+  queryFn: async () => {
+    const document = await told(api.GET("/api/v1/engines"));
+    rememberEngines(document.engines);
+    return document;
+  },
 });
 
 export const systemQuery = queryOptions({

@@ -3130,6 +3130,8 @@ export interface components {
             engines: {
                 /** @description Which engine it is, where it goes by a name that its user gave it. */
                 adapter: string;
+                /** @description Its place among the colours of charts, counted from 0; no two engines share one. */
+                color: number;
                 /** @description Of `devices`: what only a worker that loads the engine can find out. */
                 device_notes: {
                     [key: string]: string;

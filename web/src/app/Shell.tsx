@@ -1,11 +1,11 @@
 import { ActionIcon, Anchor, AppShell, Box, Burger, Group, NavLink, ScrollArea, Stack, Text, Tooltip } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconCpu, IconHelp, IconPlus, IconSearch, IconSettings, IconStack2 } from "@tabler/icons-react";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect } from "react";
 
-import { projectsQuery } from "@/api/queries";
+import { enginesQuery, projectsQuery } from "@/api/queries";
 import { ConnectionPill } from "@/app/ConnectionPill";
 import { JobsIndicator } from "@/app/JobsIndicator";
 import { ThemeSwitch } from "@/app/ThemeSwitch";
@@ -21,6 +21,7 @@ export function Shell() {
   const [isHelping, help] = useDisclosure();
   const place = useRouterState({ select: (state) => state.location.pathname });
   const projects = useInfiniteQuery(projectsQuery());
+  const areEnginesNamed = !useQuery(enginesQuery).isPending;
   useShortcuts({ search: search.open, help: help.open });
   const { close: closeMenu } = menu;
   useEffect(closeMenu, [closeMenu, place]); // another page closes it
@@ -86,7 +87,7 @@ export function Shell() {
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1}>
         <Box maw={1280} mx="auto">
-          <Outlet />
+          {areEnginesNamed && <Outlet />}
         </Box>
       </AppShell.Main>
       <Suspense>

@@ -1,20 +1,19 @@
+import { engineColor } from "@/api/engines";
+
 /** Eight hues that stay apart for colour-blind readers and in both themes; series also differ by mark and dash. */
 const LIGHT = ["#0072B2", "#D55E00", "#009E73", "#AA4499", "#B8860B", "#56A4D8", "#6B4C9A", "#5F6B76"] as const;
 const DARK = ["#4BA3DD", "#FF8C42", "#2EC79B", "#E07BC5", "#E0B040", "#8CCBF2", "#A98BDB", "#A3ADB8"] as const;
-export const MARKS = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect", "circle"] as const;
-export const DASHES = ["solid", "dashed", "dotted", "solid", "dashed", "dotted", "solid", "dashed"] as const;
-
-// The same engine has the same hue everywhere.
-const ENGINES = ["onnxruntime", "openvino", "pytorch", "tensorflow", "litert", "deepsparse"];
+const MARKS = ["circle", "rect", "triangle", "diamond", "pin", "arrow", "roundRect", "circle"] as const;
+const DASHES = ["solid", "dashed", "dotted", "solid", "dashed", "dotted", "solid", "dashed"] as const;
 
 export type Look = { color: string; mark: (typeof MARKS)[number]; dash: (typeof DASHES)[number] };
 
 export function look(place: number, isDark: boolean): Look {
   const at = place % LIGHT.length;
-  return { color: (isDark ? DARK : LIGHT)[at] ?? LIGHT[0], mark: MARKS[at] ?? "circle", dash: DASHES[at] ?? "solid" };
+  const mark = MARKS[(at + Math.floor(place / LIGHT.length)) % MARKS.length] ?? "circle"; // where a colour comes again, its mark differs
+  return { color: (isDark ? DARK : LIGHT)[at] ?? LIGHT[0], mark, dash: DASHES[at] ?? "solid" };
 }
 
 export function engineLook(engine: string, isDark: boolean): Look {
-  const known = ENGINES.indexOf(engine);
-  return look(known >= 0 ? known : 6, isDark);
+  return look(engineColor(engine), isDark);
 }

@@ -1,14 +1,7 @@
 import { NAMED_COUNTS, countWords, sizeWords, sizesOf, type CountName } from "@/api/axes";
+import { engineTitle } from "@/api/engines";
 
 /** Names as people know them. */
-const ENGINES: Record<string, string> = {
-  onnxruntime: "ONNX Runtime",
-  pytorch: "PyTorch",
-  openvino: "OpenVINO",
-  tensorflow: "TensorFlow",
-  litert: "LiteRT",
-  scripted: "Scripted",
-};
 const FORMATS: Record<string, string> = {
   onnx: "ONNX",
   torchscript: "TorchScript",
@@ -22,15 +15,14 @@ const FORMATS: Record<string, string> = {
   scripted: "Script",
 };
 
-export const engineName = (engine: string): string => ENGINES[engine] ?? engine;
 export const formatName = (format: string): string => FORMATS[format] ?? format;
 
-/** The engine of tests only does what its file says: nobody looks for it on a machine. Projects with such a file offer it. */
+/** The engine for tests plays back a script: it is only offered in projects that have such a file. */
 export const isForPeople = (engine: { name: string }): boolean => engine.name !== "scripted";
 
-/** "ONNX Runtime · 2 cores": an engine at the beginning by the name that people know. */
-export function withEngine(text: string): string {
-  return text.replace(/^\w+(?= · )/, engineName);
+/** "onnxruntime · 2 cores" as "ONNX Runtime · 2 cores". */
+export function withEngineTitle(text: string): string {
+  return text.replace(/^[\w.-]+(?= · )/, engineTitle);
 }
 
 export function sentence(text: string): string {

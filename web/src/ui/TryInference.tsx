@@ -4,10 +4,10 @@ import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
 import { api, Refused, told } from "@/api/client";
+import { engineTitle } from "@/api/engines";
 import type { InferenceDocument } from "@/api/parts";
 import type { ModelDetailsDocument } from "@/api/schema.gen";
 import { decimals, plain } from "@/format/numbers";
-import { engineName } from "@/format/words";
 import { Trouble } from "@/ui/Trouble";
 
 /** Lets the model run once, to see whether it works at all. It is no measurement, and says so. */
@@ -57,7 +57,7 @@ function Came({ of }: { of: InferenceDocument }) {
   const outputs = of.outputs.map((one) => `${one.name} ${one.dtype}${one.shape ? ` [${one.shape.join(", ")}]` : ""}`).join("; ");
   return (
     <Text size="sm" role="status">
-      ✓ <strong>{ms(of.ms)}</strong> on {engineName(of.engine)} {of.engine_version} (one call, no measurement; loading took {ms(of.load_ms)}) →{" "}
+      ✓ <strong>{ms(of.ms)}</strong> on {engineTitle(of.engine)} {of.engine_version} (one call, no measurement; loading took {ms(of.load_ms)}) →{" "}
       <span className="mono">{outputs}</span>
     </Text>
   );

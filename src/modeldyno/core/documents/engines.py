@@ -16,6 +16,8 @@ class EngineDocument(Described):
     """As --engine takes it."""
     title: str
     """As its makers write it: ONNX Runtime."""
+    color: int
+    """Its place among the colours of charts, counted from 0; no two engines share one."""
     usable: bool
     """Whether its package is installed and its entry point loads."""
     version: str | None

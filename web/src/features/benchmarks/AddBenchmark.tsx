@@ -20,6 +20,7 @@ import { useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 
 import { NAMED_COUNTS, SIZE_AXES, countWords, type CountAxis } from "@/api/axes";
+import { engineTitle } from "@/api/engines";
 import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
 import type { EngineDocument } from "@/api/parts";
 import type { PlanDocument } from "@/api/schema.gen";
@@ -49,7 +50,6 @@ import {
 import { start, undoStart, type Started } from "@/features/benchmarks/submit";
 import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/useDraft";
 import { duration } from "@/format/numbers";
-import { engineName } from "@/format/words";
 import { ReasonedSelect } from "@/ui/ReasonedSelect";
 import { Trouble, toldOf } from "@/ui/Trouble";
 
@@ -274,7 +274,7 @@ function EngineSelect({ label, known, modelId, value, change, error }: EnginePro
   const model = known.models.find((one) => one.id === modelId);
   const options = known.engines.map((engine) => ({
     value: engine.name,
-    label: `${engineName(engine.name)} ${engine.version ?? ""}`.trim(),
+    label: `${engine.title} ${engine.version ?? ""}`.trim(),
     reason: engineTrouble(engine, model),
   }));
   return <ReasonedSelect label={label} description="What runs it" value={value} options={options} change={change} error={error} />;
@@ -312,7 +312,7 @@ function Comparison({ pid, known, draft, change }: PartProps & { pid: number; kn
   const rows = done.data?.pages.flatMap((page) => page.items) ?? [];
   const existing = [
     { value: "0", label: "none: measure it now", reason: null },
-    ...rows.map((row) => ({ value: String(row.id), label: `#${row.id} ${row.name} · ${row.axes.engines.map(engineName).join(", ")}`, reason: null })),
+    ...rows.map((row) => ({ value: String(row.id), label: `#${row.id} ${row.name} · ${row.axes.engines.map(engineTitle).join(", ")}`, reason: null })),
   ];
   return (
     <Stack gap="xs">

@@ -2,6 +2,7 @@ import { Anchor, Checkbox, Text } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 
 import { COUNT_AXES, SIZE_AXES, sizeValues } from "@/api/axes";
+import { engineTitle } from "@/api/engines";
 import { LIST_FIGURES, knownOf, type Format } from "@/api/figureColumns";
 import { msPerItem, type Known } from "@/api/figures";
 import type { BenchmarkSummary } from "@/api/schema.gen";
@@ -10,7 +11,7 @@ import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { intervalOf } from "@/features/benchmarks/cells";
 import { stateWord } from "@/features/benchmarks/states";
 import { formatted, percent } from "@/format/numbers";
-import { engineName, sentence } from "@/format/words";
+import { sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
@@ -63,7 +64,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       width: 44,
     },
     { id: "model", header: "Model", value: (row) => row.model_name, isHidden: true },
-    { id: "engine", header: "Engine", value: (row) => row.axes.engines.map(engineName).join(", ") || null, show: (row) => <Engines of={row} /> },
+    { id: "engine", header: "Engine", value: (row) => row.axes.engines.map(engineTitle).join(", ") || null, show: (row) => <Engines of={row} /> },
     { id: "device", header: "Device", value: (row) => row.axes.devices.join(", ") || null, isHidden: true },
     { id: "precision", header: "Precision", value: (row) => row.axes.precisions.join(", ") || null, isHidden: true },
     ...COUNT_AXES.map(({ field, short, column, usual }) => ({
@@ -138,7 +139,7 @@ function sizesText(row: Row): string {
 }
 
 function Engines({ of }: { of: Row }) {
-  const names = of.axes.engines.map(engineName).join(", ");
+  const names = of.axes.engines.map(engineTitle).join(", ");
   return (
     <Text span size="sm" truncate display="block" maw={112} title={names}>
       {names || "–"}

@@ -1,10 +1,10 @@
 import { AXES } from "@/api/axes.gen";
 import { COUNT_AXES, countWords, sizeValues, sizeWords, sizesOf, type AxisName, type Sizes } from "@/api/axes";
+import { engineTitle } from "@/api/engines";
 import { METRICS, type Known, type Metric } from "@/api/figures";
 import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
 import type { Point } from "@/charts/scaling";
 import type { Interval } from "@/format/numbers";
-import { engineName } from "@/format/words";
 
 export function intervalOf(figure: Known | null): Interval | null {
   return figure === null || figure.low === null || figure.high === null ? null : [figure.low, figure.high];
@@ -27,7 +27,7 @@ function sizesWithout(cell: object, dimension: string): Sizes {
 /** Its name: the engine, and what else tells it apart from the others. */
 export function variantName(cell: CellDocument, among: readonly CellDocument[], dimension = ""): string {
   const differs = (of: (cell: CellDocument) => unknown) => new Set(among.map(of)).size > 1;
-  const words = [cell.engine ? engineName(cell.engine) : "First engine that reads it"];
+  const words = [cell.engine ? engineTitle(cell.engine) : "First engine that reads it"];
   if (differs((one) => one.device)) words.push(cell.device);
   if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
   for (const axis of VARIANT_COUNTS) if (differs((one) => one[axis.name])) words.push(countWords(axis, cell[axis.name]));
@@ -119,7 +119,7 @@ export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "inter
 /** "ONNX Runtime · fp32 · CPU": of what it measured. */
 export function headOf(row: Pick<BenchmarkDetailsDocument, "axes">): string {
   const { engines, precisions, devices } = row.axes;
-  return [engines.map(engineName).join(", "), precisions.join(", "), devices.map((one) => (one === "cpu" ? "CPU" : one)).join(", ")]
+  return [engines.map(engineTitle).join(", "), precisions.join(", "), devices.map((one) => (one === "cpu" ? "CPU" : one)).join(", ")]
     .filter(Boolean)
     .join(" · ");
 }

@@ -1,6 +1,6 @@
+import { engineTitle } from "@/api/engines";
 import type { BenchmarkDocument } from "@/api/schema.gen";
 import { NOTHING, bytes, percent, plain } from "@/format/numbers";
-import { engineName } from "@/format/words";
 
 const said = (value: boolean | null): string => (value === null ? NOTHING : value ? "yes" : "no");
 const unique = (values: readonly (string | null | undefined)[]): string => [...new Set(values.filter(Boolean))].join(", ") || NOTHING;
@@ -8,7 +8,7 @@ const unique = (values: readonly (string | null | undefined)[]): string => [...n
 /** What a result was made on and with, as rows of a table. */
 export function environmentOf(result: BenchmarkDocument): [name: string, value: string][] {
   const { host, weather, cells } = result;
-  const engines = [...new Set(cells.map((cell) => `${engineName(cell.engine)} ${cell.effective?.engine_version ?? ""}`.trim()))];
+  const engines = [...new Set(cells.map((cell) => `${engineTitle(cell.engine)} ${cell.effective?.engine_version ?? ""}`.trim()))];
   return [
     ["CPU", `${host.cpu_model}, ${host.cpus_allowed.length} of ${host.cpus} CPUs`],
     ["Instruction sets", host.instruction_sets.join(", ") || NOTHING],

@@ -51,6 +51,7 @@ test("an engine says why it cannot", () => {
   const engine: EngineDocument = {
     name: "openvino",
     title: "OpenVINO",
+    color: 1,
     usable: false,
     version: null,
     why_not: "openvino is not installed",

@@ -13,7 +13,7 @@ import {
 } from "@/api/axes";
 import type { EngineDocument, PlanBenchmarkRequest } from "@/api/parts";
 import type { BenchmarkDetailsDocument, ModelSummary } from "@/api/schema.gen";
-import { engineName, formatName, isForPeople } from "@/format/words";
+import { formatName, isForPeople } from "@/format/words";
 
 /** Of each axis, the numbers that are measured. */
 export type Counts = Record<CountField, number[]>;
@@ -95,7 +95,7 @@ export function modelTrouble(model: ModelSummary, engine: EngineDocument | undef
   if (model.state === "untrusted") return "It could run code, and nobody vouched for it yet: see its page";
   if (model.state === "incomplete") return "It lacks weights files: see its page";
   if (model.state === "unread") return "It was never looked into: see its page";
-  if (engine && model.format && !engine.formats.includes(model.format)) return `${engineName(engine.name)} does not read ${formatName(model.format)} files`;
+  if (engine && model.format && !engine.formats.includes(model.format)) return `${engine.title} does not read ${formatName(model.format)} files`;
   return null;
 }
 

@@ -4,6 +4,7 @@ import { useMemo } from "react";
 
 import { SIDE_AXES, type SideAxisName } from "@/api/axes";
 import { api, told } from "@/api/client";
+import { engineTitle } from "@/api/engines";
 import { useStanding } from "@/api/progress";
 import { comparisonQuery, comparisonResultQuery, jobQuery } from "@/api/queries";
 import type { ComparisonDetailsDocument, ComparisonDocument, SettingDocument, SideDocument, SideSettingsDocument } from "@/api/schema.gen";
@@ -14,7 +15,7 @@ import { Differences } from "@/features/compare/Differences";
 import { VerdictCard } from "@/features/compare/VerdictCard";
 import type { Change, Chosen } from "@/features/compare/search";
 import { left, plain, plural, ratio } from "@/format/numbers";
-import { engineName, sentence } from "@/format/words";
+import { sentence } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { NoiseBadge, StateBadge, UnusableBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
@@ -173,7 +174,7 @@ function Sides({ result }: { result: ComparisonDocument | null }) {
         {name} · {one.label}
       </Text>
       <Text fw={600}>
-        {engineName(one.engine)} {one.effective.engine_version}
+        {engineTitle(one.engine)} {one.effective.engine_version}
       </Text>
       <Text size="sm">
         {plural(one.cores, "core")} · batch {one.batch_size} · {one.device}

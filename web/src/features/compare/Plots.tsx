@@ -1,6 +1,7 @@
 import { Group, SegmentedControl, Select, SimpleGrid, Tabs, Text } from "@mantine/core";
 import { useMemo } from "react";
 
+import { engineTitle } from "@/api/engines";
 import { METRICS, METRIC_NAMES, type Metric } from "@/api/figures";
 import type { CellJudgementDocument } from "@/api/parts";
 import { Chart } from "@/charts/Chart";
@@ -10,7 +11,6 @@ import { looksOf } from "@/features/compare/looks";
 import { pairName, placeName, placesOf, type Side } from "@/features/compare/picks";
 import { seriesNames, type SeriesNames } from "@/features/compare/seriesNames";
 import type { Change, Chosen } from "@/features/compare/search";
-import { engineName } from "@/format/words";
 
 type Props = { sides: readonly Side[]; cells: readonly CellJudgementDocument[]; chosen: Chosen; change: Change };
 
@@ -34,14 +34,14 @@ export function Plots({ sides, cells, chosen, change }: Props) {
               <Tabs.Tab value="all">{engines.length > 2 ? "ALL" : "BOTH"}</Tabs.Tab>
               {engines.map((engine) => (
                 <Tabs.Tab key={engine} value={engine}>
-                  {engineName(engine).toUpperCase()}
+                  {engineTitle(engine).toUpperCase()}
                 </Tabs.Tab>
               ))}
             </Tabs.List>
           </Tabs>
         ) : (
           <Text size="sm" className="dim">
-            {engines[0] ? `All on ${engineName(engines[0])}` : ""}
+            {engines[0] ? `All on ${engineTitle(engines[0])}` : ""}
           </Text>
         )}
         <MetricChoice metric={metric} change={change} />

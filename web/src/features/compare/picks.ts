@@ -1,6 +1,7 @@
 import { COUNT_AXES, NESTED_COUNTS, bySizes, sizeWords, sizesOf } from "@/api/axes";
+import { engineTitle } from "@/api/engines";
 import type { BenchmarkSummary, CellDocument } from "@/api/schema.gen";
-import { cellName, engineName } from "@/format/words";
+import { cellName } from "@/format/words";
 
 /** "12" is a benchmark, "12:3" one cell of it, "12@openvino" its cells of one engine. */
 export type Pick = { benchmark: number; cell: number | null; engine: string | null };
@@ -43,7 +44,7 @@ export function sideOf(text: string | undefined, all: readonly Measured[]): Side
 
 /** What somebody called it; null where nobody did: then it is called "net.onnx · OpenVINO", of what else is said of it. */
 export function ownName(benchmark: Measured): string | null {
-  const known = [benchmark.model_name, enginesOf(benchmark).map(engineName).join(", ")];
+  const known = [benchmark.model_name, enginesOf(benchmark).map(engineTitle).join(", ")];
   return benchmark.name.split(" · ").every((part) => known.includes(part)) ? null : benchmark.name;
 }
 
@@ -52,10 +53,10 @@ function sideName(benchmark: Measured, pick: Pick): string {
   const name = ownName(benchmark) ?? benchmark.model_name;
   // A field is narrow, and ends in dots: what tells parts of a benchmark apart comes first.
   const words = cell
-    ? [placeName(cell), name, engineName(cell.engine)]
+    ? [placeName(cell), name, engineTitle(cell.engine)]
     : pick.engine
-      ? [engineName(pick.engine), name]
-      : [name, enginesOf(benchmark).map(engineName).join(" + ")];
+      ? [engineTitle(pick.engine), name]
+      : [name, enginesOf(benchmark).map(engineTitle).join(" + ")];
   return `${words.join(" · ")} #${benchmark.id}`;
 }
 

@@ -1,6 +1,6 @@
 import { NAMED_COUNTS, countWords, sizeWords, sizesOf } from "@/api/axes";
+import { engineTitle } from "@/api/engines";
 import { ownName, placeName, type Side } from "@/features/compare/picks";
-import { engineName } from "@/format/words";
 
 /** Series by what tells them apart; what all of them share is said once, in the heading. */
 export type SeriesNames = { of: ReadonlyMap<string, string>; shared: string };
@@ -18,7 +18,7 @@ const listed = (values: readonly (string | number)[]) => values.join(", ");
 const ASPECTS: readonly Aspect[] = [
   { values: (side) => [ownName(side.benchmark)].filter((name) => name !== null), words: listed },
   { values: (side) => [side.benchmark.model_name], words: listed },
-  { values: ofCells((cell) => cell.engine), words: (engines) => engines.map((engine) => engineName(String(engine))).join(", ") },
+  { values: ofCells((cell) => cell.engine), words: (engines) => engines.map((engine) => engineTitle(String(engine))).join(", ") },
   { values: ofCells((cell) => cell.precision), words: listed },
   { values: ofCells((cell) => cell.device), words: (devices) => (listed(devices) === "cpu" ? "CPU" : listed(devices)) },
   ...NAMED_COUNTS.map((axis) => ({

@@ -5,7 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { enginesQuery, systemQuery } from "@/api/queries";
 import type { EngineDocument, HealthDocument } from "@/api/parts";
 import { FITNESS, healthWords, machineWords } from "@/features/home/machine";
-import { engineName, isForPeople } from "@/format/words";
+import { isForPeople } from "@/format/words";
 
 /** This machine, its engines, and whether it is fit to measure. */
 export function MachineLine() {
@@ -54,13 +54,11 @@ function Health({ health }: { health: HealthDocument }) {
 }
 
 function Engine({ engine }: { engine: EngineDocument }) {
-  const why = engine.usable
-    ? `${engineName(engine.name)} ${engine.version ?? ""} works here`
-    : `${engine.why_not ?? "not usable here"}. To get it: ${engine.install}`;
+  const why = engine.usable ? `${engine.title} ${engine.version ?? ""} works here` : `${engine.why_not ?? "not usable here"}. To get it: ${engine.install}`;
   return (
     <Tooltip label={why}>
       <Badge variant={engine.usable ? "light" : "default"} color={engine.usable ? "green" : "gray"} tt="none" tabIndex={0}>
-        {engineName(engine.name)} {engine.usable ? "✓" : "–"}
+        {engine.title} {engine.usable ? "✓" : "–"}
       </Badge>
     </Tooltip>
   );

@@ -4,11 +4,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
+import { engineTitle } from "@/api/engines";
 import { modelsQuery, standingQuery } from "@/api/queries";
 import type { LeaderDocument } from "@/api/parts";
 import type { Project } from "@/api/schema.gen";
 import { plural } from "@/format/numbers";
-import { cellName, engineName } from "@/format/words";
+import { cellName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { NoiseBadge } from "@/ui/badges";
 import { CellFigure } from "@/ui/CellFigure";
@@ -78,7 +79,7 @@ function Best({ best }: { best: LeaderDocument | undefined }) {
       </Group>
       <Text size="sm">
         {best.is_clear ? "" : "no clear difference to others: "}
-        {engineName(leader.cell.engine)}, {cellName(leader.cell)}
+        {engineTitle(leader.cell.engine)}, {cellName(leader.cell)}
       </Text>
     </Stack>
   );

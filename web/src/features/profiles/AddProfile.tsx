@@ -9,7 +9,7 @@ import { enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { EngineDocument } from "@/api/parts";
 import type { ModelSummary, ProfileDetailsDocument } from "@/api/schema.gen";
-import { engineName, formatName, isForPeople } from "@/format/words";
+import { formatName, isForPeople } from "@/format/words";
 import { ReasonedSelect, type Reasoned } from "@/ui/ReasonedSelect";
 import { Trouble } from "@/ui/Trouble";
 
@@ -141,7 +141,7 @@ function modelOption(model: ModelSummary): Reasoned {
 }
 
 function engineOption(engine: EngineDocument, model: ModelSummary | undefined): Reasoned {
-  const base = { value: engine.name, label: engineName(engine.name) };
+  const base = { value: engine.name, label: engine.title };
   if (!engine.usable) return { ...base, reason: `${engine.why_not ?? "It cannot be used here"}. To get it: ${engine.install}` };
   if (model?.format && !engine.formats.includes(model.format)) return { ...base, reason: `It does not read ${formatName(model.format)} files` };
   return { ...base, reason: null };

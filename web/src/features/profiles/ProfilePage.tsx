@@ -4,6 +4,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 
+import { engineTitle } from "@/api/engines";
 import { useStanding } from "@/api/progress";
 import { profileQuery, profileResultQuery, profilesQuery } from "@/api/queries";
 import type { ProfileDetailsDocument, ProfileDocument } from "@/api/schema.gen";
@@ -13,7 +14,7 @@ import { Breakdown } from "@/features/profiles/Breakdown";
 import { ProfileDiff } from "@/features/profiles/ProfileDiff";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
 import { duration, intervalOf, percent, plural } from "@/format/numbers";
-import { cellName, engineName, sentence } from "@/format/words";
+import { cellName, sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
 import { Caution } from "@/ui/Caution";
@@ -183,7 +184,7 @@ function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: P
             Measured with
           </Text>
           <Text size="sm">
-            {engineName(result.engine)} {result.effective.engine_version}
+            {engineTitle(result.engine)} {result.effective.engine_version}
           </Text>
           <Text size="sm">
             {[cellName({ cores: result.cores, batch_size: result.batch_size }), result.device, result.precision].filter(Boolean).join(" · ")}

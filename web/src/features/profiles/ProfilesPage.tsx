@@ -3,6 +3,7 @@ import { IconPlus } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 
+import { engineTitle } from "@/api/engines";
 import { modelsQuery, profilesQuery } from "@/api/queries";
 import { msPerBatch } from "@/api/figures";
 import type { ProfileSummary } from "@/api/schema.gen";
@@ -10,7 +11,7 @@ import { profileKey } from "@/features/profiles/actions";
 import { AddProfile } from "@/features/profiles/AddProfile";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
 import { plural, quantity } from "@/format/numbers";
-import { cellName, engineName } from "@/format/words";
+import { cellName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
@@ -74,7 +75,7 @@ function ProfileCard({ row, modelName }: { row: ProfileSummary; modelName: strin
   const figure = msPerBatch(summary);
   const told = quantity(figure?.value, figure?.low != null && figure.high != null ? [figure.low, figure.high] : null, "ms");
   const settings = [
-    summary.engine && engineName(summary.engine),
+    summary.engine && engineTitle(summary.engine),
     summary.cores !== null && summary.batch_size !== null ? cellName({ cores: summary.cores, batch_size: summary.batch_size }) : null,
     summary.precision,
   ].filter(Boolean);

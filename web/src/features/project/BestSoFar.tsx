@@ -1,9 +1,10 @@
 import { Anchor, Card, Group, SimpleGrid, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
+import { engineTitle } from "@/api/engines";
 import type { LeaderDocument } from "@/api/parts";
 import type { ContenderDocument } from "@/api/schema.gen";
-import { cellName, engineName, sentence } from "@/format/words";
+import { cellName, sentence } from "@/format/words";
 import { NoiseBadge } from "@/ui/badges";
 import { CellFigure } from "@/ui/CellFigure";
 
@@ -78,7 +79,7 @@ function Name({ pid, of }: { pid: number; of: ContenderDocument }) {
   return (
     <Anchor component={Link} to={`/p/${pid}/benchmarks/${of.benchmark_id}`} size="sm" style={{ overflowWrap: "anywhere" }}>
       {of.model_name}
-      {cell.precision && ` ${cell.precision}`} on {engineName(cell.engine)}, {cellName(cell)}
+      {cell.precision && ` ${cell.precision}`} on {engineTitle(cell.engine)}, {cellName(cell)}
     </Anchor>
   );
 }

@@ -1,9 +1,10 @@
 import { NAMED_COUNTS, bySizes } from "@/api/axes";
+import { engineTitle } from "@/api/engines";
 import { msPerItem } from "@/api/figures";
 import type { BenchmarkSummary, CellDocument } from "@/api/schema.gen";
 import { engineLook, look } from "@/charts/palette";
 import type { Dot, Dots } from "@/charts/dots";
-import { cellName, engineName } from "@/format/words";
+import { cellName } from "@/format/words";
 
 type Row = Pick<BenchmarkSummary, "model_id" | "model_name" | "cells">;
 const MOST_SERIES = 6;
@@ -17,7 +18,7 @@ export function dotsSoFar(newestFirst: readonly Row[]): Dots {
     for (const cell of row.cells ?? []) {
       const figure = msPerItem(cell);
       if (!figure) continue;
-      const name = [engineName(cell.engine), cell.device === "cpu" ? "" : cell.device, cell.precision ?? "", models.size > 1 ? row.model_name : ""]
+      const name = [engineTitle(cell.engine), cell.device === "cpu" ? "" : cell.device, cell.precision ?? "", models.size > 1 ? row.model_name : ""]
         .filter(Boolean)
         .join(" · ");
       const found = series.get(name) ?? { engine: cell.engine, dots: new Map<string, Dot>() };

@@ -1,9 +1,10 @@
 import { Badge, Card, Code, Group, SimpleGrid, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 
+import { engineTitle } from "@/api/engines";
 import { enginesQuery } from "@/api/queries";
 import type { EngineDocument } from "@/api/parts";
-import { engineName, formatName, isForPeople } from "@/format/words";
+import { formatName, isForPeople } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { Section } from "@/ui/Section";
 import { Ticked } from "@/ui/Ticked";
@@ -34,7 +35,7 @@ function EngineCard({ engine }: { engine: EngineDocument }) {
       <Stack gap={4}>
         <Group gap="xs" justify="space-between" wrap="nowrap">
           <Text fw={600}>
-            {engineName(engine.name)}{" "}
+            {engine.title}{" "}
             <Text span size="sm" className="dim">
               {engine.version}
             </Text>
@@ -47,12 +48,12 @@ function EngineCard({ engine }: { engine: EngineDocument }) {
         {!engine.usable && (
           <Group gap={4} wrap="nowrap">
             <Code style={{ overflowWrap: "anywhere" }}>{engine.install}</Code>
-            <Copy text={engine.install} label={`Copy how to install ${engineName(engine.name)}`} />
+            <Copy text={engine.install} label={`Copy how to install ${engine.title}`} />
           </Group>
         )}
         {engine.python && (
           <Text size="sm" className="dim" style={{ overflowWrap: "anywhere" }}>
-            {engineName(engine.adapter)} in Python {engine.python} of its own: {engine.origin}
+            {engineTitle(engine.adapter)} in Python {engine.python} of its own: {engine.origin}
           </Text>
         )}
         <Text size="sm" className="dim">
