@@ -70,7 +70,7 @@ class Sizes(TypeDecorator[dict[str, int]]):
         return None if value is None else json.dumps(value, separators=(",", ":"))
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> dict[str, int]:
-        return json.loads(value) if value else {}
+        return json.loads(value) if value and value != "{}" else {}
 
     @staticmethod
     def has(column: Column[Any], sizes: Mapping[str, int]) -> ColumnElement[bool]:

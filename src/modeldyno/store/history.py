@@ -48,7 +48,11 @@ class History:
             ) from error
 
     def folder(self, run_id: RunId) -> RunFolder:
-        return RunFolder(self._root / checked(run_id))
+        return RunFolder(self.path(run_id))
+
+    def path(self, run_id: RunId) -> Path:
+        """Of its folder."""
+        return self._root / checked(run_id)
 
     def model_sha256(self, run_id: RunId) -> str | None:
         """Of the model that it measured; None when it did not come that far."""

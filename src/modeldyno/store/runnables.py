@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from sqlalchemy import (
@@ -27,7 +28,6 @@ from sqlalchemy import (
 
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.summary import NUMBER_PATHS
-from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.runnables import RunnableDetails
@@ -222,13 +222,16 @@ def with_run(query: Query, word: str) -> Query:
 
 
 def latest_run(row: Any, word: str = "latest") -> LatestRun | None:
-    if getattr(row, f"{word}_id") is None:
-        return None
-    values = {name: getattr(row, f"{word}_{name}") for name in _OF_LATEST}
-    job_id = getattr(row, f"{word}_job_id")
-    return LatestRun(
-        **values | {"id": RunId(values["id"])}, job_id=None if job_id is None else JobId(job_id)
-    )
+    names, columns = _latest_columns(word)
+    values = columns(row)
+    return None if values[0] is None else LatestRun(**dict(zip(names, values, strict=True)))
+
+
+@cache
+def _latest_columns(word: str) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """The fields of a ``LatestRun``, and what reads them from a row."""
+    names = (*_OF_LATEST, "job_id")
+    return names, attrgetter(*(f"{word}_{name}" for name in names))
 
 
 def find_runnable_row(connection: Connection, kind: str, number: int, query: Query) -> Any:

@@ -9,7 +9,6 @@ from datetime import datetime
 from modeldyno.api.inc.shapes import (
     Json,
     Place,
-    has_begun,
     head_shape,
     moment,
     note_shape,
@@ -22,7 +21,7 @@ from modeldyno.core.runnables import RunnableDetails
 
 def profile_shape(details: RunnableDetails[Profile], place: Place) -> Json:
     profile, latest = details.runnable, details.latest
-    spec, is_run = profile.spec, has_begun(latest)
+    spec, is_run = profile.spec, place.log is not None
     cores = min(spec.cell.cores, place.cores)
     is_less = is_run and cores < spec.cell.cores
     fits = replace(spec, cell=replace(spec.cell, cores=cores))

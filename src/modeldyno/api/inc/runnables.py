@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from modeldyno.api.inc.dummy_sizes import changed_sizes, sizes_said, unfit_note
 from modeldyno.api.inc.model_shape import model_shape
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
-from modeldyno.api.inc.shapes import Place, everything, has_begun
+from modeldyno.api.inc.shapes import Json, Place, everything
 from modeldyno.core.benchmarks import Benchmark
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, FileNotFound, NotFound, WrongState
@@ -60,7 +61,7 @@ class Runnables:
 
         def file(asked: Parameters, file_name: str) -> Path | None:
             run = service.details(asked.id()).latest
-            path = self.history.folder(run.id).path / file_name if run else None
+            path = self.history.path(run.id) / file_name if run else None
             return path if path and path.is_file() else None
 
         return {
@@ -76,25 +77,11 @@ class Runnables:
     def dataset(self, number: DatasetId | None) -> Dataset | None:
         return self.records.datasets.get(number) if number else None
 
-    def place(
-        self, latest: LatestRun | None, model: Model, dataset: Dataset | None, reason: str = ""
-    ) -> Place:
-        folder = self.history.folder(latest.id) if latest and has_begun(latest) else None
-        return Place(
-            model=model_shape(model),
-            dataset=dataset_shape(dataset) if dataset else NO_DATASET,
-            config=str(folder.path / CONFIG) if folder else None,
-            log=str(folder.log) if folder else None,
-            unfit=unfit_note(dataset, model),
-            cores=len(allowed_cpus()),
-            reason=reason,
-        )
-
     def place_of(self, runnable: Benchmark | Profile, latest: LatestRun | None) -> Place:
         """For details of one, with the reason of its job."""
         dataset = self.dataset(runnable.dataset_id)
-        model = self.records.models.get(runnable.model_id)
-        return self.place(latest, model, dataset, self.reason(latest))
+        place = _place(self.records.models.get(runnable.model_id), dataset)
+        return replace(place, **self._files(latest), reason=self.reason(latest))
 
     def places(
         self, project_id: ProjectId
@@ -105,12 +92,23 @@ class Runnables:
             dataset.id: dataset for dataset in everything(self.records.datasets.page, project_id)
         }
 
+        @cache  # few models and datasets, many rows
+        def shared(model_id: ModelId, dataset_id: DatasetId | None) -> Place | None:
+            model = models.get(model_id)
+            return _place(model, datasets.get(dataset_id)) if model else None
+
         def place(runnable: Benchmark | Profile, latest: LatestRun | None) -> Place | None:
-            model = models.get(runnable.model_id)
-            dataset = datasets.get(runnable.dataset_id)
-            return self.place(latest, model, dataset) if model else None
+            same = shared(runnable.model_id, runnable.dataset_id)
+            files = self._files(latest)
+            return replace(same, **files) if same and files else same
 
         return place
+
+    def _files(self, latest: LatestRun | None) -> Json:
+        if latest is None or latest.started_at is None:
+            return {}
+        folder = self.history.path(latest.id)
+        return {"config": f"{folder}/{CONFIG}", "log": f"{folder}/log.txt"}
 
     def reason(self, latest: LatestRun | None) -> str:
         job = self.records.jobs.of_run(latest.id) if latest else None
@@ -170,6 +168,16 @@ class Runnables:
         except NotFound:  # also when another client was quicker
             return {"id": None}
         return {"id": number}
+
+
+def _place(model: Model, dataset: Dataset | None) -> Place:
+    """Without a run."""
+    return Place(
+        model=model_shape(model),
+        dataset=dataset_shape(dataset) if dataset else NO_DATASET,
+        unfit=unfit_note(dataset, model),
+        cores=len(allowed_cpus()),
+    )
 
 
 @contextlib.contextmanager

@@ -77,17 +77,13 @@ def everything(
 
 def moment(at: datetime | None) -> str:
     """UTC; one that is not there is the text "None", which is what its clients know."""
-    return "None" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    return "None" if at is None else at.astimezone(UTC).isoformat(" ", "seconds")[:19]
 
 
 def seconds(run: LatestRun | None, whole: Callable[[float], int] = round) -> int | None:
     if run is None or run.started_at is None or run.finished_at is None:
         return None
     return whole((run.finished_at - run.started_at).total_seconds())
-
-
-def has_begun(run: LatestRun | None) -> bool:
-    return run is not None and run.started_at is not None
 
 
 def why_not_done(latest: LatestRun | None, reason: str) -> str:

@@ -75,9 +75,7 @@ _LIST = _in_project(
 _DETAILS = _in_project(with_run(with_links("benchmark"), "latest")).add_columns(
     MODELS.c.name.label("model_name")
 )
-_OUTCOMES = with_run(with_run(with_links("benchmark"), "latest"), "measured").order_by(
-    RUNNABLES.c.number
-)
+_OUTCOME = with_run(with_run(with_links("benchmark"), "latest"), "measured")
 _NUMBERS = RUNNABLES.c.number.in_(bindparam("numbers", expanding=True))
 
 
@@ -103,7 +101,10 @@ _SHOWN_DOCUMENTS_OF_ONE = _WITH_DOCUMENTS.where(
     )
 )
 _MEASURED = _of_cells(RUNNABLES.c.measured_run_id)
-_OF_PROJECT = RUNNABLES.c.project_id == bindparam("project")
+_OF_PROJECT = RUNNABLES.c.project_id == bindparam("project", type_=Integer)
+_OUTCOMES_OF_PROJECT = _OUTCOME.where(_OF_PROJECT).order_by(RUNNABLES.c.number)
+_MEASURED_OF_PROJECT = _MEASURED.where(_OF_PROJECT)
+_MEASURED_OF_ONE = _MEASURED.where(RUNNABLES.c.number == bindparam("number", type_=Integer))
 # A configuration: of all benchmarks that measured it, only the newest one counts. Sizes are in the
 # shape.
 _KEYS = tuple(axis.name for axis in AXES if axis.kind != "sizes")
@@ -143,16 +144,15 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
 
     def outcome(self, number: BenchmarkId) -> BenchmarkOutcome:
         with self._database.reading() as connection:
-            row = find_runnable_row(connection, self.kind, number, _OUTCOMES)
-            cells = _figures(connection, _MEASURED.where(RUNNABLES.c.number == number))
-            return self._outcome(row, cells)
+            row = find_runnable_row(connection, self.kind, number, _OUTCOME)
+            cells = _figures(rows_of(connection, _MEASURED_OF_ONE, number=number))
+        return self._outcome(row, cells)
 
     def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
         """All of a project, oldest first, in two queries however many there are."""
-        mine = RUNNABLES.c.project_id == project_id
         with self._database.reading() as connection:
-            cells = _figures(connection, _MEASURED.where(mine))
-            rows = connection.execute(_OUTCOMES.where(mine)).all()
+            cells = _figures(rows_of(connection, _MEASURED_OF_PROJECT, project=project_id))
+            rows = rows_of(connection, _OUTCOMES_OF_PROJECT, project=project_id)
         return [self._outcome(row, cells) for row in rows]
 
     def measured_cells(self, project_id: ProjectId) -> MeasuredCells:
@@ -190,12 +190,10 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
         return Page(rows, page.next)
 
     def _outcome(self, row: Any, cells: dict[int, list[CellFigures]]) -> BenchmarkOutcome:
-        return BenchmarkOutcome(
-            self._read(row),
-            latest_run(row),
-            latest_run(row, "measured"),
-            tuple(cells.get(row.id, ())),
-        )
+        latest = latest_run(row)
+        is_latest = row.measured_id == row.latest_id
+        measured = latest if is_latest else latest_run(row, "measured")
+        return BenchmarkOutcome(self._read(row), latest, measured, tuple(cells.get(row.id, ())))
 
 
 def _outline(connection: Connection, row: Any) -> str:
@@ -206,10 +204,10 @@ def _outline(connection: Connection, row: Any) -> str:
     return outline
 
 
-def _figures(connection: Connection, query: Query) -> dict[int, list[CellFigures]]:
+def _figures(rows: Iterable[Any]) -> dict[int, list[CellFigures]]:
     """By benchmark."""
     cells: dict[int, list[CellFigures]] = {}
-    for row in connection.execute(query):
+    for row in rows:
         cells.setdefault(row.benchmark_id, []).append(figures_of(row))
     return cells
 
