@@ -204,6 +204,14 @@ def test_what_comments_point_to_is_there():
             assert [*DOCS.glob(f"{name.rstrip('/')}*")], f"{path}: docs/{name}"
 
 
+def test_files_named_for_contributors_exist():
+    tops = ("src/modeldyno", ".")
+    for page in ("CONTRIBUTING.md", "docs/architecture.md"):
+        names = re.findall(r"`([a-z][\w./-]*/[\w./-]*\.(?:py|tsx?|md|toml))`", text_of(page))
+        missing = [name for name in names if not any((ROOT / top / name).is_file() for top in tops)]
+        assert not missing, f"{page}: {missing}"
+
+
 def test_pages_name_no_folder_of_somebodys_machine():
     for page in PAGES:
         assert not re.search(r"(?<![\w.~])/(?:home|root|tmp|work|Users)/", page.read_text()), page
