@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import inspect
-import json
 import os
 import re
 import shutil
@@ -25,20 +24,12 @@ from onnx import TensorProto, helper, numpy_helper, save
 import modeldyno
 from modeldyno.cli import jobs, remote
 from modeldyno.cli.main import exit_code
-from modeldyno.client import reading, resources
-from modeldyno.client.finding import find_server
-from modeldyno.client.measuring import MeasuringCalls, _to_the_end
-from modeldyno.client.steps import (
-    Answer,
-    Ask,
-    Cut,
-    Listen,
-    Receive,
-    Resource,
-    Sleep,
-    operation,
-    stream,
-)
+from modeldyno.client import reading, resources, transport
+from modeldyno.client.io import BlockingIo
+from modeldyno.client.measuring import MeasuringCalls, follow_to_end
+from modeldyno.client.operations import Resource, operation, stream
+from modeldyno.client.server_address import find_server
+from modeldyno.client.transport import Disconnected
 from modeldyno.core import errors
 from modeldyno.core.jobs import Progress, Started
 from modeldyno.core.requests.measuring import BenchmarkRequest
@@ -270,7 +261,7 @@ def test_nothing_is_sent_because_a_server_names_it(client, tmp_path, monkeypatch
     def read(kind, told):
         return replace(reading.read(kind, told), missing=(name,))
 
-    monkeypatch.setattr(resources, "read", read)
+    monkeypatch.setattr(transport, "read", read)
     sent: list[int] = []
     with pytest.raises(errors.ServerFailed, match=r"asks for .*, which is not sent"):
         client.models.upload(1, path, tell=lambda _, size: sent.append(size))
@@ -452,28 +443,51 @@ def test_ctrl_c_cancels_the_job_and_returns_what_was_measured(client, server, tm
 # ---------------------------------------------------------------- jobs
 
 
-def test_a_measurement_waits_for_a_server_that_is_started_again():
-    """The line breaks, then there is none to be had, then nobody answers; and then it is done."""
+class ScriptedServer:
+    """A server's connection that answers as the story says, and checks what is done when."""
+
+    def __init__(self, story):
+        self.io = self
+        self.story = list(story)
+
+    async def fetch(self, kind, _call):
+        state = self._next("fetch")
+        return reading.read(kind, job_json(state))
+
+    async def subscribe(self, _project_id, _after):
+        return self._next("subscribe")
+
+    async def receive(self, _within_s):
+        return self._next("receive")
+
+    async def sleep(self, _seconds):
+        return self._next("sleep")
+
+    def _next(self, step):
+        expected, answer = self.story.pop(0)
+        assert step == expected
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+def job_json(state):
     job: dict[str, Any] = {"id": 1, "run_id": "r", "kind": "benchmark", "project_id": 1}
-    job |= {"state": "running", "place": None, "reason": "", "priority": 0, "attempts": 1}
-    job |= {"queued_at": None, "started_at": None, "finished_at": None, "progress": None}
-    running, done = (
-        Answer(200, {}, json.dumps(job | {"state": state}).encode())
-        for state in ("running", "done")
-    )
-    heard, away = {"last": 5, "is_complete": True}, errors.ServerUnreachable("x")
-    story = [
-        (Ask, running), (Listen, heard), (Ask, running), (Receive, Cut("broken")),
-        (Listen, Cut("away")), (Sleep, None), (Ask, away), (Sleep, None), (Ask, running),
-        (Listen, Cut("away")), (Sleep, None), (Ask, done),
-    ]  # fmt: skip
-    steps = _to_the_end(1, None)
-    step = next(steps)
-    for kind, answer in story[:-1]:
-        assert isinstance(step, kind)
-        step = steps.throw(answer) if isinstance(answer, Exception) else steps.send(answer)
-    with pytest.raises(StopIteration):
-        steps.send(done)
+    job |= {"state": state, "place": None, "reason": "", "priority": 0, "attempts": 1}
+    return job | dict.fromkeys(("queued_at", "started_at", "finished_at", "progress"))
+
+
+def test_a_measurement_waits_for_a_server_that_is_started_again():
+    """The connection breaks, none can be made, the server does not answer; then it is done."""
+    server: Any = ScriptedServer([
+        ("fetch", "running"), ("subscribe", {"last": 5, "is_complete": True}),
+        ("fetch", "running"), ("receive", Disconnected("broken")),
+        ("subscribe", Disconnected("away")), ("sleep", None),
+        ("fetch", errors.ServerUnreachable("x")), ("sleep", None), ("fetch", "running"),
+        ("subscribe", Disconnected("away")), ("sleep", None), ("fetch", "done"),
+    ])  # fmt: skip
+    assert BlockingIo.run(follow_to_end(server, server, 1, None)) is None
+    assert server.story == []
 
 
 def expect_a_story(seen):

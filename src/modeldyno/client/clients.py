@@ -8,30 +8,32 @@ from types import TracebackType
 from typing import Any, Self
 
 from modeldyno.client import resources
-from modeldyno.client.asynchronous import AsyncTransport
-from modeldyno.client.finding import find_server
+from modeldyno.client.io import AsyncIo, BlockingIo, Io
 from modeldyno.client.measuring import MeasuringCalls
-from modeldyno.client.steps import Async, Mode, Steps, Stream, Sync
-from modeldyno.client.sync import SyncTransport
+from modeldyno.client.operations import Async, Mode, Sync
+from modeldyno.client.server_address import Address, find_server
+from modeldyno.client.transport import Transport
 
 
 class _Nouns(MeasuringCalls[Mode]):
-    def __init__(self, run: Callable[[Steps[Any]], Any], iterate: Callable[[Stream], Any]) -> None:
-        super().__init__(run, iterate)
-        self.projects: resources.Projects[Mode] = resources.Projects(run, iterate)
-        self.models: resources.Models[Mode] = resources.Models(run, iterate)
-        self.datasets: resources.Datasets[Mode] = resources.Datasets(run, iterate)
-        self.benchmarks: resources.Benchmarks[Mode] = resources.Benchmarks(run, iterate)
-        self.comparisons: resources.Comparisons[Mode] = resources.Comparisons(run, iterate)
-        self.profiles: resources.Profiles[Mode] = resources.Profiles(run, iterate)
-        self.runs: resources.Runs[Mode] = resources.Runs(run, iterate)
-        self.jobs: resources.Jobs[Mode] = resources.Jobs(run, iterate)
-        self.notes: resources.Notes[Mode] = resources.Notes(run, iterate)
-        self.events: resources.Events[Mode] = resources.Events(run, iterate)
-        self.engines: resources.Engines[Mode] = resources.Engines(run, iterate)
-        self.examples: resources.Examples[Mode] = resources.Examples(run, iterate)
-        self.system: resources.System[Mode] = resources.System(run, iterate)
-        self.session: resources.Session[Mode] = resources.Session(run, iterate)
+    def __init__(self, io_class: Callable[[dict[str, Any]], Io], address: Address) -> None:
+        self.url = address.url
+        transport = Transport(address, io_class)
+        super().__init__(transport)
+        self.projects: resources.Projects[Mode] = resources.Projects(transport)
+        self.models: resources.Models[Mode] = resources.Models(transport)
+        self.datasets: resources.Datasets[Mode] = resources.Datasets(transport)
+        self.benchmarks: resources.Benchmarks[Mode] = resources.Benchmarks(transport)
+        self.comparisons: resources.Comparisons[Mode] = resources.Comparisons(transport)
+        self.profiles: resources.Profiles[Mode] = resources.Profiles(transport)
+        self.runs: resources.Runs[Mode] = resources.Runs(transport)
+        self.jobs: resources.Jobs[Mode] = resources.Jobs(transport)
+        self.notes: resources.Notes[Mode] = resources.Notes(transport)
+        self.events: resources.Events[Mode] = resources.Events(transport)
+        self.engines: resources.Engines[Mode] = resources.Engines(transport)
+        self.examples: resources.Examples[Mode] = resources.Examples(transport)
+        self.system: resources.System[Mode] = resources.System(transport)
+        self.session: resources.BrowserSessions[Mode] = resources.BrowserSessions(transport)
 
 
 class Client(_Nouns[Sync]):
@@ -42,9 +44,9 @@ class Client(_Nouns[Sync]):
             for job in client.jobs.follow(12):
                 print(job.progress, job.estimate_ms)
 
-    ``url`` and ``token`` are those of MODELDYNO_SERVER and MODELDYNO_TOKEN when left out, or of the
-    server that runs for the workspace. Raises ServerUnreachable when there is none. What the server
-    refuses is raised as the error that it is (``modeldyno.core.errors``).
+    ``url`` and ``token`` default to MODELDYNO_SERVER and MODELDYNO_TOKEN, or to the server that
+    runs for the workspace. Raises ServerUnreachable when there is none. The server's errors are
+    raised here as the same classes (``modeldyno.core.errors``).
     """
 
     def __init__(
@@ -54,13 +56,10 @@ class Client(_Nouns[Sync]):
         *,
         workspace: str | Path | None = None,
     ) -> None:
-        address = find_server(url, token, workspace)
-        self.url = address.url
-        self._transport = SyncTransport(address)
-        super().__init__(self._transport.run, self._transport.iterate)
+        super().__init__(BlockingIo, find_server(url, token, workspace))
 
     def close(self) -> None:
-        self._transport.close()
+        self._transport.io.run(self._transport.close())
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +74,7 @@ class Client(_Nouns[Sync]):
 
 
 class AsyncClient(_Nouns[Async]):
-    """The same, to be awaited; lists and ``follow`` are for ``async for``.
+    """The same, to be awaited; iterate over lists and ``follow`` with ``async for``.
 
         async with AsyncClient() as client:
             result = await client.bench("m.onnx")
@@ -90,10 +89,7 @@ class AsyncClient(_Nouns[Async]):
         *,
         workspace: str | Path | None = None,
     ) -> None:
-        address = find_server(url, token, workspace)
-        self.url = address.url
-        self._transport = AsyncTransport(address)
-        super().__init__(self._transport.run, self._transport.iterate)
+        super().__init__(AsyncIo, find_server(url, token, workspace))
 
     async def close(self) -> None:
         await self._transport.close()

@@ -1,25 +1,25 @@
-"""Follow a job, or events, to the end: over Socket.IO, and by asking where that cannot be had."""
+"""Follow a job, or events, to the end: by events, and by polling where there are none."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from modeldyno.client.reading import read
-from modeldyno.client.steps import Cut, Listen, Receive, Say, Sleep, get
+from modeldyno.client.transport import Disconnected, EventConnection, Transport, get
 from modeldyno.core.documents.jobs import JobDocument
 from modeldyno.core.documents.progress import ProgressDocument
 from modeldyno.core.errors import ServerUnreachable
 
-LOOK_AGAIN_S = 10.0  # however quiet it is: a job that ended unheard is not waited for forever
+RECHECK_S = 10.0  # without any event: one that got lost must not keep us waiting for ever
 POLL_S = 0.5
-PAUSES_S = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0)  # before the next try to listen
-PATIENCE_S = 60.0  # for a server that is started anew
+PAUSES_S = (0.0, 0.2, 0.5, 1.0, 2.0, 4.0)  # before each new attempt to subscribe
+PATIENCE_S = 60.0  # with a server that is being restarted
 
 
-MISSED = "events.missed"  # what was forgotten before we came back: fetch everything anew
+MISSED = "events.missed"  # the server no longer has some of them: fetch everything again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,125 +40,121 @@ class ReceivedEvents:
     is_complete: bool
 
 
-def follow_job(job_id: int) -> Generator[Any, Any, None]:
-    """Says the job whenever something about it changed; the last one is over.
+async def follow_job(
+    transport: Transport, connection: EventConnection, job_id: int
+) -> AsyncGenerator[JobDocument, None]:
+    """The job whenever something about it changed, until it is over.
 
-    Events only tell when to look; what is said comes from the job itself. So after a cut, or a
-    server's restart, it goes on with what is true then.
+    Events only say when to look; what is yielded is the job itself. So after a disconnection or a
+    restart of the server it goes on with what is true then.
     """
-    job = read(JobDocument, (yield get(f"/jobs/{job_id}")).json)
-    yield Say(job)
-    heard: int | None = None
-    fails = 0
+    job = await transport.fetch(JobDocument, get(f"/jobs/{job_id}"))
+    yield job
+    last: int | None = None
     while not job.is_over:
         try:
-            position = yield Listen(job.project_id, heard)
-        except Cut:
-            # No way to listen (a proxy, no package): ask now and then, and try again at times.
-            yield Sleep(POLL_S)
-            fails += 1
+            subscription = await connection.subscribe(job.project_id, last)
+        except Disconnected:
+            # No events (a proxy in between, a missing package): poll, and try again each time.
+            await transport.io.sleep(POLL_S)
+            is_subscribed = False
         else:
-            fails = 0
-            if heard is None or not position.get("is_complete"):
-                heard = position.get("last")
-        job, is_new = yield from _looked(job)  # what happened before we listened
-        if is_new:
-            yield Say(job)
-        if fails:
-            continue
+            is_subscribed = True
+            if last is None or not subscription.get("is_complete"):
+                last = subscription.get("last")
+        latest = await _latest(transport, job)  # it may have changed before we subscribed
+        if latest != job:
+            job = latest
+            yield job
         try:
-            while not job.is_over:
-                message = yield Receive(LOOK_AGAIN_S)
-                said = _said(message)
-                if said is not None and said.number is not None:
-                    heard = said.number
-                now = None if said is None else _progress(job, said)
-                if now is not None:
-                    is_new = now != job
-                    job = now
-                elif said is None or _is_about(job, said):
-                    job, is_new = yield from _looked(job)
-                else:
-                    continue
-                if is_new:
-                    yield Say(job)
-        except Cut:
+            while is_subscribed and not job.is_over:
+                event = _event_in(await connection.receive(RECHECK_S))
+                if event is not None and event.number is not None:
+                    last = event.number
+                latest = await _after(event, job, transport)
+                if latest != job:
+                    job = latest
+                    yield job
+        except Disconnected:
             continue
 
 
-def _looked(before: JobDocument) -> Generator[Any, Any, tuple[JobDocument, bool]]:
-    """The job as it is now; a server that is away for a moment is waited for."""
+async def _after(
+    event: ReceivedEvent | None, job: JobDocument, transport: Transport
+) -> JobDocument:
+    if event is None:
+        return await _latest(transport, job)
+    is_about_job = event.data.get("id") == job.id
+    if event.kind == "job.progress":
+        if not is_about_job:
+            return job
+        progress = read(ProgressDocument, event.data)
+        return replace(job, state="running", place=None, progress=progress)
+    is_about_run = event.data.get("run_id") == job.run_id
+    if is_about_run or (event.kind == "job.changed" and is_about_job):
+        return await _latest(transport, job)
+    return job
+
+
+async def _latest(transport: Transport, job: JobDocument) -> JobDocument:
+    """The job as it is now; waits for a server that is unreachable for a moment."""
     waited_s = 0.0
     while True:
         try:
-            now = read(JobDocument, (yield get(f"/jobs/{before.id}")).json)
+            return await transport.fetch(JobDocument, get(f"/jobs/{job.id}"))
         except ServerUnreachable:
             if waited_s >= PATIENCE_S:
                 raise
-            yield Sleep(1.0)
+            await transport.io.sleep(1.0)
             waited_s += 1.0
-        else:
-            return now, now != before
 
 
-def _said(message: Any) -> ReceivedEvent | None:
-    """None: nothing came. Raises Cut when the server sends us away."""
+def _event_in(message: tuple[str, Any] | None) -> ReceivedEvent | None:
+    """Raises Disconnected when the server asks us to leave."""
     if message is None:
         return None
-    name, data = message
+    name, content = message
     if name != "event":
-        raise Cut(str(name))
-    return read(ReceivedEvent, data)
+        raise Disconnected(name)
+    return read(ReceivedEvent, content)
 
 
-def _progress(job: JobDocument, said: ReceivedEvent) -> JobDocument | None:
-    if said.kind != "job.progress" or said.data.get("id") != job.id:
-        return None
-    return replace(job, state="running", place=None, progress=read(ProgressDocument, said.data))
+async def follow_events(
+    transport: Transport,
+    connection: EventConnection,
+    project_id: int | None = None,
+    after: int | None = None,
+) -> AsyncGenerator[ReceivedEvent, None]:
+    """Every event after ``after``, each once and in order, for as long as anybody iterates.
 
-
-def _is_about(job: JobDocument, said: ReceivedEvent) -> bool:
-    """Whatever moves in the queue may change the place of one that waits."""
-    if said.data.get("run_id") == job.run_id and said.kind != "job.progress":
-        return True
-    return said.kind == "job.changed" and said.data.get("id") == job.id
-
-
-def follow_events(
-    project_id: int | None = None, after: int | None = None
-) -> Generator[Any, Any, None]:
-    """Says every event after ``after``, each once and in order, for as long as anybody listens.
-
-    After a cut it goes on from the last one. One of kind ``events.missed`` says that some were
-    forgotten meanwhile.
+    After a disconnection it goes on from the last one. An event of kind ``events.missed`` says that
+    the server no longer has some that happened meanwhile.
     """
-    fails = 0
+    failures = 0
     while True:
         try:
-            position = yield Listen(project_id, after)
-            fails = 0
-            if not position.get("is_complete", True):
-                yield Say(
-                    ReceivedEvent(
-                        number=position["last"],
-                        kind=MISSED,
-                        project_id=project_id,
-                        at=None,
-                        data={},
-                    )
+            subscription = await connection.subscribe(project_id, after)
+            failures = 0
+            is_complete = subscription.get("is_complete", True)
+            if not is_complete:
+                yield ReceivedEvent(
+                    number=subscription["last"],
+                    kind=MISSED,
+                    project_id=project_id,
+                    at=None,
+                    data={},
                 )
-            if after is None or not position.get("is_complete", True):
-                after = position["last"]
+            if after is None or not is_complete:
+                after = subscription["last"]
             while True:
-                said = _said((yield Receive(LOOK_AGAIN_S)))
-                if said is None:
-                    continue
-                after = said.number if said.number is not None else after
-                yield Say(said)
-        except Cut as cut:
-            if fails >= len(PAUSES_S):
+                event = _event_in(await connection.receive(RECHECK_S))
+                if event is not None:
+                    after = event.number if event.number is not None else after
+                    yield event
+        except Disconnected as error:
+            if failures >= len(PAUSES_S):
                 raise ServerUnreachable(
-                    "The server's events cannot be heard", why=str(cut), fix="Ask again later"
-                ) from cut
-            yield Sleep(PAUSES_S[fails])
-            fails += 1
+                    "The server's events cannot be received", why=str(error), fix="Try again later"
+                ) from error
+            await transport.io.sleep(PAUSES_S[failures])
+            failures += 1

@@ -1,12 +1,13 @@
-"""What a server has, noun by noun; each operation is written once, for both kinds of client.
+"""The nouns of a server; each operation is written once, for both kinds of client.
 
-Answers are documents. Their times are in UTC, latencies in milliseconds; results (``runs.result``)
-are those of ``modeldyno.bench`` and ``modeldyno.compare``, in seconds.
+Operations return documents. Their times are in UTC, latencies in milliseconds; results
+(``runs.result``) are those of ``modeldyno.bench`` and ``modeldyno.compare``, in seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Mapping
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 from urllib.parse import quote
@@ -18,29 +19,18 @@ from modeldyno.client.following import (
     follow_events,
     follow_job,
 )
-from modeldyno.client.reading import read
-from modeldyno.client.steps import (
-    Answer,
-    Ask,
-    Mode,
-    Resource,
-    Say,
-    Sent,
-    Sleep,
-    Step,
-    Steps,
+from modeldyno.client.operations import Mode, Resource, expanded, operation, stream
+from modeldyno.client.transport import (
+    ByteProgress,
+    Call,
+    Transport,
     Upload,
+    command,
     delete,
-    each,
-    first,
     get,
-    operation,
-    order,
-    pages,
     patch,
     post,
     put,
-    stream,
 )
 from modeldyno.core.client_paths import names_in, shown
 from modeldyno.core.documents.artifact import ArtifactDocument
@@ -88,190 +78,180 @@ Document = TypeVar("Document")
 Summary = TypeVar("Summary")
 
 
-def fetch(kind: type[Document], ask: Ask) -> Steps[Document]:
-    return read(kind, (yield ask).json)
-
-
-def read_pages(
-    kind: type[Document], path: str, **query: Any
-) -> Generator[Step | Say[Document], Any, None]:
-    yield from each(pages(path, **query), lambda item: read(kind, item))
+Awaited = Coroutine[Any, Any, Document]
 
 
 class NounCalls(Resource[Mode], Generic[Mode, Document, Summary]):
-    """What every noun with numbers has."""
+    """Operations on every noun that has numeric ids."""
 
     noun: ClassVar[str]
     document: type[Document]
     summary: type[Summary]
 
     @operation
-    def get(self, number: int) -> Steps[Document]:
-        return fetch(self.document, get(f"/{self.noun}/{number}"))
+    def get(self, number: int) -> Awaited[Document]:
+        return self._fetch(self.document, get(f"/{self.noun}/{number}"))
 
     @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[Summary], Any, None]:
+    def list(self, /, **query: Any) -> AsyncGenerator[Summary, None]:
         """All of them, newest first; ``text``, ``since``, ``sort``, ``order`` … as in the API."""
-        return read_pages(self.summary, f"/{self.noun}", **wanted)
+        return self._pages(self.summary, f"/{self.noun}", **query)
 
     @operation
-    def delete(self, number: int, cascade: bool = False) -> Steps[None]:
-        yield delete(f"/{self.noun}/{number}", cascade=cascade)
+    async def delete(self, number: int, cascade: bool = False) -> None:
+        await self._send(delete(f"/{self.noun}/{number}", cascade=cascade))
 
 
 class Projects(NounCalls[Mode, ProjectDocument, Project]):
     noun, document, summary = "projects", ProjectDocument, Project
 
     @operation
-    def create(self, name: str) -> Steps[Project]:
-        return fetch(Project, post("/projects", {"name": name}))
+    def create(self, name: str) -> Awaited[Project]:
+        return self._fetch(Project, post("/projects", {"name": name}))
 
     @operation
-    def find(self, name: str, create: bool = False) -> Steps[Project | None]:
+    async def find(self, name: str, create: bool = False) -> Project | None:
         """The newest of exactly that name."""
-        item = yield from first(pages("/projects", text=name), lambda it: it["name"] == name)
-        if item is not None:
-            return read(Project, item)
+        async for project in self._pages(Project, "/projects", text=name):
+            if project.name == name:
+                return project
         if create:
-            return (yield from fetch(Project, post("/projects", {"name": name})))
+            return await self._fetch(Project, post("/projects", {"name": name}))
         return None
 
     @operation
-    def rename(self, project_id: int, name: str) -> Steps[Project]:
-        return fetch(Project, patch(f"/projects/{project_id}", {"name": name}))
+    def rename(self, project_id: int, name: str) -> Awaited[Project]:
+        return self._fetch(Project, patch(f"/projects/{project_id}", {"name": name}))
 
     @operation
     def set_baseline(
         self, project_id: int, benchmark_id: int | None, accept_noisy: bool = False
-    ) -> Steps[Project]:
-        """What the others are held against; None: nothing any more."""
+    ) -> Awaited[Project]:
+        """What the other benchmarks are compared with; None: no longer any."""
         body = {"baseline_benchmark_id": benchmark_id, "accept_noisy": accept_noisy}
-        return fetch(Project, patch(f"/projects/{project_id}", body))
+        return self._fetch(Project, patch(f"/projects/{project_id}", body))
 
     @operation
-    def report(
+    async def report(
         self, project_id: int, format: Format = "html", path: str | Path | None = None
-    ) -> Steps[str]:
-        """The latest result of everything in it; into ``path`` as well, when one is given."""
-        text: str = (yield get(f"/projects/{project_id}/report", format=format)).text
-        return _kept(text, path)
+    ) -> str:
+        """The latest result of everything in it; written to ``path`` as well, if given."""
+        return await self._text(get(f"/projects/{project_id}/report", format=format), path)
 
 
 class Models(NounCalls[Mode, ModelDetailsDocument, ModelSummary]):
     noun, document, summary = "models", ModelDetailsDocument, ModelSummary
 
     @operation
-    def upload(
+    async def upload(
         self,
         project_id: int,
         path: str | Path,
         name: str | None = None,
-        tell: Sent | None = None,
-    ) -> Steps[ModelDetailsDocument]:
-        """The file, and weights that lie beside it if the server asks for them.
+        tell: ByteProgress | None = None,
+    ) -> ModelDetailsDocument:
+        """The file, and the weights beside it that the server asks for.
 
-        ``tell`` hears how many bytes of how many went out. Raises ServerFailed, and sends nothing
-        more, when the server names what does not lie below the model's folder.
+        ``tell`` is called with the bytes sent so far and in total. Raises ServerFailed, and sends
+        nothing more, when the server asks for a file that is not below the model's folder.
         """
-        file = Path(path).expanduser()
-        ask = Ask(
-            "POST", f"/projects/{project_id}/models", {"name": name or file.name},
-            upload=Upload(file, tell),
-        )  # fmt: skip
-        model = yield from fetch(ModelDetailsDocument, ask)
+        file = expanded(path)
+        models, query = f"/projects/{project_id}/models", {"name": name or file.name}
+        call = Call("POST", models, query, upload=Upload(file, tell))
+        model = await self._fetch(ModelDetailsDocument, call)
         sent: set[str] = set()
-        # One file may tell of others: the index of a SavedModel's weights does.
-        while waiting := [name for name in model.missing if name not in sent]:
-            sent.add(waiting[0])
-            beside = Upload(_beside(file, waiting[0]), tell)
-            where = f"/models/{model.id}/files/{quote(waiting[0])}"
-            model = yield from fetch(ModelDetailsDocument, Ask("PUT", where, upload=beside))
+        # A file that was sent may need others: the index of a SavedModel's weights does.
+        while missing := [name for name in model.missing if name not in sent]:
+            sent.add(missing[0])
+            weights = Upload(_weights_beside(file, missing[0]), tell)
+            call = Call("PUT", f"/models/{model.id}/files/{quote(missing[0])}", upload=weights)
+            model = await self._fetch(ModelDetailsDocument, call)
         return model
 
     @operation
-    def import_path(self, project_id: int, path: str) -> Steps[ModelDetailsDocument]:
+    def import_path(self, project_id: int, path: str) -> Awaited[ModelDetailsDocument]:
         """A file below a folder that the server may read (``serve --models-root``)."""
-        return fetch(
+        return self._fetch(
             ModelDetailsDocument, post(f"/projects/{project_id}/models/import", {"path": path})
         )
 
     @operation
-    def from_example(self, project_id: int, example: str) -> Steps[FetchDocument]:
-        return fetch(
+    def from_example(self, project_id: int, example: str) -> Awaited[FetchDocument]:
+        return self._fetch(
             FetchDocument, post(f"/projects/{project_id}/models/example", {"example": example})
         )
 
     @operation
-    def rename(self, model_id: int, name: str) -> Steps[ModelDetailsDocument]:
-        return fetch(ModelDetailsDocument, patch(f"/models/{model_id}", {"name": name}))
+    def rename(self, model_id: int, name: str) -> Awaited[ModelDetailsDocument]:
+        return self._fetch(ModelDetailsDocument, patch(f"/models/{model_id}", {"name": name}))
 
     @operation
-    def inspect(self, model_id: int) -> Steps[ModelDetailsDocument]:
+    def inspect(self, model_id: int) -> Awaited[ModelDetailsDocument]:
         """Read the file again."""
-        return fetch(ModelDetailsDocument, order(f"/models/{model_id}/inspect"))
+        return self._fetch(ModelDetailsDocument, command(f"/models/{model_id}/inspect"))
 
     @operation
-    def trust(self, model_id: int, reason: str = "") -> Steps[ModelDetailsDocument]:
-        return fetch(ModelDetailsDocument, put(f"/models/{model_id}/trust", {"reason": reason}))
+    def trust(self, model_id: int, reason: str = "") -> Awaited[ModelDetailsDocument]:
+        return self._fetch(
+            ModelDetailsDocument, put(f"/models/{model_id}/trust", {"reason": reason})
+        )
 
     @operation
-    def distrust(self, model_id: int) -> Steps[None]:
-        yield delete(f"/models/{model_id}/trust")
+    async def distrust(self, model_id: int) -> None:
+        await self._send(delete(f"/models/{model_id}/trust"))
 
     @operation
-    def download(self, model_id: int, path: str | Path) -> Steps[Path]:
-        """Into that file, which is whole or not there."""
-        target = Path(path).expanduser()
-        yield Ask("GET", f"/models/{model_id}/file", into=target)
-        return target
+    async def download(self, model_id: int, path: str | Path) -> Path:
+        """Into that file, which is complete or absent."""
+        return await self._download(f"/models/{model_id}/file", path)
 
     @operation
-    def convert(self, model_id: int, to: str) -> Steps[ModelDetailsDocument]:
-        """The new model of the same project, once it is there: ``onnx``, ``openvino`` or
-        ``litert``. Raises what went wrong; WrongOutput when the two compute different things."""
+    async def convert(self, model_id: int, to: str) -> ModelDetailsDocument:
+        """Convert to ``onnx``, ``openvino`` or ``litert``; returns the new model of the project.
+        Raises what went wrong; WrongOutput when the two compute different things."""
         conversion = post(f"/models/{model_id}/conversions", {"to": to})
-        job = yield from fetch(ConversionJobDocument, conversion)
+        job = await self._fetch(ConversionJobDocument, conversion)
         while job.state == "converting":
-            yield Sleep(POLL_S)
-            job = yield from fetch(ConversionJobDocument, get(f"/conversions/{job.id}"))
+            await self._transport.io.sleep(POLL_S)
+            job = await self._fetch(ConversionJobDocument, get(f"/conversions/{job.id}"))
         if job.state == "cancelled":
-            raise Cancelled("Somebody stopped the conversion")
+            raise Cancelled("The conversion was cancelled")
         if job.failure is not None:
             raise error_of_failure(job.failure)
-        return (yield from fetch(ModelDetailsDocument, get(f"/models/{job.made_id}")))
+        return await self._fetch(ModelDetailsDocument, get(f"/models/{job.made_id}"))
 
     @operation
-    def graph(self, /, model_id: int, **wanted: Any) -> Steps[Json]:
+    async def graph(self, /, model_id: int, **query: Any) -> Json:
         """The document that ``modeldyno inspect --graph --json`` prints."""
-        graph: Json = (yield get(f"/models/{model_id}/graph", **wanted)).json
+        graph: Json = (await self._send(get(f"/models/{model_id}/graph", **query))).json
         return graph
 
 
 class KindCalls(NounCalls[Mode, Document, Summary]):
-    """What every kind that can be run has."""
+    """Operations on every kind that can be run."""
 
     @operation
-    def edit(self, /, number: int, **changes: Any) -> Steps[Document]:
-        return fetch(self.document, patch(f"/{self.noun}/{number}", changes))
+    def edit(self, /, number: int, **changes: Any) -> Awaited[Document]:
+        return self._fetch(self.document, patch(f"/{self.noun}/{number}", changes))
 
     @operation
-    def start(self, number: int) -> Steps[JobDocument]:
+    def start(self, number: int) -> Awaited[JobDocument]:
         """One more run of it."""
-        return fetch(JobDocument, post(f"/{self.noun}/{number}/runs"))
+        return self._fetch(JobDocument, post(f"/{self.noun}/{number}/runs"))
 
     @stream
-    def runs(self, number: int) -> Generator[Step | Say[RunSummary], Any, None]:
-        return read_pages(RunSummary, f"/{self.noun}/{number}/runs")
+    def runs(self, number: int) -> AsyncGenerator[RunSummary, None]:
+        return self._pages(RunSummary, f"/{self.noun}/{number}/runs")
 
-    def _created(self, start: bool, body: Mapping[str, Any]) -> Steps[Document]:
-        return fetch(self.document, post(f"/{self.noun}", {**body, "start": start}))
+    def _created(self, start: bool, body: Mapping[str, Any]) -> Awaited[Document]:
+        return self._fetch(self.document, post(f"/{self.noun}", {**body, "start": start}))
 
 
 class RepeatableCalls(KindCalls[Mode, Document, Summary]):
     @operation
-    def rerun(self, number: int) -> Steps[Document]:
+    def rerun(self, number: int) -> Awaited[Document]:
         """A new one with the same settings, started."""
-        return fetch(self.document, post(f"/{self.noun}/{number}/rerun"))
+        return self._fetch(self.document, post(f"/{self.noun}/{number}/rerun"))
 
 
 class Benchmarks(RepeatableCalls[Mode, BenchmarkDetailsDocument, BenchmarkSummary]):
@@ -280,15 +260,17 @@ class Benchmarks(RepeatableCalls[Mode, BenchmarkDetailsDocument, BenchmarkSummar
     @operation
     def create(
         self, /, project_id: int, model_id: int, *, start: bool = True, **settings: Any
-    ) -> Steps[BenchmarkDetailsDocument]:
+    ) -> Awaited[BenchmarkDetailsDocument]:
         """``settings`` as in the API: ``engines``, ``batch_sizes``, ``cores``, ``budget`` …"""
         body = {"project_id": project_id, "model_id": model_id, **settings}
         return self._created(start, body)
 
     @operation
-    def plan(self, /, model_id: int, **settings: Any) -> Steps[PlanDocument]:
-        """What it would measure, and about how long that takes."""
-        return fetch(PlanDocument, post("/benchmarks/plan", {"model_id": model_id, **settings}))
+    def plan(self, /, model_id: int, **settings: Any) -> Awaited[PlanDocument]:
+        """What it would measure, and roughly how long that would take."""
+        return self._fetch(
+            PlanDocument, post("/benchmarks/plan", {"model_id": model_id, **settings})
+        )
 
 
 class Comparisons(RepeatableCalls[Mode, ComparisonDetailsDocument, ComparisonSummary]):
@@ -304,7 +286,7 @@ class Comparisons(RepeatableCalls[Mode, ComparisonDetailsDocument, ComparisonSum
         *,
         start: bool = True,
         **settings: Any,
-    ) -> Steps[ComparisonDetailsDocument]:
+    ) -> Awaited[ComparisonDetailsDocument]:
         """Sides as in the API: ``{"model_id": 1, "engine": …, "cores": …}``."""
         body = {"project_id": project_id, "a": dict(a), "b": dict(b), **settings}
         return self._created(start, body)
@@ -316,205 +298,204 @@ class Profiles(KindCalls[Mode, ProfileDetailsDocument, ProfileSummary]):
     @operation
     def create(
         self, /, project_id: int, model_id: int, *, start: bool = True, **settings: Any
-    ) -> Steps[ProfileDetailsDocument]:
+    ) -> Awaited[ProfileDetailsDocument]:
         """``settings`` as in the API: ``engine``, ``batch_size``, ``cores``, ``repeats`` …"""
         body = {"project_id": project_id, "model_id": model_id, **settings}
         return self._created(start, body)
 
     @stream
     def rows(
-        self, /, number: int, by: Literal["node", "op"] = "op", **wanted: Any
-    ) -> Generator[Step | Say[TimeDocument], Any, None]:
+        self, /, number: int, by: Literal["node", "op"] = "op", **query: Any
+    ) -> AsyncGenerator[TimeDocument, None]:
         """Where the time goes, the slowest first."""
-        return read_pages(TimeDocument, f"/profiles/{number}/rows", by=by, **wanted)
+        return self._pages(TimeDocument, f"/profiles/{number}/rows", by=by, **query)
 
     @operation
-    def csv(
+    async def csv(
         self, number: int, by: Literal["node", "op"] = "op", path: str | Path | None = None
-    ) -> Steps[str]:
-        """The same as a table; into ``path`` as well, when one is given."""
-        return _kept((yield get(f"/profiles/{number}/csv", by=by)).text, path)
+    ) -> str:
+        """The same as a table; written to ``path`` as well, if given."""
+        return await self._text(get(f"/profiles/{number}/csv", by=by), path)
 
 
 class Runs(Resource[Mode]):
     @operation
-    def get(self, run_id: str) -> Steps[RunDetailsDocument]:
-        return fetch(RunDetailsDocument, get(f"/runs/{run_id}"))
+    def get(self, run_id: str) -> Awaited[RunDetailsDocument]:
+        return self._fetch(RunDetailsDocument, get(f"/runs/{run_id}"))
 
     @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[RunSummary], Any, None]:
-        return read_pages(RunSummary, "/runs", **wanted)
+    def list(self, /, **query: Any) -> AsyncGenerator[RunSummary, None]:
+        return self._pages(RunSummary, "/runs", **query)
 
     @operation
-    def result(self, run_id: str) -> Steps[RunResult]:
+    def result(self, run_id: str) -> Awaited[RunResult]:
         """As ``modeldyno.bench``, ``compare`` and ``profile`` return it."""
-        return result_of(run_id)
+        return run_result(self._transport, run_id)
 
     @operation
-    def document(self, run_id: str) -> Steps[Json]:
+    async def document(self, run_id: str) -> Json:
         """As ``--json`` prints it."""
-        document: Json = (yield get(f"/runs/{run_id}/result")).json
+        document: Json = (await self._send(get(f"/runs/{run_id}/result"))).json
         return document
 
     @operation
-    def export(
+    async def export(
         self, run_id: str, format: Format = "json", path: str | Path | None = None
-    ) -> Steps[str]:
-        """The text; into ``path`` as well, when one is given."""
-        text: str = (yield get(f"/runs/{run_id}/export", format=format)).text
-        return _kept(text, path)
+    ) -> str:
+        """The text; written to ``path`` as well, if given."""
+        return await self._text(get(f"/runs/{run_id}/export", format=format), path)
 
     @operation
-    def samples(self, run_id: str, path: str | Path) -> Steps[Path]:
+    async def samples(self, run_id: str, path: str | Path) -> Path:
         """Every sample as CSV, into that file."""
-        target = Path(path).expanduser()
-        yield Ask("GET", f"/runs/{run_id}/samples", into=target)
-        return target
+        return await self._download(f"/runs/{run_id}/samples", path)
 
     @operation
-    def log(self, run_id: str) -> Steps[str]:
-        return _whole_log(f"/runs/{run_id}/log")
+    def log(self, run_id: str) -> Awaited[str]:
+        return self._log(f"/runs/{run_id}/log")
 
     @operation
-    def again(self, run_id: str) -> Steps[JobDocument]:
-        """One more run of what this is a run of."""
-        run = (yield get(f"/runs/{run_id}")).json
+    async def again(self, run_id: str) -> JobDocument:
+        """One more run of the same benchmark, comparison or profile."""
+        run = (await self._send(get(f"/runs/{run_id}"))).json
         runs = f"/{run['kind']}s/{run['of_id']}/runs"
-        return (yield from fetch(JobDocument, post(runs)))
+        return await self._fetch(JobDocument, post(runs))
 
     @stream
-    def artifacts(self, run_id: str) -> Generator[Step | Say[ArtifactDocument], Any, None]:
-        """Files that it left."""
-        return read_pages(ArtifactDocument, f"/runs/{run_id}/artifacts")
+    def artifacts(self, run_id: str) -> AsyncGenerator[ArtifactDocument, None]:
+        """Files that it produced."""
+        return self._pages(ArtifactDocument, f"/runs/{run_id}/artifacts")
 
     @operation
-    def artifact(self, run_id: str, name: str, path: str | Path) -> Steps[Path]:
+    async def artifact(self, run_id: str, name: str, path: str | Path) -> Path:
         """One of them, into that file."""
-        target = Path(path).expanduser()
-        yield Ask("GET", f"/runs/{run_id}/artifacts/{name}", into=target)
-        return target
+        return await self._download(f"/runs/{run_id}/artifacts/{name}", path)
 
     @operation
-    def delete(self, run_id: str) -> Steps[None]:
-        yield delete(f"/runs/{run_id}")
+    async def delete(self, run_id: str) -> None:
+        await self._send(delete(f"/runs/{run_id}"))
 
 
 class Jobs(Resource[Mode]):
     @operation
-    def get(self, job_id: int) -> Steps[JobDocument]:
-        return fetch(JobDocument, get(f"/jobs/{job_id}"))
+    def get(self, job_id: int) -> Awaited[JobDocument]:
+        return self._fetch(JobDocument, get(f"/jobs/{job_id}"))
 
     @stream
-    def list(self, /, **wanted: Any) -> Generator[Step | Say[JobDocument], Any, None]:
-        return read_pages(JobDocument, "/jobs", **wanted)
+    def list(self, /, **query: Any) -> AsyncGenerator[JobDocument, None]:
+        return self._pages(JobDocument, "/jobs", **query)
 
     @operation
-    def cancel(self, job_id: int) -> Steps[JobDocument]:
+    def cancel(self, job_id: int) -> Awaited[JobDocument]:
         """Within two seconds; what it measured is kept."""
-        return fetch(JobDocument, order(f"/jobs/{job_id}/cancel"))
+        return self._fetch(JobDocument, command(f"/jobs/{job_id}/cancel"))
 
     @operation
-    def resume(self, job_id: int) -> Steps[JobDocument]:
-        return fetch(JobDocument, order(f"/jobs/{job_id}/resume", False))
+    def resume(self, job_id: int) -> Awaited[JobDocument]:
+        return self._fetch(JobDocument, command(f"/jobs/{job_id}/resume", False))
 
     @operation
-    def next(self, job_id: int) -> Steps[JobDocument]:
+    def next(self, job_id: int) -> Awaited[JobDocument]:
         """Before everything else that waits."""
-        return fetch(JobDocument, order(f"/jobs/{job_id}/next"))
+        return self._fetch(JobDocument, command(f"/jobs/{job_id}/next"))
 
     @operation
-    def log(self, job_id: int) -> Steps[str]:
-        return _whole_log(f"/jobs/{job_id}/log")
+    def log(self, job_id: int) -> Awaited[str]:
+        return self._log(f"/jobs/{job_id}/log")
 
     @operation
-    def log_from(self, job_id: int, offset: int) -> Steps[tuple[str, int]]:
-        """What comes next of a log that grows, and where to go on: where it was when that was all.
+    def log_from(self, job_id: int, offset: int) -> Awaited[tuple[str, int]]:
+        """The next part of a growing log, and the offset to go on from: ``offset`` at its end.
 
-        A stretch that only commands terminals has no text, and the log goes on after it.
+        A part that only controls a terminal has no text, and the log goes on after it.
         """
-        return _log_from(f"/jobs/{job_id}/log", offset)
+        return self._log_from(f"/jobs/{job_id}/log", offset)
 
     @stream
-    def follow(self, job_id: int) -> Generator[Step | Say[JobDocument], Any, None]:
+    async def follow(self, job_id: int) -> AsyncGenerator[JobDocument, None]:
         """The job whenever something about it changes; the last one is over."""
-        return follow_job(job_id)
+        async with aclosing(self._transport.events()) as connection:
+            async for job in follow_job(self._transport, connection, job_id):
+                yield job
 
 
 class Notes(Resource[Mode]):
     @operation
-    def get(self, kind: SubjectKind, id: int) -> Steps[NoteDocument]:
-        return fetch(NoteDocument, get(f"/{kind}s/{id}/note"))
+    def get(self, kind: SubjectKind, id: int) -> Awaited[NoteDocument]:
+        return self._fetch(NoteDocument, get(f"/{kind}s/{id}/note"))
 
     @operation
     def write(
         self, kind: SubjectKind, id: int, text: str, version: int | None = None
-    ) -> Steps[NoteDocument]:
-        """Raises EditedMeanwhile unless ``version`` is the one that is there; None: whatever is."""
+    ) -> Awaited[NoteDocument]:
+        """Raises EditedMeanwhile unless ``version`` is the current one; None: whichever is."""
         match = "*" if version is None else f'"{version}"'
-        return fetch(NoteDocument, put(f"/{kind}s/{id}/note", {"text": text}, If_Match=match))
+        return self._fetch(NoteDocument, put(f"/{kind}s/{id}/note", {"text": text}, If_Match=match))
 
 
 class Events(Resource[Mode]):
     @operation
     def since(
         self, after: int = 0, project_id: int | None = None, limit: int | None = None
-    ) -> Steps[ReceivedEvents]:
-        return fetch(
+    ) -> Awaited[ReceivedEvents]:
+        return self._fetch(
             ReceivedEvents, get("/events", after=after, project_id=project_id, limit=limit)
         )
 
     @stream
-    def follow(
+    async def follow(
         self, project_id: int | None = None, after: int | None = None
-    ) -> Generator[Step | Say[ReceivedEvent], Any, None]:
+    ) -> AsyncGenerator[ReceivedEvent, None]:
         """Every event after that number (None: from now on), for as long as you iterate."""
-        return follow_events(project_id, after)
+        async with aclosing(self._transport.events()) as connection:
+            async for event in follow_events(self._transport, connection, project_id, after):
+                yield event
 
 
 class Datasets(NounCalls[Mode, DatasetDocument, DatasetDocument]):
     noun, document, summary = "datasets", DatasetDocument, DatasetDocument
 
     @operation
-    def create(self, /, project_id: int, name: str, **more: Any) -> Steps[DatasetDocument]:
+    def create(self, /, project_id: int, name: str, **more: Any) -> Awaited[DatasetDocument]:
         body = {"project_id": project_id, "name": name, **more}
-        return fetch(DatasetDocument, post("/datasets", body))
+        return self._fetch(DatasetDocument, post("/datasets", body))
 
 
 class System(Resource[Mode]):
     @operation
-    def get(self) -> Steps[SystemDocument]:
+    def get(self) -> Awaited[SystemDocument]:
         """Hardware, versions, workspace, queue and leases of the server's machine."""
-        return fetch(SystemDocument, get("/system"))
+        return self._fetch(SystemDocument, get("/system"))
 
     @operation
-    def doctor(self) -> Steps[DoctorDocument]:
+    def doctor(self) -> Awaited[DoctorDocument]:
         """Whether the server's machine is fit to measure."""
-        return fetch(DoctorDocument, order("/system/doctor"))
+        return self._fetch(DoctorDocument, command("/system/doctor"))
 
 
 class Engines(Resource[Mode]):
     @operation
-    def list(self) -> Steps[EnginesDocument]:
-        """Which engines can run on the server's machine, and how to get the others."""
-        return fetch(EnginesDocument, get("/engines"))
+    def list(self) -> Awaited[EnginesDocument]:
+        """Which engines can run on the server's machine, and how to install the others."""
+        return self._fetch(EnginesDocument, get("/engines"))
 
 
 class Examples(Resource[Mode]):
     @operation
-    def list(self) -> Steps[ExamplesDocument]:
-        """The models that the server knows where to get."""
-        return fetch(ExamplesDocument, get("/examples"))
+    def list(self) -> Awaited[ExamplesDocument]:
+        """The example models that the server can fetch."""
+        return self._fetch(ExamplesDocument, get("/examples"))
 
     @operation
-    def get(self, name: str) -> Steps[ExampleFetchesDocument]:
-        return fetch(ExampleFetchesDocument, get(f"/examples/{name}"))
+    def get(self, name: str) -> Awaited[ExampleFetchesDocument]:
+        return self._fetch(ExampleFetchesDocument, get(f"/examples/{name}"))
 
 
-class Session(Resource[Mode]):
+class BrowserSessions(Resource[Mode]):
     @operation
-    def code(self) -> Steps[str]:
+    async def code(self) -> str:
         """The path of a page that signs a browser in; it works once, and for a minute."""
-        return str((yield order("/session/codes")).json["path"])
+        return str((await self._send(command("/session/codes"))).json["path"])
 
 
 # ---------------------------------------------------------------- shared
@@ -525,10 +506,10 @@ def error_of_failure(failure: FailureDocument) -> ModeldynoError:
     return kind(failure.title, why=failure.detail, fix=failure.fix)
 
 
-def result_of(run_id: str) -> Steps[RunResult]:
-    answer = yield get(f"/runs/{run_id}/record")
+async def run_result(transport: Transport, run_id: str) -> RunResult:
+    record = (await transport.send(get(f"/runs/{run_id}/record"))).json
     try:
-        return result_from(answer.json)
+        return result_from(record)
     except ValueError as error:
         raise ServerFailed(
             f"The result of run {run_id} cannot be read",
@@ -537,26 +518,26 @@ def result_of(run_id: str) -> Steps[RunResult]:
         ) from error
 
 
-def _beside(model: Path, name: str) -> Path:
-    """Where the server's word leads: it must not have us send what is no part of the model."""
+def _weights_beside(model: Path, name: str) -> Path:
+    """The file that the server asks for. It must not make us send anything but the model."""
     try:
-        names = names_in(name)
+        parts = names_in(name)
     except PathRefused as error:
         raise _not_sent(name, error.why) from error
-    place = model.parent
-    for one in names:
-        place /= one
-        if place.is_symlink():  # it may lead anywhere
-            raise _not_sent(name, "there is a link on the way to it")
-    if not place.exists():
+    path = model.parent
+    for part in parts:
+        path /= part
+        if path.is_symlink():  # it may lead anywhere
+            raise _not_sent(name, "its path contains a symbolic link")
+    if not path.exists():
         raise FileNotFound(
             f'"{shown(name)}" is missing, which {model.name} needs',
-            why="the model keeps weights in it, and it does not lie beside the model",
+            why="the model keeps weights in it, and it is not beside the model",
             fix="Put it there, and upload the model again",
         )
-    if not place.is_file():
-        raise _not_sent(name, "it is no regular file")
-    return place
+    if not path.is_file():
+        raise _not_sent(name, "it is not a regular file")
+    return path
 
 
 def _not_sent(name: str, why: str) -> ServerFailed:
@@ -565,24 +546,3 @@ def _not_sent(name: str, why: str) -> ServerFailed:
         why=why,
         fix="Keep a model's weights beside it, under plain names; check whose server this is",
     )
-
-
-def _kept(text: str, path: str | Path | None) -> str:
-    if path is not None:
-        Path(path).expanduser().write_text(text, encoding="utf-8")
-    return text
-
-
-def _whole_log(path: str) -> Steps[str]:
-    text, offset = "", 0
-    while True:
-        more, after = yield from _log_from(path, offset)
-        text += more
-        if after <= offset:
-            return text
-        offset = after
-
-
-def _log_from(path: str, offset: int) -> Steps[tuple[str, int]]:
-    answer: Answer = yield get(path, offset=offset)
-    return answer.text, int(answer.headers.get("x-next-offset", offset))

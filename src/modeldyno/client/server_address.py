@@ -1,7 +1,6 @@
 """Which server to talk to, and with which token.
 
-A token goes only where it belongs: the workspace's own is sent to the address that the workspace's
-own server has announced, and to no other.
+The workspace's token is sent only to the address that the workspace's own server has announced.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ class Address:
     token: str | None = field(default=None, repr=False)
 
     @property
-    def is_here(self) -> bool:
+    def is_loopback(self) -> bool:
         return urlsplit(self.url).hostname in _LOOPBACK
 
 
@@ -36,42 +35,42 @@ def find_server(
     workspace: str | Path | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Address:
-    """What is given, else MODELDYNO_SERVER and MODELDYNO_TOKEN, else the workspace's server.
+    """The given address, else MODELDYNO_SERVER and MODELDYNO_TOKEN, else the workspace's server.
 
-    Raises ServerUnreachable when there is none, BadValue for what is no address.
+    Raises ServerUnreachable when there is none, BadValue for an invalid address.
     """
     folder = Settings.read(workspace, environment).workspace
     running = running_server(folder)
-    said = url or environment.get("MODELDYNO_SERVER") or None
-    if said is None and running is None:
+    url = url or environment.get("MODELDYNO_SERVER")
+    if not url and running is None:
         raise ServerUnreachable(
             "No server runs for this workspace",
-            why=f"nobody has announced one in {folder}",
+            why=f"none has announced itself in {folder}",
             fix="Start one with `modeldyno serve`, or give its address (or MODELDYNO_SERVER)",
         )
-    place = _checked(said or (running.url if running else ""))
-    known = token or environment.get("MODELDYNO_TOKEN") or None
-    if known is None and running is not None and _is_meant(place, running.url):
+    url = _origin(url or (running.url if running else ""))
+    token = token or environment.get("MODELDYNO_TOKEN") or None
+    if token is None and running is not None and _is_same_server(url, running.url):
         return Address(running.url, _token_in(folder / TOKEN_FILE))
-    return Address(place, known)
+    return Address(url, token)
 
 
-def _checked(url: str) -> str:
+def _origin(url: str) -> str:
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
         raise BadValue(
-            f"{url[:100]!r} is no address of a server", fix="Write http://127.0.0.1:5000"
+            f"{url[:100]!r} is not the address of a server", fix="Write http://127.0.0.1:5000"
         )
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _is_meant(url: str, running: str) -> bool:
-    """``localhost`` may be any of this machine's addresses; somebody else may listen at another
-    one of them, on the same port."""
-    said, known = urlsplit(url), urlsplit(running)
-    is_near = said.hostname == "localhost" and known.hostname in _LOOPBACK
-    same_host = said.hostname == known.hostname or is_near
-    return same_host and (said.scheme, said.port) == (known.scheme, known.port)
+def _is_same_server(url: str, running_url: str) -> bool:
+    """``localhost`` counts as any loopback address; of two different ones, another user's server
+    may listen at one, on the same port."""
+    given, running = urlsplit(url), urlsplit(running_url)
+    is_localhost = given.hostname == "localhost" and running.hostname in _LOOPBACK
+    is_same_host = given.hostname == running.hostname or is_localhost
+    return is_same_host and (given.scheme, given.port) == (running.scheme, running.port)
 
 
 def _token_in(path: Path) -> str | None:
