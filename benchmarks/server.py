@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from modeldyno.core.documents.cell import CellDocument
+    from modeldyno.core.documents.cells import CellDocument
     from modeldyno.core.specs import CellSpec
     from modeldyno.store.database import Database
 
@@ -221,7 +221,7 @@ def fill(
 ) -> int:
     """A project with a model of 4 000 nodes and so many benchmarks, all measured; its number."""
     from modeldyno.core.benchmarks import NewBenchmark
-    from modeldyno.core.documents.summary import SummaryDocument
+    from modeldyno.core.documents.runnables import SummaryDocument
     from modeldyno.core.models import NewModel
     from modeldyno.core.runs import RunOf
     from modeldyno.core.specs import QUICK, BenchmarkSpec, CellSpec, ModelSpec
@@ -293,9 +293,8 @@ def postgresql() -> Iterator[str]:
 def measured(number: int, spec: CellSpec) -> CellDocument:
     from dataclasses import replace
 
-    from modeldyno.core.documents.cell import CellDocument
-    from modeldyno.core.documents.figure import Figure
-    from modeldyno.core.documents.latency import LatencyDocument
+    from modeldyno.core.documents.cells import CellDocument
+    from modeldyno.core.documents.figures import Figure, LatencyDocument
 
     def figure(value: float) -> Figure:
         low, high = value * 0.99, value * 1.01

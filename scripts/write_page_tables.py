@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, get_args
 
 from modeldyno.core.cell_axes import AXES, CellAxis
-from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.columns import FigureColumn, figure_columns
+from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.requests.bounds import Range
-from modeldyno.core.requests.checking import hints
+from modeldyno.core.documents.figures import FigureColumn, figure_columns
+from modeldyno.core.requests.checking import Range, hints
 from modeldyno.core.requests.measuring import BenchmarkRequest, SideRequest
 from modeldyno.core.specs import CellSpec
 
@@ -34,7 +33,7 @@ def texts() -> dict[Path, str]:
     figures = [{"name": name} | _shown(column) for name, column in columns]
     return {
         FOLDER / "axes.gen.ts": _table("AXES", "cell_axes.py", [_axis(axis) for axis in AXES]),
-        FOLDER / "figures.gen.ts": _table("FIGURES", "documents/cell.py", figures),
+        FOLDER / "figures.gen.ts": _table("FIGURES", "documents/cells.py", figures),
         FOLDER / "plannedCell.gen.ts": _planned_cell(),
     }
 
@@ -48,7 +47,7 @@ def _table(name: str, source: str, rows: list[dict[str, Any]]) -> str:
 def _planned_cell() -> str:
     """For the page's tests."""
     cell = CellDocument.planned(0, CellSpec(engine="onnxruntime"), "m.onnx")
-    head = HEAD.format(source="src/modeldyno/core/documents/cell.py")
+    head = HEAD.format(source="src/modeldyno/core/documents/cells.py")
     kind = 'import type { CellDocument } from "@/api/schema.gen";\n\n'
     return f"{head}{kind}export const PLANNED: CellDocument = {json_text(cell)};\n"
 

@@ -13,8 +13,8 @@ from typing import Any
 from modeldyno.core.benchmarks import NewBenchmark
 from modeldyno.core.comparisons import NewComparison
 from modeldyno.core.ids import JobId, ProjectId
+from modeldyno.core.jobs import Job
 from modeldyno.core.models import ModelFacts, NewModel
-from modeldyno.core.queue import Job
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import (
     BenchmarkSpec,

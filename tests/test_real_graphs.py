@@ -9,7 +9,7 @@ import pytest
 
 import modeldyno
 from modeldyno.core.documents.described import json_value
-from modeldyno.core.documents.graph import GraphDocument
+from modeldyno.core.documents.graphs import GraphDocument
 from modeldyno.formats import catalog
 from tests import schemas
 from tests.test_real_models import FETCHED, LIGHT, MINILM, SILERO

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.figure import Figure
-from modeldyno.core.documents.latency import LatencyDocument, LevelDocument
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.cells import CellDocument
+from modeldyno.core.documents.figures import Figure, LatencyDocument, LevelDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 
 UNKNOWN = Figure(value=None)
 

@@ -18,7 +18,7 @@ from modeldyno.core.requests.measuring import (
     ProfileRequest,
     SideRequest,
 )
-from modeldyno.core.requests.words import (
+from modeldyno.core.requests.texts import (
     ConvertWords,
     LocalBenchmarkWords,
     LocalCompareWords,

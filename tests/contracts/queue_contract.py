@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from modeldyno.core.errors import ServerRunning, WrongState
-from modeldyno.core.queue import JobOwner
+from modeldyno.core.jobs import JobOwner
 from modeldyno.core.specs import CellSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.measure.cpus import allowed_cpus

@@ -12,12 +12,12 @@ from sqlalchemy import event, insert, select
 from modeldyno.core.benchmarks import Benchmark, NewBenchmark
 from modeldyno.core.codec import encode
 from modeldyno.core.comparisons import Comparison, NewComparison
-from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.cells import CellDocument
+from modeldyno.core.jobs import JobOwner
 from modeldyno.core.models import Model, NewModel
 from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile
 from modeldyno.core.projects import Project
-from modeldyno.core.queue import JobOwner
 from modeldyno.core.runs import Run, RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.store.database import Database

@@ -14,11 +14,10 @@ import pytest
 from sqlalchemy import delete, select, update
 
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.reindex import ReindexDocument
+from modeldyno.core.documents.runs import ReindexDocument
 from modeldyno.core.errors import NotFound
 from modeldyno.core.ids import RunId
-from modeldyno.core.pages import Wanted
-from modeldyno.core.runs import RunOf
+from modeldyno.core.runs import RunOf, Wanted
 from modeldyno.store.history import History
 from modeldyno.store.indexing import Indexed, RunIndex, sweep
 from modeldyno.store.owners import this_process

@@ -8,11 +8,10 @@ import pytest
 from sqlalchemy import select
 
 from modeldyno.core.benchmarks import BenchmarkRow
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.runs import RunOf
+from modeldyno.core.runs import Page, RunOf, Wanted
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.store.statements import rows_of
 from modeldyno.store.tables import EVENTS, MODELS, PROJECTS, RUNNABLES, RUNS

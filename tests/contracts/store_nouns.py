@@ -12,19 +12,18 @@ from modeldyno.core.benchmarks import Benchmark, NewBenchmark
 from modeldyno.core.comparisons import NewComparison
 from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.documents.latency import LevelDocument
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.failures import FailureDocument
+from modeldyno.core.documents.figures import LevelDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.errors import BadValue, EditedMeanwhile, NotFound, WrongState
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId, RunId
 from modeldyno.core.models import InputSpec, Model, ModelFacts, NewModel, TensorSpec
 from modeldyno.core.notes import Note, Subject, subject_kinds
 from modeldyno.core.optimizations import Pin, Trial
-from modeldyno.core.pages import Page
 from modeldyno.core.profiles import OpTypeRow, ProfileRow, RowsWanted
 from modeldyno.core.projects import Project
 from modeldyno.core.requests.axes import axis_fields
-from modeldyno.core.runs import RunOf
+from modeldyno.core.runs import Page, RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from tests import values
 from tests.contracts.store_examples import COMPARISON, SPEC, counted

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from modeldyno.core.errors import ModeldynoError, StillUsed, WrongState
-from modeldyno.core.pages import Wanted
-from modeldyno.core.runs import MOVES
+from modeldyno.core.runs import MOVES, Wanted
 from tests import values
 
 

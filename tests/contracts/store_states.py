@@ -12,7 +12,7 @@ import pytest
 
 from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import JobId
-from modeldyno.core.queue import CoreLease, JobOwner
+from modeldyno.core.jobs import CoreLease, JobOwner
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import MOVES, RunOf, RunState, way
 from modeldyno.store.moves import move_run

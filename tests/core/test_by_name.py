@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from modeldyno.core.documents.by_name import NamedPlace, measured_by_name, percentiles
-from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.benchmark_by_name import NamedPlace, measured_by_name, percentiles
+from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.documents.figure import Figure
-from modeldyno.core.documents.latency import LatencyDocument
+from modeldyno.core.documents.figures import Figure, LatencyDocument
 from modeldyno.core.ids import BenchmarkId, JobId, RunId
 from modeldyno.core.results import Estimate, Latency, Tail
 from tests.values import cell

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.cells import CellDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.results import CellResult
 from modeldyno.core.sessions import Calibration, Memory, Samples, Session, SessionFacts, WarmUp

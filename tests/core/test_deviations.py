@@ -7,10 +7,10 @@ from onnx import TensorProto, helper
 
 import modeldyno
 from modeldyno.core.deviations import fallback_share, ran_as, surprises
-from modeldyno.core.documents.benchmark import BenchmarkDocument
-from modeldyno.core.documents.comparison import ComparisonDocument
+from modeldyno.core.documents.benchmarks import BenchmarkDocument
+from modeldyno.core.documents.comparisons import ComparisonDocument
 from modeldyno.core.documents.described import json_value
-from modeldyno.core.documents.profile import ProfileDocument
+from modeldyno.core.documents.profiles import ProfileDocument
 from modeldyno.core.models import InputSpec, ModelFacts
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec

@@ -5,12 +5,11 @@ from typing import Annotated
 
 import pytest
 
-from modeldyno.core.documents.benchmark import csv_columns, csv_row
-from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.columns import FigureColumn, Format, figure_columns
+from modeldyno.core.documents.benchmarks import csv_columns, csv_row
+from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.described import Amount, Described
-from modeldyno.core.documents.figure import Figure
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.figures import Figure, FigureColumn, Format, figure_columns
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.present.tables import PLACED, further_figures
 from tests import values
 

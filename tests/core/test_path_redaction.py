@@ -7,7 +7,7 @@ import pytest
 
 import modeldyno
 from modeldyno.core.codec import encode
-from modeldyno.core.path_redaction import placeless
+from modeldyno.core.redaction import placeless
 from modeldyno.core.results import BenchmarkResult, Failure
 from modeldyno.present.markdown import benchmark_markdown, plain
 from tests.scripts import script

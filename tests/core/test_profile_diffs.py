@@ -6,7 +6,7 @@ import pytest
 
 import modeldyno
 from modeldyno.core.documents.described import json_value
-from modeldyno.core.documents.profile_diff import ProfileDiffDocument
+from modeldyno.core.documents.profiles import ProfileDiffDocument
 from modeldyno.core.profile_diffs import diff, diff_sentence
 from modeldyno.core.results import NodeResult
 from modeldyno.core.sentences import profile_sentence

@@ -25,13 +25,13 @@ from modeldyno.core.requests.checking import (
 from modeldyno.core.requests.commands import CONFIG_KEYS, bench_command, config_of
 from modeldyno.core.requests.measuring import (
     BenchmarkRequest,
+    NewBenchmarkRequest,
+    NewComparisonRequest,
     ProfileRequest,
     SideRequest,
     benchmark_request,
 )
-from modeldyno.core.requests.server import NewBenchmarkRequest, NewComparisonRequest
-from modeldyno.core.requests.texts import side_with, split_side
-from modeldyno.core.requests.words import request_of, typed_request
+from modeldyno.core.requests.texts import request_of, side_with, split_side, typed_request
 from modeldyno.core.specs import CellSpec
 from modeldyno.engines.catalog import Entry
 from modeldyno.services.requests import benchmark_spec

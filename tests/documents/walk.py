@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.ids import ModelId, OptimizationId
 from modeldyno.core.models import NewModel
 from modeldyno.core.optimizations import Trial

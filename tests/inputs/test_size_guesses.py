@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from modeldyno.core.cell_matching import matched
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.errors import BadValue
 from modeldyno.core.identity import fingerprint
+from modeldyno.core.judgements import matched
 from modeldyno.core.requests.axes import axis_fields, differences
 from modeldyno.core.requests.checking import require_valid
 from modeldyno.core.requests.commands import bench_command, config_of
@@ -18,8 +18,7 @@ from modeldyno.core.requests.measuring import (
     SideRequest,
     benchmark_request,
 )
-from modeldyno.core.requests.texts import parse_sizes
-from modeldyno.core.requests.words import request_of
+from modeldyno.core.requests.texts import parse_sizes, request_of
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.services.requests import benchmark_spec
 from tests.scripts import script

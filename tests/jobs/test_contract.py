@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from modeldyno.core.documents.benchmark import BenchmarkDocument
+from modeldyno.core.documents.benchmarks import BenchmarkDocument
 from modeldyno.core.errors import WrongOutput
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.sessions import Parity, SessionFacts, Target

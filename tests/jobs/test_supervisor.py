@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.errors import QueueFull, WrongState
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
 from modeldyno.core.runs import RunOf

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from modeldyno.core.artifacts import Artifact
-from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.described import Count, Described
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.runnables import SummaryDocument
+from modeldyno.core.documents.runs import ArtifactDocument
 from modeldyno.core.exports import csv_text, deliver
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.identity import given
@@ -21,6 +20,7 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.kinds import KINDS, Kind
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import RunResult
+from modeldyno.core.runs import Artifact
 from modeldyno.core.sessions import Timings, UnitContent
 from modeldyno.core.specs import ModelSpec, RunSpec
 

@@ -7,9 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from modeldyno.api.v1.plain import KINDS, PlainKind
 from modeldyno.core.models import Model
-from modeldyno.core.requests.bounds import Range
-from modeldyno.core.requests.measuring import Request, without_defaults
-from modeldyno.core.requests.server import Name, Number, Start
+from modeldyno.core.requests.checking import Range
+from modeldyno.core.requests.measuring import Name, Number, Request, Start, without_defaults
 from modeldyno.core.specs import ModelSpec
 from tests.kinds.toy_core import ToySpec
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from modeldyno.core.documents.cell import SideBySideDocument
+from modeldyno.core.documents.cells import SideBySideDocument
 from modeldyno.core.errors import RunFailed
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.sessions import (

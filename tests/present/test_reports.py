@@ -11,12 +11,12 @@ import pytest
 
 import modeldyno
 from modeldyno.core import figures
-from modeldyno.core.artifacts import Artifact
 from modeldyno.core.doctor import Peak, Peaks
-from modeldyno.core.documents.benchmark import benchmarks_csv
+from modeldyno.core.documents.benchmarks import benchmarks_csv
 from modeldyno.core.exports import csv_with_artifacts
-from modeldyno.core.profile_slices import slices
+from modeldyno.core.profiles import slices
 from modeldyno.core.results import Estimate, Standing
+from modeldyno.core.runs import Artifact
 from modeldyno.demo import model_path
 from modeldyno.present.markdown import markdown_of
 from modeldyno.present.reports.page import html_report

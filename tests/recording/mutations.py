@@ -31,7 +31,7 @@ class Mutation:
 MUTATIONS = (
     Mutation(
         "paths of this machine are not redacted",
-        "core/path_redaction.py",
+        "core/redaction.py",
         "    if field in _NOT_PLACES:\n",
         "    if True:\n",
         ("tests/core/test_path_redaction.py",),
@@ -53,7 +53,7 @@ MUTATIONS = (
     ),
     Mutation(
         "the floor is shown as the typical latency",
-        "core/documents/latency.py",
+        "core/documents/figures.py",
         "            typical=Figure.of_estimate(latency.typical, 1e3),\n",
         "            typical=Figure.of_estimate(latency.floor, 1e3),\n",
         ("tests/recording/test_recording.py::test_terminal",),

@@ -29,10 +29,8 @@ from sqlalchemy import text
 
 from modeldyno.core.errors import ModeldynoError, WrongState
 from modeldyno.core.ids import RunId
-from modeldyno.core.jobs import JobMessage, Unit
-from modeldyno.core.pages import Wanted
-from modeldyno.core.queue import Job
-from modeldyno.core.runs import MOVES
+from modeldyno.core.jobs import Job, JobMessage, Unit
+from modeldyno.core.runs import MOVES, Wanted
 from modeldyno.jobs.leases import Leases
 from modeldyno.server import open_server
 from modeldyno.settings import Settings

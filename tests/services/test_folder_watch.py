@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from modeldyno.core.pages import Wanted
 from modeldyno.core.requests.measuring import BenchmarkRequest
+from modeldyno.core.runs import Wanted
 from modeldyno.services.event_feed import EventFeed
 from modeldyno.services.folder_watch import FolderWatch
 from modeldyno.services.requests import benchmark_spec

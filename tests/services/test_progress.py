@@ -8,8 +8,7 @@ from functools import partial
 import pytest
 
 from modeldyno.core.ids import JobId, RunId
-from modeldyno.core.jobs import Failed, Progress, Started
-from modeldyno.core.queue import Job
+from modeldyno.core.jobs import Failed, Job, Progress, Started
 from modeldyno.core.results import Failure
 from modeldyno.services.progress import APART_S, LATER_APART_S, LATER_S, JobProgress, LiveProgress
 from tests.processes import until

@@ -25,8 +25,8 @@ from modeldyno.core.requests.texts import (
     parse_sizes,
     parse_switch,
     split_side,
+    typed_request,
 )
-from modeldyno.core.requests.words import typed_request
 from modeldyno.core.specs import (
     DEFAULT,
     QUICK,

@@ -32,8 +32,7 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.models import NewModel
 from modeldyno.core.notes import Subject
-from modeldyno.core.pages import Wanted
-from modeldyno.core.runs import RunOf
+from modeldyno.core.runs import RunOf, Wanted
 from modeldyno.core.specs import CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.settings import Settings
 from modeldyno.store import schema

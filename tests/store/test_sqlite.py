@@ -3,7 +3,7 @@
 import pytest
 
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.pages import Wanted
+from modeldyno.core.runs import Wanted
 from tests.contracts.store_contract import StoreContract
 from tests.contracts.store_examples import counted
 from tests.contracts.store_lists import SORTS

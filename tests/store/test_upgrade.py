@@ -18,7 +18,7 @@ from sqlalchemy import select
 from modeldyno.core.cell_axes import NAMES
 from modeldyno.core.ids import RunId
 from modeldyno.core.notes import Subject, subject_kinds
-from modeldyno.core.pages import LARGEST_PAGE, Wanted
+from modeldyno.core.runs import LARGEST_PAGE, Wanted
 from modeldyno.store import schema
 from modeldyno.store.database import FILE, open_database
 from modeldyno.store.documents import REVISION

@@ -22,7 +22,7 @@ import sys
 from pathlib import Path
 
 from modeldyno.core.codec import decode
-from modeldyno.core.sandbox import SandboxSpec
+from modeldyno.core.sessions import SandboxSpec
 from modeldyno.worker import landlock, sandbox, seccomp  # noqa: F401 - all that it loads later
 
 ROOT_ONLY = {"mount something", "open a raw socket", "change the root folder"}

@@ -22,8 +22,7 @@ from modeldyno.core.errors import (
     WorkerGarbled,
 )
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
-from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import SessionFacts
+from modeldyno.core.sessions import SandboxReport, SessionFacts
 from modeldyno.formats.file_reading import sha256
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, environment, launch, launched
 from modeldyno.worker.messages import CommandFailed as FailedReply

@@ -21,8 +21,7 @@ import modeldyno
 from modeldyno import demo
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import Cancelled, SandboxUnavailable, TimedOut
-from modeldyno.core.sandbox import SandboxReport, SandboxSpec
-from modeldyno.core.sessions import SessionPlan, Target
+from modeldyno.core.sessions import SandboxReport, SandboxSpec, SessionPlan, Target
 from modeldyno.inputs.plans import InputPlan
 from modeldyno.worker import landlock, sandbox
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, launched, require_sandbox
@@ -251,7 +250,7 @@ def test_only_a_worker_with_a_device_may_open_the_one_socket_that_cuda_needs(tmp
     """And it may name its threads; but it reaches nobody, neither with this socket nor another."""
     found = python(f"""
         import json, os, socket
-        from modeldyno.core.sandbox import SandboxSpec
+        from modeldyno.core.sessions import SandboxSpec
         from modeldyno.worker import sandbox
 
         address = {str(tmp_path / "s")!r}
@@ -295,7 +294,7 @@ def test_only_a_worker_with_a_device_may_open_the_one_socket_that_cuda_needs(tmp
 
 ENTER = """
     import json, os, sys
-    from modeldyno.core.sandbox import SandboxSpec
+    from modeldyno.core.sessions import SandboxSpec
     from modeldyno.worker import sandbox
     spec = SandboxSpec({scratch!r}, ({readable!r},), ({inspectable!r},))
     report = sandbox.enter(spec, {abi!r})
@@ -470,7 +469,7 @@ def test_without_namespaces_only_a_gpu_worker_has_something_open(tmp_path, devic
     told = python(
         f"""
         import json
-        from modeldyno.core.sandbox import SandboxSpec
+        from modeldyno.core.sessions import SandboxSpec
         from modeldyno.worker import sandbox
         from tests.worker import probes
         probes.switch_off_namespaces()
@@ -511,7 +510,7 @@ def test_switched_off_is_not_called_a_sandbox():
         """
         import json
         from modeldyno.core.codec import encode
-        from modeldyno.core.sandbox import SandboxSpec
+        from modeldyno.core.sessions import SandboxSpec
         from modeldyno.worker import sandbox
         print(json.dumps(encode(sandbox.enter(SandboxSpec("/tmp", enabled=False)))))
         """

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from modeldyno.core import errors
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.documents.failure import ProblemDocument
+from modeldyno.core.documents.failures import ProblemDocument
 from modeldyno.core.redaction import without_folders
 
 # "named" is the one route of /api/v1 whose answers have a shape of their own.

@@ -33,7 +33,7 @@ from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room,
 from modeldyno.api.socket_limits import Lines
 from modeldyno.api.v1.shape import MOST_ID, RequestBody
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.progress import JobProgressDocument
+from modeldyno.core.documents.jobs import JobProgressDocument
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.events import (
     ConversionMessage,
@@ -46,7 +46,7 @@ from modeldyno.core.events import (
     iso,
     message_of,
 )
-from modeldyno.core.queue import Job
+from modeldyno.core.jobs import Job
 from modeldyno.core.redaction import without_folders
 from modeldyno.services.background import log_failure, repeat
 from modeldyno.services.conversions import Conversion, ConversionService

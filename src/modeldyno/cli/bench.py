@@ -107,7 +107,7 @@ def bench(
         modeldyno bench --config config.yaml
     """
     from modeldyno.core.requests.measuring import BenchmarkRequest
-    from modeldyno.core.requests.words import file_of, typed_request
+    from modeldyno.core.requests.texts import file_of, typed_request
     from modeldyno.services import requests
 
     for file in (raw, csv):
@@ -132,7 +132,7 @@ def bench(
         for number, result in enumerate(results):
             place.export_raw(result.run_id, _numbered(raw, number))
     if csv is not None:
-        from modeldyno.core.documents.benchmark import benchmarks_csv
+        from modeldyno.core.documents.benchmarks import benchmarks_csv
 
         with output.writing(csv):
             csv.write_text(benchmarks_csv(results))
@@ -251,7 +251,7 @@ def measure(
         if result.interrupted:
             break
     if as_json and results:
-        from modeldyno.core.documents.benchmark import BenchmarkDocument
+        from modeldyno.core.documents.benchmarks import BenchmarkDocument
 
         output.document(BenchmarkDocument.of(*results, errors=errors))
     return results, failed

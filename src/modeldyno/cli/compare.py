@@ -78,8 +78,7 @@ def compare(
         modeldyno compare m.onnx m.tflite --engine all
     """
     from modeldyno.core.requests.measuring import PairingRequest, SideRequest
-    from modeldyno.core.requests.texts import parse_share
-    from modeldyno.core.requests.words import file_of, typed_request
+    from modeldyno.core.requests.texts import file_of, parse_share, typed_request
 
     files, sizes = split_models(sides, dim)
     is_ranking = engine == ALL or len(files) > 2
@@ -223,7 +222,7 @@ def rerun(again: Again) -> int:
 
 def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
     if as_json:
-        from modeldyno.core.documents.comparison import ComparisonDocument
+        from modeldyno.core.documents.comparisons import ComparisonDocument
 
         output.document(ComparisonDocument.of(result))
     else:

@@ -48,7 +48,7 @@ def convert(
     from modeldyno.cli.progress import live
     from modeldyno.core.conversions import ConversionResult
     from modeldyno.core.requests.measuring import ConversionRequest
-    from modeldyno.core.requests.words import file_of, typed_request
+    from modeldyno.core.requests.texts import file_of, typed_request
     from modeldyno.services import requests
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
@@ -61,7 +61,7 @@ def convert(
         result = service.run(spec, listen)
     assert isinstance(result, ConversionResult)
     if json:
-        from modeldyno.core.documents.conversion import ConversionDocument
+        from modeldyno.core.documents.conversions import ConversionDocument
 
         output.document(ConversionDocument.of(result))
     else:

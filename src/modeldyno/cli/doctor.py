@@ -46,7 +46,7 @@ def doctor(
     with live(quiet, "Looking at the machine") as listen:
         checkup = service.examine(peaks, listen)
     if json:
-        from modeldyno.core.documents.doctor import DoctorDocument
+        from modeldyno.core.documents.hosts import DoctorDocument
 
         output.document(DoctorDocument.of(checkup))
     else:

@@ -12,7 +12,7 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.names import name_of_file
 
 if TYPE_CHECKING:
-    from modeldyno.core.documents.model import ModelDocument
+    from modeldyno.core.documents.models import ModelDocument
     from modeldyno.core.models import Making
 
 
@@ -47,7 +47,7 @@ def inspect(
     else:
         if depth is not None:
             raise BadValue("--depth is for graphs", fix="Give --graph, too, or leave --depth out")
-        from modeldyno.core.documents.model import ModelDocument
+        from modeldyno.core.documents.models import ModelDocument
         from modeldyno.python_api import inspect as read
 
         document = ModelDocument.of(read(model, signature=signature, timeout=timeout))
@@ -77,7 +77,7 @@ def _inspect_graph(
 
     graph = read(model, signature=signature, timeout=timeout, workspace=workspace)
     if as_json:
-        from modeldyno.core.documents.graph import GraphDocument
+        from modeldyno.core.documents.graphs import GraphDocument
 
         output.document(GraphDocument.of(graph))
     else:

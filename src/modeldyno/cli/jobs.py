@@ -129,7 +129,7 @@ def resume(
 def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
     """From the database, when no server runs: what it says is running is not."""
     from modeldyno.core.documents.jobs import JobDocument
-    from modeldyno.core.pages import LARGEST_PAGE, Wanted
+    from modeldyno.core.runs import LARGEST_PAGE, Wanted
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_records
 

@@ -10,7 +10,7 @@ import typer
 from modeldyno.cli import options, output
 
 if TYPE_CHECKING:
-    from modeldyno.core.documents.note import NoteDocument
+    from modeldyno.core.notes import NoteDocument
 
 
 def note(
@@ -44,7 +44,7 @@ def note(
 
 
 def _here(about: str, text: str | None, workspace: Path | None) -> NoteDocument:
-    from modeldyno.core.documents.note import NoteDocument
+    from modeldyno.core.notes import NoteDocument
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_archive
 

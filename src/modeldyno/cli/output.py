@@ -82,7 +82,7 @@ def error_document(error: ModeldynoError, exit_code: int, code: str | None = Non
     """The error as JSON, when a script waits for a document and has none."""
     if not _stdout.owes_document or _stdout.has_document:
         return
-    from modeldyno.core.documents.failure import ErrorDocument, FailureDocument
+    from modeldyno.core.documents.failures import ErrorDocument, FailureDocument
 
     failure = FailureDocument(
         code=code or error.code, title=error.title, detail=error.why, fix=error.fix

@@ -96,7 +96,7 @@ def profile(
     """
     from modeldyno.cli.bench import split_models
     from modeldyno.core.requests.measuring import ProfileRequest
-    from modeldyno.core.requests.words import file_of, typed_request
+    from modeldyno.core.requests.texts import file_of, typed_request
     from modeldyno.services import requests
 
     requests.check_folder(csv)
@@ -210,7 +210,7 @@ def present(
     if csv is not None:
         _write(result, by, csv)
     if as_json:
-        from modeldyno.core.documents.profile import ProfileDocument
+        from modeldyno.core.documents.profiles import ProfileDocument
 
         output.document(ProfileDocument.of(result, peaks))
     else:
@@ -246,7 +246,7 @@ def present_diff(
 
     changes = diff(a, b, by.value)
     if as_json:
-        from modeldyno.core.documents.profile_diff import ProfileDiffDocument
+        from modeldyno.core.documents.profiles import ProfileDiffDocument
 
         output.document(ProfileDiffDocument.of(changes))
         return

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from modeldyno.client.clients import Client
-    from modeldyno.core.documents.failure import FailureDocument
+    from modeldyno.core.documents.failures import FailureDocument
     from modeldyno.core.documents.jobs import JobDocument
-    from modeldyno.core.documents.kept_runs import RunDetailsDocument
     from modeldyno.core.documents.models import ModelDetailsDocument, ModelSummary
-    from modeldyno.core.history import KeptRun
+    from modeldyno.core.documents.reports import RunDetailsDocument
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile
     from modeldyno.core.results import Failure, RunResult
+    from modeldyno.core.runs import KeptRun
     from modeldyno.core.specs import RunSpec
     from modeldyno.core.trust import Code, Tier, Trusted
     from modeldyno.services.trust import TrustGrant
@@ -101,8 +101,7 @@ class ServerRuns:
         return runs[0]
 
     def _read(self, run_id: str) -> KeptRun:
-        from modeldyno.core.artifacts import Artifact
-        from modeldyno.core.history import KeptRun
+        from modeldyno.core.runs import Artifact, KeptRun
 
         run = self._client.runs.get(run_id)
         result = self._client.runs.result(run_id) if run.has_result else None

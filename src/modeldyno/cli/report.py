@@ -14,9 +14,9 @@ from modeldyno.core.errors import BadValue
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from modeldyno.core.history import KeptRun
     from modeldyno.core.results import RunResult as Result
     from modeldyno.core.roofline import PeaksOf
+    from modeldyno.core.runs import KeptRun
 
 
 class Format(StrEnum):
@@ -75,10 +75,10 @@ def _result(kept: KeptRun) -> Result:
 
 
 def _text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
-    from modeldyno.core.documents.benchmark import BenchmarkDocument, benchmarks_csv
+    from modeldyno.core.documents.benchmarks import BenchmarkDocument, benchmarks_csv
     from modeldyno.core.documents.described import json_text
     from modeldyno.core.exports import csv_with_artifacts
-    from modeldyno.core.path_redaction import placeless
+    from modeldyno.core.redaction import placeless
 
     if format == Format.md:
         from modeldyno.present.markdown import markdown_of

@@ -45,7 +45,7 @@ def rm(
     for run_id in ids:
         remove(run_id)
     if json:
-        from modeldyno.core.documents.removed import RemovedDocument
+        from modeldyno.core.documents.runs import RemovedDocument
 
         output.document(RemovedDocument(removed=tuple(ids)))
     else:

@@ -12,8 +12,8 @@ from modeldyno.cli.profile import By
 from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
-    from modeldyno.core.history import KeptRun
     from modeldyno.core.ids import RunId
+    from modeldyno.core.runs import KeptRun
 
 
 def show(

@@ -62,7 +62,7 @@ def trust(
     elif revoke:
         sha256 = service.revoke(file)
         if json:
-            from modeldyno.core.documents.trust import TrustDocument
+            from modeldyno.core.documents.models import TrustDocument
 
             output.document(TrustDocument(revoked=sha256))
         else:
@@ -77,7 +77,7 @@ def trust(
 def _show(granted: TrustGrant, as_json: bool) -> None:
     entry = granted.entry
     if as_json:
-        from modeldyno.core.documents.trust import TrustDocument
+        from modeldyno.core.documents.models import TrustDocument
 
         output.document(TrustDocument(trusted=(entry,), tier=granted.tier, can_run=granted.can_run))
         return
@@ -102,7 +102,7 @@ def _show(granted: TrustGrant, as_json: bool) -> None:
 
 def _show_all(entries: tuple[Trusted, ...], as_json: bool) -> None:
     if as_json:
-        from modeldyno.core.documents.trust import TrustDocument
+        from modeldyno.core.documents.models import TrustDocument
 
         output.document(TrustDocument(trusted=entries))
         return

@@ -15,8 +15,8 @@ from modeldyno.client.resources import Models, Projects, error_of_failure, run_r
 from modeldyno.client.transport import ByteProgress, EventConnection, Transport, command, get, post
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.jobs import JobDocument
-from modeldyno.core.documents.kept_runs import RunDetailsDocument
 from modeldyno.core.documents.models import ModelSummary
+from modeldyno.core.documents.reports import RunDetailsDocument
 from modeldyno.core.errors import (
     BadValue,
     Cancelled,
@@ -31,12 +31,13 @@ from modeldyno.core.requests.measuring import (
     ProfileRequest,
     SideRequest,
 )
-from modeldyno.core.requests.texts import side_with, split_side
-from modeldyno.core.requests.words import (
+from modeldyno.core.requests.texts import (
     BenchmarkWords,
     CompareWords,
     ProfileWords,
     request_of,
+    side_with,
+    split_side,
     takes,
 )
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult

@@ -33,30 +33,27 @@ from modeldyno.client.transport import (
     put,
 )
 from modeldyno.core.client_paths import names_in, shown
-from modeldyno.core.documents.artifact import ArtifactDocument
 from modeldyno.core.documents.benchmarks import (
     BenchmarkDetailsDocument,
     BenchmarkSummary,
     PlanDocument,
 )
 from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
-from modeldyno.core.documents.conversion import ConversionJobDocument
-from modeldyno.core.documents.datasets import DatasetDocument
-from modeldyno.core.documents.doctor import DoctorDocument
+from modeldyno.core.documents.conversions import ConversionJobDocument
 from modeldyno.core.documents.engines import EnginesDocument
 from modeldyno.core.documents.examples import (
     ExampleFetchesDocument,
     ExamplesDocument,
     FetchDocument,
 )
-from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.failures import FailureDocument
+from modeldyno.core.documents.hosts import DoctorDocument
 from modeldyno.core.documents.jobs import JobDocument
-from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
 from modeldyno.core.documents.models import ModelDetailsDocument, ModelSummary
-from modeldyno.core.documents.note import NoteDocument
-from modeldyno.core.documents.profile import TimeDocument
-from modeldyno.core.documents.profiles import ProfileDetailsDocument, ProfileSummary
-from modeldyno.core.documents.projects import ProjectDocument
+from modeldyno.core.documents.profiles import ProfileDetailsDocument, ProfileSummary, TimeDocument
+from modeldyno.core.documents.projects import DatasetDocument, ProjectDocument
+from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
+from modeldyno.core.documents.runs import ArtifactDocument
 from modeldyno.core.documents.system import SystemDocument
 from modeldyno.core.errors import (
     Cancelled,
@@ -68,7 +65,7 @@ from modeldyno.core.errors import (
     error_classes,
 )
 from modeldyno.core.kinds import result_from
-from modeldyno.core.notes import SubjectKind
+from modeldyno.core.notes import NoteDocument, SubjectKind
 from modeldyno.core.projects import Project
 from modeldyno.core.results import RunResult
 

@@ -54,7 +54,7 @@ class ConversionResult:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno convert --json`` prints."""
-        from modeldyno.core.documents.conversion import ConversionDocument
+        from modeldyno.core.documents.conversions import ConversionDocument
         from modeldyno.core.documents.described import json_text
         from modeldyno.core.exports import deliver
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from modeldyno.core.conversions import ConversionState, Goal
-from modeldyno.core.documents.described import Described
-from modeldyno.core.documents.progress import JobProgressDocument
+from modeldyno.core.documents.described import ByKind, Count, Described
+from modeldyno.core.documents.jobs import JobProgressDocument
 from modeldyno.core.examples import FetchState
 from modeldyno.core.notes import SubjectKind
 from modeldyno.core.runs import RunKind, RunState
@@ -216,3 +216,15 @@ def message_of(event: Event) -> dict[str, Any]:
 
 def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsDocument(Described):
+    """Events, of the same shape as those that Socket.IO sends."""
+
+    events: tuple[Annotated[KeptMessage, ByKind()], ...]
+    """Oldest first."""
+    last: Count
+    """What to ask `after` next time."""
+    is_complete: bool
+    """False: some that you missed are not kept any more, so fetch everything anew."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.artifacts import Artifact
+from modeldyno.core.runs import Artifact
 
 ARTIFACTS = "artifacts"  # the column of files that a run left
 

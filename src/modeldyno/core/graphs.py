@@ -240,7 +240,7 @@ class Graph:
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno inspect --graph --json`` prints."""
         from modeldyno.core.documents.described import json_text
-        from modeldyno.core.documents.graph import GraphDocument
+        from modeldyno.core.documents.graphs import GraphDocument
         from modeldyno.core.exports import deliver
 
         return deliver(json_text(GraphDocument.of(self)), path)

@@ -1,12 +1,14 @@
-"""The one protocol of every job: a spec goes in, these come out."""
+"""The one protocol of every job: a spec goes in, messages come out; and jobs in the queue."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal
 
-from modeldyno.core.artifacts import Artifact
+from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.results import Failure
+from modeldyno.core.runs import Artifact, RunKind, RunState
 
 Result = Any  # what runs of a kind end with: see core/kinds.py
 
@@ -73,3 +75,42 @@ class Failed:
 
 
 JobMessage = Started | Progress | Unit | Artifact | Finished | Failed
+
+
+@dataclass(frozen=True)
+class JobOwner:
+    """The process at work on a job. The four together are used only once, even after a restart."""
+
+    host: str
+    boot_id: str
+    pid: int
+    started: int  # clock ticks from boot to the process's start
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    id: JobId
+    run_id: RunId
+    kind: RunKind
+    of_id: int  # the number of the benchmark, comparison …
+    name: str  # of that
+    project_id: int
+    state: RunState
+    priority: int  # higher goes first
+    position: int  # among those of one priority lower goes first
+    reason: str  # why it waits, or what became of it
+    attempts: int  # how often it was started
+    owner: JobOwner | None
+    queued_at: datetime
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    request_id: str | None = None  # as a client of `/api` named its request
+
+
+@dataclass(frozen=True)
+class CoreLease:
+    host: str
+    core: int
+    job_id: JobId
+    owner: JobOwner
+    taken_at: datetime

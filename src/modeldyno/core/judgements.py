@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from math import prod
+from typing import Any, Literal, TypeVar
 
+from modeldyno.core.cell_axes import AXES, COUNTS, SIZES
+from modeldyno.core.codec import encode
 from modeldyno.core.documents.described import Described
+from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.ids import BenchmarkId, ComparisonId, RunId
-from modeldyno.core.results import Estimate, Noise, Verdict
+from modeldyno.core.requests.axes import axis_fields, sizes_of
+from modeldyno.core.results import BenchmarkResult, CellResult, Estimate, Noise, Verdict
 from modeldyno.core.sentences import pair_sentence
 
 Judged = Verdict | Literal["not-comparable"]
@@ -142,3 +148,175 @@ def speedup(ratio: Estimate, faster: Side) -> tuple[float, float, float]:
     if faster == "a":
         return ratio.low, ratio.value, ratio.high
     return 1 / ratio.high, 1 / ratio.value, 1 / ratio.low
+
+
+T = TypeVar("T")
+Axes = dict[str, Any]  # of a cell, by name
+
+
+def axes_of(cell: CellResult) -> Axes:
+    return axis_fields(cell.ran)
+
+
+_PLACE = [
+    axis.name for axis in AXES if axis.kind != "sizes" and axis.name not in ("engine", "precision")
+]
+
+
+def is_same_place(one: Axes, other: Axes) -> bool:
+    """Engine and precision decide only between several in one place. A size that only one of them
+    says may be what the other was given."""
+    if any(one[name] != other[name] for name in _PLACE):
+        return False
+    pairs = ((one[axis.name] or {}, other[axis.name] or {}) for axis in SIZES)
+    return all(a[name] == b[name] for a, b in pairs for name in a.keys() & b.keys())
+
+
+def matched(a: Sequence[Axes], b: Sequence[Axes]) -> list[tuple[int, int]]:
+    """Places in both; a place that either has several of is told by engine and precision."""
+    pairs = []
+    for number, one in enumerate(a):
+        mine = [other for other in a if is_same_place(other, one)]
+        there = [place for place, other in enumerate(b) if is_same_place(other, one)]
+        if len(mine) > 1 or len(there) > 1:
+            there = [place for place in there if b[place] == one]
+        if len(there) == 1:
+            pairs.append((number, there[0]))
+    return pairs
+
+
+def obstacle(a: CellResult, b: CellResult) -> str:
+    """Why a ratio between them would mislead; empty when it would not."""
+    for name, cell in (("A", a), ("B", b)):
+        if cell.measurement is None:
+            why = f" ({cell.error.title})" if cell.error else ""
+            return f"{name} has no number{why}"
+    fed = _items_fed(a), _items_fed(b)
+    if fed[0] != fed[1]:
+        return f"their inputs differ: {_shapes(a)} against {_shapes(b)}"
+    contracts = a.contract, b.contract
+    if contracts[0] != contracts[1]:
+        return f"one call means {contracts[0]!r} in A and {contracts[1]!r} in B"
+    return ""
+
+
+def doubt(a: CellResult, b: CellResult) -> str:
+    """Why neither may be called faster, whatever the ratio is; empty when one may."""
+    for name, cell in (("A", a), ("B", b)):
+        if cell.measurement and cell.measurement.noise == "unusable":
+            return f"the number of {name} is unusable: {cell.measurement.reasons[0]}"
+    return ""
+
+
+def settings_between(
+    a: BenchmarkResult, b: BenchmarkResult, cell_a: CellResult, cell_b: CellResult
+) -> tuple[Setting, ...]:
+    return _settings(_settings_of(a, cell_a), _settings_of(b, cell_b))
+
+
+def environment_between(a: BenchmarkResult, b: BenchmarkResult) -> tuple[Setting, ...]:
+    return _settings(_environment_of(a), _environment_of(b))
+
+
+def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
+    """Everything that was chosen, and what became of it: as it ran where that is known."""
+    spec, facts, model = result.spec, cell.facts, result.model
+    settings: dict[str, Any] = {
+        "model": model.path,
+        "model sha256": model.sha256,
+        "model format": model.format,
+        "model size": model.size_bytes,
+        "signature": model.signature or None,
+        "engine": facts.engine if facts else cell.spec.engine,
+        "engine version": facts.engine_version if facts else None,
+        "device": facts.device if facts else cell.spec.device,
+        "providers": ", ".join(facts.providers) if facts else None,
+        "precision": (facts.precision if facts else None) or cell.spec.precision,
+        **{axis.label: getattr(cell.spec, axis.name) for axis in COUNTS},
+        "batch size": cell.batch_size,
+        "threads": facts.threads if facts else None,
+        "spinning": facts.spinning if facts else cell.spec.spinning,
+        "call contract": cell.contract,
+        "input shapes": _shapes(cell),
+        "input types": ", ".join(facts.input_dtypes.values()) if facts else None,
+        "sandbox": str(cell.sandbox) if cell.sandbox else None,
+        "budget": spec.budget.name,
+        "seconds": spec.budget.seconds,
+        "processes": spec.budget.processes,
+        "sessions in a process": spec.budget.sessions_per_process,
+        "iterations": spec.iterations,
+        "warm-up calls": spec.warmup_calls,
+        "timed call by call": spec.per_call,
+        "time limit": spec.timeout_s,
+        "memory limit": spec.memory_limit_bytes,
+        "seed": spec.seed,
+    }
+    settings |= {f"option {name}": value for name, value in cell.spec.options.items()}
+    sizes = spec.model.dims | sizes_of(cell.spec)
+    settings |= {f"dimension {name}": size for name, size in sizes.items()}
+    return settings | {f"value {name}": value for name, value in spec.model.values.items()}
+
+
+_ENVIRONMENT = {
+    "system": "system", "kernel": "kernel", "cpu_model": "CPU", "cpus": "CPUs",
+    "cpus_allowed": "CPUs allowed", "cpu_quota": "CPU quota",
+    "instruction_sets": "instruction sets", "cache_bytes": "caches", "numa_nodes": "NUMA nodes",
+    "memory_bytes": "memory", "hypervisor": "hypervisor", "governor": "governor",
+    "boost": "boost", "huge_pages": "huge pages", "microcode": "microcode", "libc": "C library",
+    "python": "Python", "smt": "SMT", "clocksource": "clock source",
+    "isolated_cpus": "isolated CPUs", "nohz_full": "CPUs without a tick",
+    "container": "container", "swap_bytes": "swap", "machine": "machine",
+}  # fmt: skip
+
+
+_MACHINE = ("cpu_model", "cpus", "memory_bytes")  # another of these is another machine
+
+
+def machines_apart(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
+    """That two sets of host facts are of different machines, and by what; empty where not.
+
+    Machines that look alike are two if that is known of them; it is not known of old runs.
+    """
+    names = [name for name in _MACHINE if a.get(name) != b.get(name)]
+    if are_machines_different(a.get("machine"), b.get("machine")):
+        names.append("machine")
+    if not names:
+        return ""
+    one, other = (_text(host.get(names[0])) for host in (a, b))
+    return f"measured on different machines: {one} against {other}"
+
+
+def _environment_of(result: BenchmarkResult) -> dict[str, Any]:
+    host = encode(result.host)
+    facts = {words: host[name] for name, words in _ENVIRONMENT.items()}
+    return facts | {"Modeldyno": result.tool_version}
+
+
+def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Setting, ...]:
+    return tuple(Setting(name, _text(a.get(name)), _text(b.get(name))) for name in {**a, **b})
+
+
+def _text(value: Any) -> str | None:
+    match value:
+        case None:
+            return None
+        case bool():
+            return "yes" if value else "no"
+        case list():
+            return ", ".join(str(item) for item in value)
+        case dict():
+            return ", ".join(f"{name} {item}" for name, item in value.items())
+        case _:
+            return str(value)
+
+
+def _items_fed(cell: CellResult) -> list[float]:
+    """Numbers per item of each input; formats name inputs differently, so names do not count."""
+    return sorted(prod(shape) / cell.batch_size for shape in cell.input_shapes.values())
+
+
+def _shapes(cell: CellResult) -> str:
+    return ", ".join(
+        f"{name} [{','.join(str(size) for size in shape)}]"
+        for name, shape in cell.input_shapes.items()
+    )

@@ -12,10 +12,9 @@ from typing import Any
 from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.graphs import Graph
-from modeldyno.core.inferences import InferenceResult
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult, RunResult
-from modeldyno.core.sessions import Pair, Session
+from modeldyno.core.sessions import InferenceResult, Pair, Session
 from modeldyno.core.specs import (
     BenchmarkSpec,
     ComparisonSpec,

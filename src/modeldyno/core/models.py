@@ -158,7 +158,7 @@ class ModelFacts:
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno inspect --json`` prints."""
         from modeldyno.core.documents.described import json_text
-        from modeldyno.core.documents.model import ModelDocument
+        from modeldyno.core.documents.models import ModelDocument
         from modeldyno.core.exports import deliver
 
         return deliver(json_text(ModelDocument.of(self)), path)

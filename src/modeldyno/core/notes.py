@@ -1,12 +1,12 @@
-"""What people write about a thing; numbered, so that nobody overwrites what they have not read."""
+"""Notes on anything; numbered, so that nobody overwrites a version they have not read."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
-from modeldyno.core.documents.described import KindSchema
+from modeldyno.core.documents.described import Count, Described, KindSchema, Size
 from modeldyno.core.errors import BadValue
 
 _NOUNS = ("project", "model", "dataset")
@@ -52,3 +52,25 @@ def subject_of(word: str) -> Subject | None:
             "with its number: benchmark/12",
         )
     return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteDocument(Described):
+    """What `modeldyno note --json` gives, and `/note` of whatever people write about."""
+
+    schema: Literal["modeldyno.note/1"] = "modeldyno.note/1"
+    """Name and version of this format."""
+    kind: SubjectKind
+    """What the note is about."""
+    id: Size
+    """Its number."""
+    text: str
+    """The note; empty when nobody wrote one."""
+    version: Count
+    """Grows with every change; 0: never written."""
+    modified_at: datetime | None
+    """When it was changed last, in UTC."""
+
+    @classmethod
+    def of(cls, note: Note) -> NoteDocument:
+        return cls.from_fields(note, kind=note.subject.kind, id=note.subject.id)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from modeldyno.core.artifacts import Artifact
 from modeldyno.core.deviations import Surprise, surprises
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.gates import Gate, gate
@@ -14,14 +13,14 @@ from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.requests.axes import as_ran
-from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import CallContract, Memory, Parity, SessionFacts
+from modeldyno.core.runs import Artifact
+from modeldyno.core.sessions import CallContract, Memory, Parity, SandboxReport, SessionFacts
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
 
 if TYPE_CHECKING:
-    from modeldyno.core.documents.cell import CellDocument
-    from modeldyno.core.documents.figure import Figure
-    from modeldyno.core.documents.summary import SummaryDocument
+    from modeldyno.core.documents.cells import CellDocument
+    from modeldyno.core.documents.figures import Figure
+    from modeldyno.core.documents.runnables import SummaryDocument
     from modeldyno.core.profiles import ProfileRow
     from modeldyno.core.roofline import PeaksOf
 
@@ -348,13 +347,13 @@ class BenchmarkResult(RunResult):
         return benchmark_text(self)
 
     def document(self, peaks_of: PeaksOf | None = None) -> Any:
-        from modeldyno.core.documents.benchmark import BenchmarkDocument
+        from modeldyno.core.documents.benchmarks import BenchmarkDocument
 
         return BenchmarkDocument.of(self)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line per cell."""
-        from modeldyno.core.documents.benchmark import benchmarks_csv
+        from modeldyno.core.documents.benchmarks import benchmarks_csv
         from modeldyno.core.exports import deliver
 
         return deliver(benchmarks_csv([self]), path)
@@ -373,22 +372,22 @@ class BenchmarkResult(RunResult):
         return next((cell.error for cell in self.cells if cell.error), None)
 
     def headline(self) -> str:
-        from modeldyno.core.history import benchmark_headline
+        from modeldyno.core.runs import benchmark_headline
 
         return benchmark_headline(self)
 
     def latency_ms(self) -> Figure | None:
-        from modeldyno.core.documents.figure import Figure
-        from modeldyno.core.history import quickest
+        from modeldyno.core.documents.figures import Figure
+        from modeldyno.core.runs import quickest
 
         cell = quickest(self)
         measured = cell.measurement if cell else None
         return Figure.of_estimate(measured.latency.typical, 1e3) if measured else None
 
     def summary(self) -> SummaryDocument:
-        from modeldyno.core.documents.cell import CellDocument
-        from modeldyno.core.documents.summary import SummaryDocument
-        from modeldyno.core.history import quickest
+        from modeldyno.core.documents.cells import CellDocument
+        from modeldyno.core.documents.runnables import SummaryDocument
+        from modeldyno.core.runs import quickest
 
         best = quickest(self)
         if best is None:
@@ -396,7 +395,7 @@ class BenchmarkResult(RunResult):
         return SummaryDocument.of_cell(CellDocument.of(0, best))
 
     def cell_documents(self) -> tuple[CellDocument, ...]:
-        from modeldyno.core.documents.cell import CellDocument
+        from modeldyno.core.documents.cells import CellDocument
 
         return tuple(CellDocument.of(number, cell) for number, cell in enumerate(self.cells))
 
@@ -503,7 +502,7 @@ class ComparisonResult(RunResult):
         return comparison_text(self)
 
     def document(self, peaks_of: PeaksOf | None = None) -> Any:
-        from modeldyno.core.documents.comparison import ComparisonDocument
+        from modeldyno.core.documents.comparisons import ComparisonDocument
 
         return ComparisonDocument.of(self)
 
@@ -530,7 +529,7 @@ class ComparisonResult(RunResult):
         return self
 
     def summary(self) -> SummaryDocument:
-        from modeldyno.core.documents.summary import SummaryDocument
+        from modeldyno.core.documents.runnables import SummaryDocument
 
         return SummaryDocument.of_comparison(self)
 
@@ -611,7 +610,7 @@ class ProfileResult(RunResult):
         return profile_text(self)
 
     def document(self, peaks_of: PeaksOf | None = None) -> Any:
-        from modeldyno.core.documents.profile import ProfileDocument
+        from modeldyno.core.documents.profiles import ProfileDocument
 
         return ProfileDocument.of(self, peaks_of(self.host.fingerprint) if peaks_of else None)
 
@@ -632,7 +631,7 @@ class ProfileResult(RunResult):
         return profile_sentence(self)
 
     def latency_ms(self) -> Figure | None:
-        from modeldyno.core.documents.figure import Figure
+        from modeldyno.core.documents.figures import Figure
 
         interval = self.ci95_s_by_figure.get("latency")
         return Figure.of_span(self.latency_s, interval, self.repeats)
@@ -643,7 +642,7 @@ class ProfileResult(RunResult):
         return rows_of(run_id, self)
 
     def summary(self) -> SummaryDocument:
-        from modeldyno.core.documents.summary import SummaryDocument
+        from modeldyno.core.documents.runnables import SummaryDocument
 
         return SummaryDocument.of_profile(self)
 

@@ -1,17 +1,20 @@
-"""A run: its state, and the moves it may make."""
+"""Runs and what has them: states and the moves between them, files left behind, pages of a list."""
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
+from modeldyno.core import figures
 from modeldyno.core.documents.described import KindSchema
-from modeldyno.core.ids import JobId, RunId
+from modeldyno.core.ids import JobId, ModelId, ProjectId, RunId
 
 if TYPE_CHECKING:
-    from modeldyno.core.documents.summary import SummaryDocument
+    from modeldyno.core.documents.runnables import SummaryDocument
+    from modeldyno.core.results import BenchmarkResult, CellResult, Failure, RunResult
+    from modeldyno.core.specs import RunSpec
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 State = Literal["draft"] | RunState  # of what can be run: a draft has not been yet
@@ -54,7 +57,7 @@ class Summarised:
 
 
 def read_summary(text: str) -> SummaryDocument:
-    from modeldyno.core.documents.summary import SummaryDocument
+    from modeldyno.core.documents.runnables import SummaryDocument
 
     return SummaryDocument.read(text)
 
@@ -106,3 +109,133 @@ class Run(Summarised):
     machine: str | None = None  # that measured it; None: unknown
     failure: dict[str, str] | None = None  # code, title, why, fix
     summary_json: str = "{}"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A file that a run left behind: on the disk and hashed before anybody hears of it."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+    kind: Literal["artifact"] = "artifact"
+
+    @property
+    def text(self) -> str:
+        return f"{self.name}, {figures.size(self.size_bytes)}, SHA-256 {self.sha256}"
+
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class RunnableDetails(Generic[V]):
+    """What a page about one shows, whatever its kind."""
+
+    runnable: V
+    model_names: tuple[str, ...]  # in the order of the models of its spec
+    latest: LatestRun | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewPlainRunnable:
+    project_id: ProjectId
+    model_id: ModelId
+    name: str
+    spec: RunSpec
+    rerun_of: int | None = None
+    fingerprint: str | None = None  # of one that a terminal asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainRunnable(Runnable, NewPlainRunnable):
+    id: int
+    modified_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    run_id: RunId
+    created_at: str  # when it began
+    state: RunState
+    spec: RunSpec
+    sessions: tuple[int, ...]  # kept, of each cell; of a comparison its pairs, of a profile repeats
+    result: RunResult | None = None
+    failure: Failure | None = None
+    artifacts: tuple[Artifact, ...] = ()
+
+    @property
+    def kind(self) -> RunKind:
+        return self.spec.kind
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Paths, each once."""
+        return tuple(dict.fromkeys(model.path for model in self.spec.models()))
+
+    @property
+    def subject(self) -> str:
+        return self.spec.title()
+
+    @property
+    def kept(self) -> str:
+        """``7 sessions``."""
+        return figures.counted(sum(self.sessions), self.spec.unit)
+
+    @property
+    def headline(self) -> str:
+        """The number, or why there is none."""
+        if self.result is not None:
+            return self.result.headline()
+        return self.failure.title if self.failure else f"{self.kept} so far"
+
+
+def quickest(result: BenchmarkResult) -> CellResult | None:
+    """The cell with the lowest typical latency; an unusable one only if all are."""
+    measured = [cell for cell in result.cells if cell.measurement is not None]
+    return min(measured, key=lambda cell: (cell.is_unusable, _typical_s(cell)), default=None)
+
+
+def _typical_s(cell: CellResult) -> float:
+    assert cell.measurement is not None
+    return cell.measurement.latency.typical.value
+
+
+def benchmark_headline(result: BenchmarkResult) -> str:
+    best = quickest(result)
+    if best is None or best.measurement is None:
+        return next((cell.error.title for cell in result.cells if cell.error), "nothing measured")
+    typical = best.measurement.latency.typical
+    scale, unit = figures.unit_for([typical.value])
+    skipped = any(cell.is_unusable for cell in result.cells) and not best.is_unusable
+    lowest = "lowest usable" if skipped else "lowest"
+    of = f", {lowest} of {len(result.cells)} cells" if len(result.cells) > 1 else ""
+    return f"{figures.estimate(typical, scale)} {unit}, {best.measurement.noise}{of}"
+
+
+T = TypeVar("T")
+
+LARGEST_PAGE = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Conditions are joined by "and"; what a list does not know, it refuses."""
+
+    project_id: ProjectId | None = None
+    engine: str | None = None
+    state: State | None = None
+    cell: dict[str, Any] = field(default_factory=dict)  # what one of its cells has, by axis
+    text: str = ""  # a part of the name, in any case
+    since: datetime | None = None  # created then or later
+    until: datetime | None = None  # created before
+    sort: str = "created"
+    descending: bool = True
+    limit: int = 20
+    cursor: str | None = None  # ``Page.next`` of the page before
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    items: tuple[T, ...]
+    next: str | None = None  # None: that was all

@@ -1,4 +1,4 @@
-"""One loaded engine instance, the unit of statistics: how it was asked for, what it really is."""
+"""A session: how a model is loaded and called in a confined worker, and what came of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,36 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from modeldyno.core.documents.described import Amount, Described
-from modeldyno.core.models import Architecture
+from modeldyno.core.models import Architecture, TensorSpec
+
+Sandboxing = Literal["on", "off", "required"]  # required: no walls, no measurement
+
+
+@dataclass(frozen=True)
+class SandboxSpec:
+    """What a worker may touch beside Python, its packages and the system's libraries."""
+
+    scratch: str  # the only folder it may write to
+    readable: tuple[str, ...] = ()  # files and folders
+    inspectable: tuple[str, ...] = ()  # readable only until an engine is loaded
+    devices: tuple[str, ...] = ()  # nodes below /dev that an engine drives
+    memory_limit_bytes: int = 0  # 0: none
+    allow_exec: bool = False  # may start processes: compilers need that
+    enabled: bool = True  # False: limits only
+
+
+@dataclass(frozen=True)
+class SandboxReport:
+    """What a worker is really confined by; ``missing`` says what it could do nevertheless."""
+
+    level: Literal["full", "partial", "none"]
+    missing: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    landlock_abi: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.level} ({'; '.join(self.missing)})" if self.missing else self.level
+
 
 CallContract = Literal["hot", "api", "e2e"]
 OptionValue = str | int | float | bool
@@ -290,3 +319,19 @@ def _option_text(value: OptionValue) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return str(value)
+
+
+@dataclass(frozen=True)
+class InferenceResult:
+    engine: str
+    engine_version: str
+    device: str
+    precision: str | None
+    batch_size: int  # as it really ran
+    load_s: float
+    first_call_s: float  # the very first, which may compile and allocate
+    call_s: float  # the one after it
+    inputs: tuple[TensorSpec, ...]  # as it was fed
+    outputs: tuple[TensorSpec, ...]
+    notes: tuple[str, ...] = ()  # what was guessed, and the like
+    sandbox: SandboxReport | None = None

@@ -12,8 +12,7 @@ from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.documents.described import Described, Positive, Size
 from modeldyno.core.models import Architecture, ExternalFile, InputSpec
 from modeldyno.core.names import name_of_file
-from modeldyno.core.sandbox import Sandboxing
-from modeldyno.core.sessions import CallContract, OptionValue
+from modeldyno.core.sessions import CallContract, OptionValue, Sandboxing
 from modeldyno.core.tuning import OptimizationType, TuningSettings
 
 
@@ -313,7 +312,7 @@ class OptimizationSpec(RunSpec):
     unit: ClassVar[str] = "trial"
 
     def config(self) -> tuple[str, dict[str, Any]] | None:
-        from modeldyno.core.tuning_config import tuning_config
+        from modeldyno.core.tuning import tuning_config
 
         return ("", tuning_config(self)) if self.type == "quantization" else None
 

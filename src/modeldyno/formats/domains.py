@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from modeldyno.core.inc_ids import (
+from modeldyno.core.dictionaries import (
     IMAGE_RECOGNITION,
     LANGUAGE_PROCESSING,
     NO_FLAVOUR,

@@ -16,8 +16,7 @@ from modeldyno.core.results import (
     Failure,
     StopReason,
 )
-from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import Session, SessionFacts, examined_as
+from modeldyno.core.sessions import SandboxReport, Session, SessionFacts, examined_as
 from modeldyno.core.specs import CellSpec
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared

@@ -13,11 +13,12 @@ from modeldyno.core.errors import Cancelled
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import ComparisonResult, SideResult
-from modeldyno.core.sandbox import Sandboxing, SandboxReport
 from modeldyno.core.sessions import (
     Calibration,
     Pair,
     PairPlan,
+    Sandboxing,
+    SandboxReport,
     SessionFacts,
     call_note,
     examined_as,

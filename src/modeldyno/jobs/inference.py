@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from contextlib import closing
 
-from modeldyno.core.inferences import InferenceResult
 from modeldyno.core.models import TensorSpec
-from modeldyno.core.sessions import SessionPlan
+from modeldyno.core.sessions import InferenceResult, SessionPlan
 from modeldyno.core.specs import InferenceSpec
 from modeldyno.inputs.plans import InputPlan
 from modeldyno.jobs.inspection import inspect

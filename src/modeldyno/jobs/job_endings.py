@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 from modeldyno.core import figures
 from modeldyno.core.errors import ModeldynoError
+from modeldyno.core.jobs import Job
 from modeldyno.core.kinds import KINDS
-from modeldyno.core.pages import LARGEST_PAGE, Wanted
-from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
+from modeldyno.core.runs import LARGEST_PAGE, Wanted
 from modeldyno.jobs.recording import Ending
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records

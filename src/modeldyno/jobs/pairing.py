@@ -9,8 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import Pair, PairPlan, Session, SessionPlan
+from modeldyno.core.sessions import Pair, PairPlan, SandboxReport, Session, SessionPlan
 from modeldyno.worker.launch import Stop, Worker, WorkerSetup, launched
 from modeldyno.worker.messages import (
     CloseSide,

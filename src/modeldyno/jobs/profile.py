@@ -18,8 +18,7 @@ from modeldyno.core.profile_diffs import plain_node
 from modeldyno.core.profiles import AGREES
 from modeldyno.core.redaction import without_controls
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.sandbox import SandboxReport
-from modeldyno.core.sessions import call_note, examined_as
+from modeldyno.core.sessions import SandboxReport, call_note, examined_as
 from modeldyno.core.specs import GraphSpec, ProfileSpec
 from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, Repeat
 from modeldyno.core.versions import tool_version

@@ -12,7 +12,7 @@ from modeldyno.core.hosts import HostFacts
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import JobMessage, Unit
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.sandbox import Sandboxing
+from modeldyno.core.sessions import Sandboxing
 from modeldyno.core.specs import CellSpec, ModelSpec, RunSpec
 from modeldyno.engines import catalog
 from modeldyno.jobs.leases import Leases

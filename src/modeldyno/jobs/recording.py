@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from modeldyno.core.artifacts import Artifact
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, error_classes
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import (
@@ -20,7 +19,7 @@ from modeldyno.core.jobs import (
     Unit,
 )
 from modeldyno.core.results import Failure, RunResult
-from modeldyno.core.runs import RunState
+from modeldyno.core.runs import Artifact, RunState
 from modeldyno.store.runs import RunFolders
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.ids import JobId
-from modeldyno.core.queue import JobOwner
+from modeldyno.core.jobs import JobOwner
 from modeldyno.jobs.latest_writes import LatestWrites
 from modeldyno.jobs.leases import FOLDER, Core, Lease, Leases, Say
 from modeldyno.jobs.server_affinity import ServerAffinity

@@ -26,9 +26,8 @@ from modeldyno.core.errors import (
     WrongState,
 )
 from modeldyno.core.ids import JobId, RunId
-from modeldyno.core.jobs import Failed, JobMessage, Unit
+from modeldyno.core.jobs import Failed, Job, JobMessage, Unit
 from modeldyno.core.kinds import spec_from
-from modeldyno.core.queue import Job
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.job_endings import BUG, JobEndings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from modeldyno.core.sandbox import SandboxReport
+from modeldyno.core.sessions import SandboxReport
 from modeldyno.worker.launch import Worker, WorkerSetup, launch
 
 

@@ -7,7 +7,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from modeldyno.core.documents.distribution import (
+from modeldyno.core.documents.distributions import (
     DistributionDocument,
     HistogramDocument,
     OutliersDocument,
@@ -15,7 +15,7 @@ from modeldyno.core.documents.distribution import (
     PointDocument,
     SessionSamplesDocument,
 )
-from modeldyno.core.documents.figure import Figure
+from modeldyno.core.documents.figures import Figure
 from modeldyno.core.ids import RunId
 from modeldyno.measure import statistics
 from modeldyno.measure.benchmark import level_over_sessions

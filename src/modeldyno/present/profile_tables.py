@@ -8,8 +8,7 @@ from typing import Any
 
 from modeldyno.core import exports, figures
 from modeldyno.core.profile_diffs import Part, ProfileDiff
-from modeldyno.core.profile_slices import By, Slice, share, slices
-from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow
+from modeldyno.core.profiles import Agreement, By, OpTypeRow, ProfileRow, Slice, share, slices
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Held, PeaksOf, Roof, roof_of
 from modeldyno.core.sentences import profile_sentence

@@ -8,9 +8,9 @@ from typing import Any
 
 from modeldyno.core import exports, figures
 from modeldyno.core.cell_axes import NAMED_COUNTS, NESTED, SIZES, CellAxis, named_sizes
-from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.columns import FigureColumn, figure_columns
-from modeldyno.core.documents.model import ModelDocument, TensorDocument
+from modeldyno.core.documents.cells import CellDocument
+from modeldyno.core.documents.figures import FigureColumn, figure_columns
+from modeldyno.core.documents.models import ModelDocument, TensorDocument
 from modeldyno.core.models import Dim, ModelFacts, TensorSpec
 from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking

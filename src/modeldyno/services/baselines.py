@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from modeldyno.core.benchmarks import ShownCells, VersusBaseline
-from modeldyno.core.cell_matching import machines_apart, matched
-from modeldyno.core.cells import CellFigures
+from modeldyno.core.benchmarks import CellFigures, ShownCells, VersusBaseline
 from modeldyno.core.ids import BenchmarkId, RunId
-from modeldyno.core.judgements import MARGIN
+from modeldyno.core.judgements import MARGIN, machines_apart, matched
 from modeldyno.measure.verdicts import compare_verdict, unpaired_ratio
 from modeldyno.services.run_hosts import RunHosts
 

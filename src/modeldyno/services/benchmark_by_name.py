@@ -10,8 +10,8 @@ from typing import Any
 
 from modeldyno.core.benchmarks import Benchmark
 from modeldyno.core.client_paths import shown
-from modeldyno.core.documents.by_name import NamedPlace, measured_by_name
-from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.benchmark_by_name import NamedPlace, measured_by_name
+from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.errors import (
     BadValue,
     Cancelled,
@@ -23,13 +23,12 @@ from modeldyno.core.errors import (
     WrongState,
 )
 from modeldyno.core.ids import ModelId, ProjectId
+from modeldyno.core.jobs import Job
 from modeldyno.core.models import InputSpec, Model
-from modeldyno.core.pages import Wanted
-from modeldyno.core.queue import Job
 from modeldyno.core.requests.axes import shared_sizes
 from modeldyno.core.requests.measuring import MOST_BATCH, BenchmarkRequest
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import ACTIVE
+from modeldyno.core.runs import ACTIVE, Wanted
 from modeldyno.engines import availability, catalog
 from modeldyno.engines.catalog import EngineEntry, title_of
 from modeldyno.inputs.model_overrides import check_complete

@@ -13,10 +13,10 @@ from modeldyno.core.benchmarks import (
 )
 from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
+from modeldyno.core.jobs import Job
 from modeldyno.core.models import Model
-from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.queue import Job
 from modeldyno.core.requests.commands import bench_command
+from modeldyno.core.runs import Page, Wanted
 from modeldyno.core.specs import BenchmarkSpec, RunSpec
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus

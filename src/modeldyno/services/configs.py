@@ -10,8 +10,7 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.requests.checking import by_key, require_valid
 from modeldyno.core.requests.commands import CONFIG_KEYS
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
-from modeldyno.core.requests.texts import parse_bytes
-from modeldyno.core.requests.words import filled
+from modeldyno.core.requests.texts import filled, parse_bytes
 from modeldyno.store.configs import read_config
 
 

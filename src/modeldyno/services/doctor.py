@@ -15,7 +15,7 @@ from modeldyno.core.doctor import Checkup, Finding, NoiseReading, Peaks, State
 from modeldyno.core.errors import LeasesUnusable, RunFailed
 from modeldyno.core.figures import size
 from modeldyno.core.jobs import JobMessage, Progress
-from modeldyno.core.sandbox import SandboxReport
+from modeldyno.core.sessions import SandboxReport
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Jobs, device_nodes
 from modeldyno.measure import doctor, energy, host, probes, weather

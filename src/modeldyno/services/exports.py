@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from modeldyno.core.artifacts import Artifact
 from modeldyno.core.codec import Mismatch, encode
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.documents.report import Report, ReportDocument
+from modeldyno.core.documents.reports import Report, ReportDocument
 from modeldyno.core.errors import NotFound
 from modeldyno.core.exports import csv_with_artifacts
-from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import JobId, ProjectId, RunId
 from modeldyno.core.kinds import KINDS, spec_from
 from modeldyno.core.names import file_name_part, shown_name
-from modeldyno.core.pages import Wanted
-from modeldyno.core.path_redaction import placeless
-from modeldyno.core.redaction import without_folders
+from modeldyno.core.redaction import placeless, without_folders
 from modeldyno.core.results import RunResult
 from modeldyno.core.roofline import PeaksOf
-from modeldyno.core.runs import ACTIVE, Run, RunOf
+from modeldyno.core.runs import ACTIVE, Artifact, KeptRun, Run, RunOf, Wanted
 from modeldyno.core.specs import RunSpec
 from modeldyno.present.markdown import markdown_of
 from modeldyno.present.reports.page import html_report

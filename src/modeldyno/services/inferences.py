@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 from modeldyno.core.errors import TooBusy
 from modeldyno.core.ids import ModelId, RunId, new_run_id
-from modeldyno.core.inferences import InferenceResult
 from modeldyno.core.jobs import JobMessage
+from modeldyno.core.sessions import InferenceResult
 from modeldyno.core.specs import CellSpec, InferenceSpec, ModelSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, remember

@@ -10,12 +10,11 @@ from pathlib import Path
 
 from modeldyno.core import figures
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.errors import LeasesUnusable, QueueFull, WrongState
 from modeldyno.core.ids import JobId, ProjectId
-from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.queue import CoreLease, Job
-from modeldyno.core.runs import ACTIVE, RunOf
+from modeldyno.core.jobs import CoreLease, Job
+from modeldyno.core.runs import ACTIVE, Page, RunOf, Wanted
 from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.supervisor import Supervisor

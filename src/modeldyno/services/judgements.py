@@ -6,15 +6,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 
 from modeldyno.core.benchmarks import BenchmarkOutcome
-from modeldyno.core.cell_matching import (
-    axes_of,
-    doubt,
-    environment_between,
-    machines_apart,
-    matched,
-    obstacle,
-    settings_between,
-)
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ComparisonId
@@ -25,6 +16,13 @@ from modeldyno.core.judgements import (
     JudgedCell,
     JudgedSide,
     Picked,
+    axes_of,
+    doubt,
+    environment_between,
+    machines_apart,
+    matched,
+    obstacle,
+    settings_between,
 )
 from modeldyno.core.requests.axes import as_ran, axis_fields
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, SideResult

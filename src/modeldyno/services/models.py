@@ -13,7 +13,7 @@ from modeldyno.core.errors import (
 from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import ModelId
 from modeldyno.core.models import Architecture, Model, ModelState
-from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runs import Page, Wanted
 from modeldyno.core.specs import (
     GraphSpec,
     ModelSpec,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from modeldyno.core.dictionaries import ONNXRT, PYTORCH, TENSORFLOW, Numbered, framework_of
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
-from modeldyno.core.inc_ids import ONNXRT, PYTORCH, TENSORFLOW, Numbered, framework_of
 from modeldyno.core.models import Boundary, TensorSpec
 from modeldyno.core.optimizations import (
     NewOptimization,
@@ -17,7 +17,7 @@ from modeldyno.core.optimizations import (
     PinKind,
     Trial,
 )
-from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runs import Page, Wanted
 from modeldyno.core.specs import OptimizationSpec
 from modeldyno.core.tuning import OptimizationType, expect_fit, expect_possible, type_for
 from modeldyno.services.model_files import pinned_spec

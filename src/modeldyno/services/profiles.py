@@ -12,6 +12,7 @@ from modeldyno.core.doctor import Peaks
 from modeldyno.core.errors import NotFound
 from modeldyno.core.exports import csv_text
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
+from modeldyno.core.jobs import Job
 from modeldyno.core.models import Model
 from modeldyno.core.profiles import (
     Agreement,
@@ -21,7 +22,6 @@ from modeldyno.core.profiles import (
     RowsWanted,
     in_microseconds,
 )
-from modeldyno.core.queue import Job
 from modeldyno.core.requests.measuring import ProfileRequest, SideRequest
 from modeldyno.core.roofline import Roof, roof_of
 from modeldyno.core.runs import ACTIVE

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from modeldyno.core.ids import JobId
-from modeldyno.core.jobs import Failed, Finished, JobMessage, Progress, Started
-from modeldyno.core.queue import Job
+from modeldyno.core.jobs import Failed, Finished, Job, JobMessage, Progress, Started
 
 logger = logging.getLogger(__name__)
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
-from modeldyno.core.benchmarks import MeasuredCell, MeasuredCells
-from modeldyno.core.cell_matching import is_same_place
-from modeldyno.core.cells import CellFigures
+from modeldyno.core.benchmarks import CellFigures, MeasuredCell, MeasuredCells
 from modeldyno.core.comparisons import Comparison
 from modeldyno.core.errors import NotFound
 from modeldyno.core.figures import counted
 from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.ids import ModelId, ProjectId
+from modeldyno.core.judgements import is_same_place
 from modeldyno.core.models import Model
-from modeldyno.core.pages import LARGEST_PAGE, Wanted
-from modeldyno.core.project_overview import Best, Happened, NextStep, ProjectStanding
-from modeldyno.core.projects import Project
+from modeldyno.core.projects import Best, Happened, NextStep, Project, ProjectStanding
 from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Objective
-from modeldyno.core.runs import Run
+from modeldyno.core.runs import LARGEST_PAGE, Run, Wanted
 from modeldyno.core.specs import CellSpec
 from modeldyno.engines import catalog
 from modeldyno.measure.verdicts import unpaired_ratio

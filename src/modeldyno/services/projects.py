@@ -14,11 +14,11 @@ from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.errors import BaselineNoisy, NotFound, WrongState
 from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import BenchmarkId, ProjectId
+from modeldyno.core.jobs import Job
 from modeldyno.core.models import Model, NewModel
 from modeldyno.core.names import checked_name
 from modeldyno.core.notes import Subject
 from modeldyno.core.projects import Project
-from modeldyno.core.queue import Job
 from modeldyno.core.specs import ModelSpec
 from modeldyno.services.archive import Archive
 from modeldyno.services.boundaries import boundary_of

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from modeldyno.core.ids import ModelId, ProjectId
+from modeldyno.core.jobs import Job
 from modeldyno.core.models import Model
-from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.queue import Job
-from modeldyno.core.runs import RunKind, RunOf
+from modeldyno.core.runs import Page, RunKind, RunOf, Wanted
 from modeldyno.core.specs import CellSpec, RunSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.measure.cpus import allowed_cpus

@@ -16,8 +16,8 @@ from pathlib import Path
 from modeldyno.core.doctor import Checkup, Finding
 from modeldyno.core.errors import WrongState
 from modeldyno.core.hosts import HostFacts
-from modeldyno.core.queue import CoreLease
-from modeldyno.core.sandbox import SandboxReport
+from modeldyno.core.jobs import CoreLease
+from modeldyno.core.sessions import SandboxReport
 from modeldyno.core.versions import tool_version
 from modeldyno.measure import host, weather
 from modeldyno.measure.cpus import Topology, topology

@@ -12,18 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, get_args
 
+from modeldyno.core.benchmarks import CellFigures
 from modeldyno.core.cell_axes import AXES, NAMES
-from modeldyno.core.cells import CellFigures
-from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.cells import CellDocument, EffectiveDocument
 from modeldyno.core.documents.described import json_text, json_value
-from modeldyno.core.documents.effective import EffectiveDocument
-from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.documents.figure import Figure
-from modeldyno.core.documents.latency import LatencyDocument, LevelDocument
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.failures import FailureDocument
+from modeldyno.core.documents.figures import Figure, LatencyDocument, LevelDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.figures import counted
 from modeldyno.core.ids import RunId
-from modeldyno.core.path_redaction import without_folders_in
+from modeldyno.core.redaction import without_folders_in
 from modeldyno.core.requests.axes import values_of
 from modeldyno.core.results import FEWEST_SESSIONS, Noise
 from modeldyno.core.specs import CellSpec

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import BadValue, RunNotFound
-from modeldyno.core.history import KeptRun
 from modeldyno.core.ids import RunId
 from modeldyno.core.ids import run_id as checked
 from modeldyno.core.kinds import result_from
+from modeldyno.core.runs import KeptRun
 from modeldyno.store.runs import RunFolder
 
 LATEST = "latest"

@@ -17,8 +17,8 @@ from typing import Any
 from sqlalchemy import Connection, insert, or_, select, update
 
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.reindex import ReindexDocument
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.runnables import SummaryDocument
+from modeldyno.core.documents.runs import ReindexDocument
 from modeldyno.core.errors import (
     DatabaseUnusable,
     RunFailed,
@@ -26,13 +26,12 @@ from modeldyno.core.errors import (
     StorageFailed,
     WorkspaceUnusable,
 )
-from modeldyno.core.history import KeptRun
 from modeldyno.core.identity import fingerprint
 from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file, search_key
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import ACTIVE, RunOf, way
+from modeldyno.core.runs import ACTIVE, KeptRun, RunOf, way
 from modeldyno.core.specs import ModelSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.store.database import Database

@@ -10,12 +10,11 @@ from typing import Any, get_type_hints
 from modeldyno.core.benchmarks import Benchmark, NewBenchmark
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.comparisons import Comparison, NewComparison
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.kinds import spec_from
 from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile, spec_of
-from modeldyno.core.runnables import NewPlainRunnable, PlainRunnable
-from modeldyno.core.runs import RunKind
+from modeldyno.core.runs import NewPlainRunnable, PlainRunnable, RunKind
 from modeldyno.core.specs import BenchmarkSpec, OptimizationSpec, RunSpec
 from modeldyno.store.documents import cells_outline
 

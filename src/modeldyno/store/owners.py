@@ -11,7 +11,7 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
-from modeldyno.core.queue import JobOwner
+from modeldyno.core.jobs import JobOwner
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.names import checked_text, search_key
-from modeldyno.core.pages import LARGEST_PAGE, Page, Wanted
+from modeldyno.core.runs import LARGEST_PAGE, Page, Wanted
 from modeldyno.store.statements import Query, rows_of
 
 T = TypeVar("T")

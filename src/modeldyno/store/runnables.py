@@ -27,11 +27,9 @@ from sqlalchemy import (
 )
 
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.summary import NUMBER_PATHS
+from modeldyno.core.documents.runnables import NUMBER_PATHS
 from modeldyno.core.names import checked_name, search_key
-from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.runnables import RunnableDetails
-from modeldyno.core.runs import LatestRun, RunKind
+from modeldyno.core.runs import LatestRun, Page, RunKind, RunnableDetails, Wanted
 from modeldyno.store.columns import JsonNumber, Sizes
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing

@@ -22,7 +22,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.core.artifacts import Artifact
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.errors import (
     MachineChanged,
@@ -37,7 +36,7 @@ from modeldyno.core.ids import run_id as checked
 from modeldyno.core.jobs import Result, Unit
 from modeldyno.core.kinds import spec_from, unit_from
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import RunState, may_move
+from modeldyno.core.runs import Artifact, RunState, may_move
 from modeldyno.core.sessions import Session, Timings
 from modeldyno.core.specs import RunSpec
 from modeldyno.store.owners import Owner, this_process

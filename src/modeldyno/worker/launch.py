@@ -27,7 +27,7 @@ from modeldyno.core.errors import (
     WorkerGarbled,
     error_classes,
 )
-from modeldyno.core.sandbox import Sandboxing, SandboxReport, SandboxSpec
+from modeldyno.core.sessions import Sandboxing, SandboxReport, SandboxSpec
 from modeldyno.worker import pinning
 from modeldyno.worker.control_groups import ControlGroup, make_group
 from modeldyno.worker.descendants import Descendants

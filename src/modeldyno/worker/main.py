@@ -30,13 +30,13 @@ from modeldyno.core.errors import (
     OutOfMemory,
     StorageFailed,
 )
-from modeldyno.core.sandbox import SandboxSpec
 from modeldyno.core.sessions import (
     CallContract,
     Memory,
     OtherPython,
     Pair,
     Parity,
+    SandboxSpec,
     Session,
     SessionFacts,
     Target,

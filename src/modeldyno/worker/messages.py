@@ -17,7 +17,6 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.conversions import Goal
 from modeldyno.core.errors import WorkerGarbled
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
-from modeldyno.core.sandbox import SandboxReport, SandboxSpec
 from modeldyno.core.sessions import (
     Calibration,
     CallContract,
@@ -25,6 +24,8 @@ from modeldyno.core.sessions import (
     PairPlan,
     Parity,
     Samples,
+    SandboxReport,
+    SandboxSpec,
     Session,
     SessionFacts,
     SessionPlan,

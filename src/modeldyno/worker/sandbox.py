@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from modeldyno.core.sandbox import SandboxReport, SandboxSpec
+from modeldyno.core.sessions import SandboxReport, SandboxSpec
 from modeldyno.worker import landlock, seccomp
 from modeldyno.worker.landlock import READ, WRITE, FileAccess, Grant
 from modeldyno.worker.limits import limit

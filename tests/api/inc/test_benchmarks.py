@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.datasets import NewDataset
-from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.optimizations import NewOptimization, Pin, Trial
 from modeldyno.core.runs import RunOf
 from modeldyno.measure.cpus import allowed_cpus

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modeldyno.core.inc_ids import DOMAINS
+from modeldyno.core.dictionaries import DOMAINS
 from modeldyno.store.dictionaries import dictionaries
 
 

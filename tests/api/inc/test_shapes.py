@@ -24,8 +24,7 @@ from modeldyno.core.ids import (
 )
 from modeldyno.core.optimizations import Optimization, OptimizationDetails
 from modeldyno.core.profiles import OpMicroseconds, Profile
-from modeldyno.core.runnables import RunnableDetails
-from modeldyno.core.runs import LatestRun
+from modeldyno.core.runs import LatestRun, RunnableDetails
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec, ProfileSpec
 
 FOLDER = Path(inc.__file__).parent

@@ -8,7 +8,7 @@ import pytest
 from modeldyno.core.codec import decode
 from modeldyno.core.comparisons import NewComparison
 from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
-from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
+from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.results import ComparisonResult
 from modeldyno.core.specs import CellSpec, ComparisonSpec, ModelSpec, SideSpec

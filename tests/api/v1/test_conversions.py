@@ -6,7 +6,7 @@ from typing import Any
 import socketio
 
 from modeldyno import Client
-from modeldyno.core.documents.conversion import ConversionJobDocument, ConversionsDocument
+from modeldyno.core.documents.conversions import ConversionJobDocument, ConversionsDocument
 from tests import onnx_models, torch_archives
 from tests.api.v1.server import PATIENCE_S
 from tests.api.v1.shapes import fits, problem

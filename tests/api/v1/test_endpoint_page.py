@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from modeldyno.api.v1.benchmark_by_name import MeasureByNameRequest
-from modeldyno.core.documents.by_name import MeasuredByNameDocument
+from modeldyno.core.documents.benchmark_by_name import MeasuredByNameDocument
 from modeldyno.core.documents.described import field_names
 from modeldyno.engines import availability
 from tests import onnx_models as made

@@ -3,8 +3,8 @@
 import pytest
 
 from modeldyno.core.documents.jobs import JobDocument
-from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
 from modeldyno.core.documents.optimizations import OptimizationDocument
+from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
 from tests.api.v1.shapes import Page, fits, problem
 
 USUAL = {

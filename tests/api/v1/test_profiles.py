@@ -9,10 +9,14 @@ import pytest
 
 from modeldyno.core.codec import decode
 from modeldyno.core.doctor import Peak, Peaks
-from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
-from modeldyno.core.documents.profile import RoofDocument, TimeDocument
-from modeldyno.core.documents.profile_diff import ProfileDiffDocument
-from modeldyno.core.documents.profiles import ProfileDetailsDocument, ProfileSummary
+from modeldyno.core.documents.profiles import (
+    ProfileDetailsDocument,
+    ProfileDiffDocument,
+    ProfileSummary,
+    RoofDocument,
+    TimeDocument,
+)
+from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
 from modeldyno.core.ids import ProfileId, ProjectId
 from modeldyno.core.results import ProfileResult
 from modeldyno.measure import host

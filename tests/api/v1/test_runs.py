@@ -7,7 +7,7 @@ import json
 import pytest
 
 from modeldyno.core.codec import decode, encode
-from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
+from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
 from modeldyno.core.ids import RunId
 from modeldyno.core.results import BenchmarkResult
 from modeldyno.store.owners import this_process

@@ -1,4 +1,4 @@
-// Written by scripts/write_page_tables.py from src/modeldyno/core/documents/cell.py. Do not edit: run `make types`.
+// Written by scripts/write_page_tables.py from src/modeldyno/core/documents/cells.py. Do not edit: run `make types`.
 
 export const FIGURES = [
   {"name": "throughput_per_s", "head": "items/s", "label": "items per second", "format": "rate", "unit": "items/s", "in_tables": true, "in_lists": "always", "is_among_first": true, "on_card": false},

@@ -1,4 +1,4 @@
-// Written by scripts/write_page_tables.py from src/modeldyno/core/documents/cell.py. Do not edit: run `make types`.
+// Written by scripts/write_page_tables.py from src/modeldyno/core/documents/cells.py. Do not edit: run `make types`.
 
 import type { CellDocument } from "@/api/schema.gen";
 

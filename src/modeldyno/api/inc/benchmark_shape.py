@@ -11,9 +11,8 @@ from modeldyno.api.inc.shapes import (
     seconds,
     state_shape,
 )
-from modeldyno.core.benchmarks import BenchmarkOutcome
-from modeldyno.core.cells import best_cell
-from modeldyno.core.documents.cell import FIGURES
+from modeldyno.core.benchmarks import BenchmarkOutcome, best_cell
+from modeldyno.core.documents.cells import FIGURES
 from modeldyno.core.requests.commands import config_command
 from modeldyno.core.specs import CellSpec
 

@@ -15,8 +15,7 @@ from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.api.inc.runnables import before_its_first_run
 from modeldyno.api.inc.shapes import Json
 from modeldyno.api.inc.workload import Calls
-from modeldyno.core.benchmarks import Benchmark, Mode
-from modeldyno.core.cells import best_cell
+from modeldyno.core.benchmarks import Benchmark, Mode, best_cell
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId, RunId
 from modeldyno.core.requests.measuring import (

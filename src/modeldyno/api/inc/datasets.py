@@ -10,9 +10,9 @@ from modeldyno.api.inc.naming import domain_named, framework_named
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.api.inc.shapes import everything
+from modeldyno.core.dictionaries import FLAVOURS, find
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import DatasetId, ProjectId
-from modeldyno.core.inc_ids import FLAVOURS, find
 from modeldyno.services.datasets import DatasetForm
 from modeldyno.store.dictionaries import dictionaries
 

@@ -8,8 +8,17 @@ from typing import Any
 from modeldyno.api.inc.naming import TYPES, domain_named, framework_named
 from modeldyno.api.inc.operations import Operation, Operations
 from modeldyno.api.inc.parameters import Parameters
-from modeldyno.core.dictionaries import Entry, Parameter, of_domain, of_framework
-from modeldyno.core.inc_ids import DOMAINS, FLAVOURS, OPTIMIZATION_TYPES, PRECISIONS, Numbered
+from modeldyno.core.dictionaries import (
+    DOMAINS,
+    FLAVOURS,
+    OPTIMIZATION_TYPES,
+    PRECISIONS,
+    Entry,
+    Numbered,
+    Parameter,
+    of_domain,
+    of_framework,
+)
 from modeldyno.core.tuning import types_for
 from modeldyno.store.dictionaries import dictionaries
 

@@ -10,9 +10,9 @@ from modeldyno.api.inc.broadcast import Broadcast, Status
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.runnables import request_of
+from modeldyno.core.dictionaries import framework_of
 from modeldyno.core.errors import ExampleNotFound
 from modeldyno.core.examples import Example
-from modeldyno.core.inc_ids import framework_of
 from modeldyno.core.models import ModelFormat
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.results import Failure

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from modeldyno.api.inc.shapes import moment
-from modeldyno.core.inc_ids import (
+from modeldyno.core.dictionaries import (
     DOMAINS,
     FLAVOURS,
     FP32,

@@ -17,9 +17,9 @@ from modeldyno.api.inc.runnables import request_of
 from modeldyno.api.inc.shapes import everything, moment
 from modeldyno.api.kept_bytes import KeptBytes
 from modeldyno.api.v1 import downloads
+from modeldyno.core.dictionaries import framework_of
 from modeldyno.core.errors import BadValue, ModeldynoError, NotFound
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.inc_ids import framework_of
 from modeldyno.core.models import Model, ModelFacts
 from modeldyno.formats.domains import purpose_of
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from modeldyno.core.errors import BadValue
-from modeldyno.core.inc_ids import (
+from modeldyno.core.dictionaries import (
     DOMAINS,
     FRAMEWORKS,
     GRAPH_OPTIMIZATION,
@@ -13,6 +12,7 @@ from modeldyno.core.inc_ids import (
     Numbered,
     find,
 )
+from modeldyno.core.errors import BadValue
 from modeldyno.core.tuning import OptimizationType
 
 TYPES: dict[OptimizationType, Numbered] = {

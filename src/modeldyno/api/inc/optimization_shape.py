@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from modeldyno.api.inc.naming import TYPES
 from modeldyno.api.inc.shapes import Json, Place, head_shape, moment, note_shape, state_shape
-from modeldyno.core.inc_ids import PRECISIONS, Numbered, find
+from modeldyno.core.dictionaries import PRECISIONS, Numbered, find
 from modeldyno.core.optimizations import Optimization, OptimizationDetails, Trial
 from modeldyno.core.tuning import minimal_accuracy
 

@@ -13,8 +13,8 @@ from modeldyno.api.inc.optimization_shape import optimization_shape, tuning_shap
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.api.inc.runnables import before_its_first_run
 from modeldyno.api.inc.shapes import Json, Place, everything
+from modeldyno.core.dictionaries import OPTIMIZATION_TYPES, PRECISIONS, numbered
 from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, ProjectId, RunId
-from modeldyno.core.inc_ids import OPTIMIZATION_TYPES, PRECISIONS, numbered
 from modeldyno.core.optimizations import OptimizationDetails, PinKind
 from modeldyno.core.tuning import OptimizationType
 from modeldyno.services.typed_values import is_blank, typed

@@ -10,9 +10,7 @@ from modeldyno.api.inc.examples import example_row, offered
 from modeldyno.api.inc.naming import domain_named, framework_named
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
-from modeldyno.core.dictionaries import Entry, of_domain, of_framework
-from modeldyno.core.errors import BadValue
-from modeldyno.core.inc_ids import (
+from modeldyno.core.dictionaries import (
     BF16,
     FP32,
     INT8,
@@ -21,7 +19,11 @@ from modeldyno.core.inc_ids import (
     ONNXRT,
     PYTORCH,
     TENSORFLOW,
+    Entry,
+    of_domain,
+    of_framework,
 )
+from modeldyno.core.errors import BadValue
 from modeldyno.store.dictionaries import dictionaries
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from modeldyno.api.inc.shapes import (
 )
 from modeldyno.core.profiles import OpMicroseconds, Profile
 from modeldyno.core.requests.commands import profile_command
-from modeldyno.core.runnables import RunnableDetails
+from modeldyno.core.runs import RunnableDetails
 
 
 def profile_shape(details: RunnableDetails[Profile], place: Place) -> Json:

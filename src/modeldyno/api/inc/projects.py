@@ -11,9 +11,9 @@ from modeldyno.api.inc.naming import domain_named
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.shapes import everything, moment
+from modeldyno.core.dictionaries import PRECISIONS, known
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.inc_ids import PRECISIONS, known
 from modeldyno.core.projects import Project
 from modeldyno.inputs.shape_texts import shapes_in
 from modeldyno.services.projects import NewProject, ProjectDetails

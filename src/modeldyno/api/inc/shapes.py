@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 from modeldyno.api.errors import sentences
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.pages import LARGEST_PAGE, Page, Wanted
 from modeldyno.core.redaction import without_folders
-from modeldyno.core.runs import ACTIVE, LatestRun, Runnable, State
+from modeldyno.core.runs import ACTIVE, LARGEST_PAGE, LatestRun, Page, Runnable, State, Wanted
 
 T = TypeVar("T")
 Json = dict[str, Any]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from modeldyno.api.inc.announcing import FAILED, Move
 from modeldyno.api.inc.operations import PROCESSING
 from modeldyno.api.inc.parameters import MISSING, Parameters
-from modeldyno.core.cells import best_cell
+from modeldyno.core.benchmarks import best_cell
+from modeldyno.core.dictionaries import framework_of
 from modeldyno.core.errors import BadValue, NotFound, NotYet
 from modeldyno.core.ids import RunId
-from modeldyno.core.inc_ids import framework_of
 from modeldyno.core.requests.commands import config_command
 from modeldyno.core.runs import ACTIVE, RunOf
 from modeldyno.services.workloads import Mode, Side, Workload, WorkloadModel, WorkloadModelRequest

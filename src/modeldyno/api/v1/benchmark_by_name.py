@@ -32,13 +32,13 @@ from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.paging import parameters, queried
 from modeldyno.api.v1.shape import WORDS, answer
 from modeldyno.core.client_paths import LONGEST
-from modeldyno.core.documents.by_name import (
+from modeldyno.core.documents.benchmark_by_name import (
     MeasuredByNameDocument,
     MeasuredOnDevicesDocument,
     RefusedByNameDocument,
 )
 from modeldyno.core.errors import BadValue, ModeldynoError, NameAmbiguous, TimedOut, TooBusy
-from modeldyno.core.queue import Job
+from modeldyno.core.jobs import Job
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.requests.texts import parse_int, parse_pairs
 from modeldyno.core.results import Failure as RunFailure

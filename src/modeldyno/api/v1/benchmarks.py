@@ -32,19 +32,19 @@ from modeldyno.core.documents.benchmarks import (
     ReproductionDocument,
     VersusBaselineDocument,
 )
-from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.documents.runnables import LatestRunSummary
-from modeldyno.core.documents.summary import NUMBER_PATHS
+from modeldyno.core.documents.runnables import NUMBER_PATHS, LatestRunSummary
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
-from modeldyno.core.pages import Wanted
 from modeldyno.core.requests.commands import bench_command, config_of
-from modeldyno.core.requests.measuring import BenchmarkRequest, benchmark_request
-from modeldyno.core.requests.server import (
+from modeldyno.core.requests.measuring import (
+    BenchmarkRequest,
     EditBenchmarkRequest,
     NewBenchmarkRequest,
     PlanBenchmarkRequest,
+    benchmark_request,
 )
+from modeldyno.core.runs import Wanted
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.present.reproducing import reproduction
 from modeldyno.services import requests

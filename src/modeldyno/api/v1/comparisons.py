@@ -18,13 +18,15 @@ from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, Comp
 from modeldyno.core.documents.runnables import LatestRunSummary
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.models import Model
-from modeldyno.core.requests.measuring import PairingRequest, SideRequest, comparison_request
-from modeldyno.core.requests.server import (
+from modeldyno.core.requests.measuring import (
     EditComparisonRequest,
     ModelSideRequest,
     NewComparisonRequest,
+    PairingRequest,
+    SideRequest,
+    comparison_request,
 )
-from modeldyno.core.runnables import RunnableDetails
+from modeldyno.core.runs import RunnableDetails
 from modeldyno.core.specs import ComparisonSpec
 from modeldyno.engines.run_names import side_names
 from modeldyno.services import requests

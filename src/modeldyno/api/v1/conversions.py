@@ -8,8 +8,8 @@ from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.shape import Id, RequestBody, answer, gives
 from modeldyno.core.conversions import Goal
-from modeldyno.core.documents.conversion import ConversionJobDocument, ConversionsDocument
-from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.conversions import ConversionJobDocument, ConversionsDocument
+from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.ids import ConversionId, ModelId
 from modeldyno.services.conversions import Conversion
 

@@ -22,7 +22,7 @@ from modeldyno.api.v1.shape import (
     page_answer,
 )
 from modeldyno.core.datasets import NewDataset
-from modeldyno.core.documents.datasets import DatasetDocument
+from modeldyno.core.documents.projects import DatasetDocument
 from modeldyno.core.ids import DatasetId, ProjectId
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from fastapi import APIRouter, Query, Response
 from modeldyno.api.schemas import schema_of
 from modeldyno.api.v1.shape import MOST_ID, answer, gives
 from modeldyno.core.documents.described import ByKind
-from modeldyno.core.documents.events import EventsDocument
-from modeldyno.core.events import EventMessage, message_of
+from modeldyno.core.events import EventMessage, EventsDocument, message_of
 
 if TYPE_CHECKING:
     from modeldyno.store.records.events import EventRecords

@@ -17,7 +17,7 @@ from modeldyno.core.documents.examples import (
     ExamplesDocument,
     FetchDocument,
 )
-from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.errors import ExampleNotFound
 from modeldyno.core.ids import ProjectId
 from modeldyno.services.example_fetches import ExampleFetch

@@ -10,7 +10,7 @@ from pydantic_core import to_json
 
 from modeldyno.api.kept_bytes import KeptBytes
 from modeldyno.api.v1.shape import Id, answer, gives, json_response
-from modeldyno.core.documents.graph import GraphDocument, ViewDocument
+from modeldyno.core.documents.graphs import GraphDocument, ViewDocument
 from modeldyno.core.graphs import Graph, around
 from modeldyno.core.ids import ModelId
 from modeldyno.graphs import drawing

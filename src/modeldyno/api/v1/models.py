@@ -16,16 +16,15 @@ from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import ListRequest, OfProject, listed, parameters
 from modeldyno.api.v1.shape import Id, Name, RequestBody, answer, gives, gives_nothing, page_answer
 from modeldyno.core.client_paths import LONGEST, names_in, refused
-from modeldyno.core.documents.model import ModelDocument
 from modeldyno.core.documents.models import (
     ModelDetailsDocument,
+    ModelDocument,
     ModelSummary,
     ModelTrustDocument,
 )
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
-from modeldyno.core.path_redaction import without_places
-from modeldyno.core.redaction import without_folders
+from modeldyno.core.redaction import without_folders, without_places
 from modeldyno.core.trust import TIERS, needs_trust, warning
 from modeldyno.services.models import ModelStatus
 

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from modeldyno.api.errors import VERSION_NEEDED, Refused
 from modeldyno.api.v1.shape import MOST_ID, RequestBody, answer, gives
-from modeldyno.core.documents.note import NoteDocument
-from modeldyno.core.notes import Note, Subject, SubjectKind, subject_kinds
+from modeldyno.core.notes import Note, NoteDocument, Subject, SubjectKind, subject_kinds
 
 if TYPE_CHECKING:
     from modeldyno.store.records.notes import NoteRecords

@@ -34,8 +34,7 @@ from starlette.datastructures import QueryParams
 
 from modeldyno.api.v1.shape import MOST_ID
 from modeldyno.core.cell_axes import AXES, SIZES, CellAxis
-from modeldyno.core.pages import Wanted
-from modeldyno.core.runs import State
+from modeldyno.core.runs import State, Wanted
 
 MOST = 200
 

@@ -22,7 +22,7 @@ from modeldyno.core.documents.runnables import (
 )
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
-from modeldyno.core.runnables import PlainRunnable, RunnableDetails
+from modeldyno.core.runs import PlainRunnable, RunnableDetails
 from modeldyno.core.specs import RunSpec
 from modeldyno.services.runnables import RunnableService
 

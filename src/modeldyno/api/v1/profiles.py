@@ -14,17 +14,21 @@ from modeldyno.api.v1.runs import attached
 from modeldyno.api.v1.settings import changed, profiling_of
 from modeldyno.api.v1.shape import MOST_ID, Id, answer, gives, json_response, problems
 from modeldyno.api.v1.summaries import copier, joined, page_of
-from modeldyno.core.documents.profile import AgreementDocument, RoofDocument, TimeDocument
-from modeldyno.core.documents.profile_diff import ProfileDiffDocument
-from modeldyno.core.documents.profiles import ProfileDetailsDocument, ProfileSummary
+from modeldyno.core.documents.profiles import (
+    AgreementDocument,
+    ProfileDetailsDocument,
+    ProfileDiffDocument,
+    ProfileSummary,
+    RoofDocument,
+    TimeDocument,
+)
 from modeldyno.core.documents.runnables import LatestRunSummary
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
 from modeldyno.core.profile_diffs import diff
 from modeldyno.core.profiles import Agreement, Profile, RowsWanted, spec_of
-from modeldyno.core.requests.measuring import profile_request
-from modeldyno.core.requests.server import EditProfileRequest, NewProfileRequest
+from modeldyno.core.requests.measuring import EditProfileRequest, NewProfileRequest, profile_request
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.runnables import RunnableDetails
+from modeldyno.core.runs import RunnableDetails
 from modeldyno.services import requests
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from modeldyno.api.v1.shape import (
     problems,
 )
 from modeldyno.core.documents.projects import ProjectDocument
-from modeldyno.core.documents.report import ReportDocument
+from modeldyno.core.documents.reports import ReportDocument
 from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.projects import Project
 from modeldyno.services.exports import Format

@@ -14,10 +14,9 @@ from modeldyno.api.v1.paging import ListRequest, OfRuns, listed, parameters
 from modeldyno.api.v1.settings import SETTINGS
 from modeldyno.api.v1.shape import answer, gives, gives_nothing, json_response, problems
 from modeldyno.api.v1.summaries import copier, joined, json_array, page_of
-from modeldyno.core.documents.artifact import ArtifactDocument
-from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.documents.kept_runs import RunDetailsDocument, RunSummary
-from modeldyno.core.documents.report import ResultDocument
+from modeldyno.core.documents.failures import FailureDocument
+from modeldyno.core.documents.reports import ResultDocument, RunDetailsDocument, RunSummary
+from modeldyno.core.documents.runs import ArtifactDocument
 from modeldyno.core.ids import RunId
 from modeldyno.core.runs import Run
 from modeldyno.services.exports import Format, RunDetails

@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from typing_extensions import TypeAliasType
 
 from modeldyno.api.schemas import Json, answers, reference
-from modeldyno.core.pages import Page
+from modeldyno.core.runs import Page
 
 V = TypeVar("V")
 

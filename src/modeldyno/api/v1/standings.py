@@ -12,7 +12,7 @@ from modeldyno.api.v1.summaries import joined, json_array
 from modeldyno.core.benchmarks import MeasuredCell
 from modeldyno.core.documents.projects import OverviewDocument
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.project_overview import Best, Happened, ProjectStanding
+from modeldyno.core.projects import Best, Happened, ProjectStanding
 from modeldyno.core.redaction import without_folders
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.shape import answer, gives
 from modeldyno.core.doctor import Finding, fitness, verdict_sentence
-from modeldyno.core.documents.doctor import DoctorDocument
+from modeldyno.core.documents.hosts import DoctorDocument
 from modeldyno.core.documents.system import (
     HealthDocument,
     LeaseDocument,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from modeldyno.core.documents.described import Count, Described, Size
-from modeldyno.core.documents.model import ModelDocument
+from modeldyno.core.documents.models import ModelDocument
 from modeldyno.core.models import ModelFormat
 
 

@@ -1,19 +1,223 @@
-"""Benchmarks as a server keeps them: lines of lists, and all that is known of one."""
+"""Benchmarks: the results of one, and what a server keeps of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, get_type_hints
 
 from modeldyno.core.benchmarks import Mode
+from modeldyno.core.cell_axes import COUNTS, SIZES
 from modeldyno.core.documents.axes import AxesDocument
-from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.described import Amount, Count, Described, Positive, Size
-from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.cells import FIGURES, CellDocument
+from modeldyno.core.documents.described import (
+    Amount,
+    Count,
+    Described,
+    Moment,
+    Positive,
+    RunName,
+    Size,
+)
+from modeldyno.core.documents.failures import FailureDocument
+from modeldyno.core.documents.figures import Figure, LatencyDocument, figure_columns, plain_value
+from modeldyno.core.documents.hosts import WeatherDocument
+from modeldyno.core.documents.models import ModelDocument
+from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead, SummaryDocument
+from modeldyno.core.documents.runs import ArtifactDocument
+from modeldyno.core.exports import ARTIFACTS, artifacts_text, csv_text
+from modeldyno.core.hosts import HostFacts
 from modeldyno.core.requests.measuring import BenchmarkRequest
-from modeldyno.core.results import Estimate, Noise, Verdict
+from modeldyno.core.results import (
+    BenchmarkResult,
+    Estimate,
+    Failure,
+    Noise,
+    Standing,
+    Standings,
+    Verdict,
+)
+from modeldyno.core.specs import Budget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingDocument(Described):
+    """The best cell by one figure, and every cell that does not clearly differ from it."""
+
+    leader: Count
+    """Its place in `cells`, from 0."""
+    tied: tuple[Count, ...]
+    """Places of all cells without a clear difference from the leader, the leader included."""
+    has_winner: bool
+    """Whether the leader stands alone."""
+
+    @classmethod
+    def of(cls, standing: Standing) -> StandingDocument:
+        return cls.from_fields(standing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BestDocument(Described):
+    """Who leads a sweep."""
+
+    latency: StandingDocument | None
+    """By the time of a call."""
+    throughput: StandingDocument | None
+    """By the time of an item."""
+
+    @classmethod
+    def of(cls, standings: Standings) -> BestDocument:
+        latency, throughput = standings.get("latency"), standings.get("throughput")
+        return cls(
+            latency=StandingDocument.of(latency) if latency else None,
+            throughput=StandingDocument.of(throughput) if throughput else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmeasuredDocument(Described):
+    """A model that could not be measured."""
+
+    model: str
+    """Its path, as in `models`."""
+    error: FailureDocument
+    """Why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkDocument(Described):
+    """What `modeldyno bench --json` and `BenchmarkResult.to_json()` give. Times in milliseconds,
+    memory in bytes."""
+
+    schema: Literal["modeldyno.benchmark/2"] = "modeldyno.benchmark/2"
+    """Name and version of this format."""
+    run_id: RunName
+    """Name of the run's folder in the workspace."""
+    created_at: Moment
+    """When it ended: ISO 8601 with zone."""
+    tool_version: str
+    """Version of Modeldyno."""
+    interrupted: bool
+    """Whether somebody stopped it; what was measured is in the document."""
+    seed: int
+    """Of inputs, orders and memory padding."""
+    budget: Budget
+    """How much time each cell might take."""
+    model: ModelDocument
+    """The first model."""
+    models: tuple[ModelDocument, ...]
+    """All models, in the order given."""
+    runs: tuple[RunName, ...]
+    """Run of each model, in the same order."""
+    errors: tuple[UnmeasuredDocument, ...]
+    """Models that could not be measured at all: they have no cell here."""
+    host: HostFacts
+    """The machine."""
+    weather: WeatherDocument
+    """What the machine did meanwhile."""
+    artifacts: tuple[ArtifactDocument, ...]
+    """Files that the run left, or all of these runs."""
+    cells: tuple[CellDocument, ...]
+    """Cells of all models, in the order requested."""
+    best: BestDocument
+    """Who leads a sweep, by latency per call and by throughput; null for a single cell, where the
+    leading number is unusable, and where cells do not all compute the same."""
+    best_by_workload: tuple[BestDocument, ...] = ()
+    """Who leads among the cells that compute the same, where not all of them do: those of one size
+    of the inputs."""
+
+    @classmethod
+    def of(
+        cls, *results: BenchmarkResult, errors: Sequence[tuple[str, Failure]] = ()
+    ) -> BenchmarkDocument:
+        """Of one run, or of several models together. ``errors`` are of models that could not be
+        measured at all, with their paths."""
+        first = results[0]
+        cells = [cell for result in results for cell in result.cells]
+        models = tuple(ModelDocument.of(result.model) for result in results)
+        return cls.from_fields(
+            first,
+            interrupted=any(result.interrupted for result in results),
+            seed=first.spec.seed,
+            budget=first.spec.budget,
+            model=models[0],
+            models=models,
+            runs=tuple(result.run_id for result in results),
+            errors=tuple(
+                UnmeasuredDocument(model=path, error=FailureDocument.of(failure))
+                for path, failure in errors
+            ),
+            weather=WeatherDocument.of(first.weather),
+            artifacts=tuple(
+                ArtifactDocument.of(artifact) for result in results for artifact in result.artifacts
+            ),
+            cells=tuple(CellDocument.of(number, cell) for number, cell in enumerate(cells)),
+            best=BestDocument.of(first.standings),
+            best_by_workload=tuple(map(BestDocument.of, first.standings_by_workload)),
+        )
+
+
+# ---------------------------------------------------------------- as a table
+
+_LEVELS = tuple(name for name, kind in get_type_hints(LatencyDocument).items() if kind is Figure)
+
+
+def csv_columns() -> tuple[str, ...]:
+    """In the order of the document: a figure that it declares last comes last, so that the others
+    keep their places. Sizes come after all of them."""
+    columns = [
+        *("model", "engine", "engine_version", "device", "precision"),
+        *(axis.name for axis in COUNTS),
+        "status",
+    ]
+    for name in FIGURES:
+        if name == "latency_ms":
+            first, *others = (f"{name}_{level}" for level in _LEVELS)
+            columns += [first, f"{name}_low", f"{name}_high", *others]
+        elif name == "noise":
+            columns += [name, "error"]
+        elif name in figure_columns(CellDocument):
+            columns.append(name)
+    return (*columns, *(axis.name for axis in SIZES))
+
+
+def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) -> str:
+    """One line per cell; ``with_runs`` begins it with the run."""
+    has_artifacts = any(result.artifacts for result in results)
+    columns = (*["run_id"] * with_runs, *csv_columns(), *[ARTIFACTS] * has_artifacts)
+    rows = []
+    for result in results:
+        own = {"run_id": result.run_id, ARTIFACTS: artifacts_text(result.artifacts)}
+        for number, cell in enumerate(result.cells):
+            row = csv_row(CellDocument.of(number, cell)) | own
+            rows.append({name: row[name] for name in columns})
+    return csv_text(columns, rows)
+
+
+def csv_row(cell: CellDocument) -> dict[str, object]:
+    """One line of a table, by its columns."""
+    latency, effective = cell.latency_ms, cell.effective
+    levels = {f"latency_ms_{name}": getattr(latency, name).value for name in _LEVELS if latency}
+    row: dict[str, object] = {
+        name: plain_value(getattr(cell, name, None)) for name in csv_columns()
+    }
+    return (
+        row
+        | levels
+        | {
+            "engine_version": effective.engine_version if effective else None,
+            "latency_ms_low": latency.typical.low if latency else None,
+            "latency_ms_high": latency.typical.high if latency else None,
+            "error": cell.error.title if cell.error else None,
+            **{axis.name: sizes_text(getattr(cell, axis.name)) for axis in SIZES},
+        }
+    )
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str | None:
+    """``seq=128 width=224``; None where none was chosen."""
+    return " ".join(f"{name}={size}" for name, size in sizes.items()) or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

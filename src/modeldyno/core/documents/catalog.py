@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from modeldyno.core.documents.benchmark import BenchmarkDocument
-from modeldyno.core.documents.comparison import ComparisonDocument
-from modeldyno.core.documents.conversion import ConversionDocument
-from modeldyno.core.documents.distribution import DistributionDocument
-from modeldyno.core.documents.doctor import DoctorDocument
+from modeldyno.core.documents.benchmarks import BenchmarkDocument
+from modeldyno.core.documents.comparisons import ComparisonDocument
+from modeldyno.core.documents.conversions import ConversionDocument
+from modeldyno.core.documents.distributions import DistributionDocument
 from modeldyno.core.documents.engines import EnginesDocument
 from modeldyno.core.documents.examples import ExamplesDocument
-from modeldyno.core.documents.failure import ErrorDocument
-from modeldyno.core.documents.graph import GraphDocument, ViewDocument
+from modeldyno.core.documents.failures import ErrorDocument
+from modeldyno.core.documents.graphs import GraphDocument, ViewDocument
+from modeldyno.core.documents.hosts import DoctorDocument
 from modeldyno.core.documents.jobs import JobsDocument
-from modeldyno.core.documents.model import ModelDocument
-from modeldyno.core.documents.note import NoteDocument
-from modeldyno.core.documents.profile import AgreementDocument, ProfileDocument
-from modeldyno.core.documents.profile_diff import ProfileDiffDocument
-from modeldyno.core.documents.ranking import RankingDocument
-from modeldyno.core.documents.reindex import ReindexDocument
-from modeldyno.core.documents.removed import RemovedDocument
-from modeldyno.core.documents.report import ReportDocument
-from modeldyno.core.documents.runs import RunsDocument
-from modeldyno.core.documents.summary import SummaryDocument
-from modeldyno.core.documents.trust import TrustDocument
+from modeldyno.core.documents.models import ModelDocument, TrustDocument
+from modeldyno.core.documents.profiles import (
+    AgreementDocument,
+    ProfileDiffDocument,
+    ProfileDocument,
+)
+from modeldyno.core.documents.rankings import RankingDocument
+from modeldyno.core.documents.reports import ReportDocument
+from modeldyno.core.documents.runnables import SummaryDocument
+from modeldyno.core.documents.runs import ReindexDocument, RemovedDocument, RunsDocument
+from modeldyno.core.notes import NoteDocument
 
 # Parts of the server's answers that are in no document of the terminal.
 PARTS: tuple[type[Any], ...] = (AgreementDocument, SummaryDocument)

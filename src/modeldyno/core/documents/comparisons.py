@@ -1,15 +1,157 @@
-"""Comparisons as a server keeps them: lines of lists, and all that is known of one."""
+"""Comparisons: the result of one, and what a server keeps of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
-from modeldyno.core.documents.described import Amount, Count, Described, Size
-from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead
-from modeldyno.core.documents.summary import SummaryDocument
-from modeldyno.core.requests.bounds import Doc
+from modeldyno.core.deviations import Surprise
+from modeldyno.core.documents.axes import SideHead
+from modeldyno.core.documents.cells import EffectiveDocument
+from modeldyno.core.documents.described import (
+    Amount,
+    Count,
+    Described,
+    Moment,
+    RunName,
+    Schema,
+    Share,
+    Size,
+)
+from modeldyno.core.documents.figures import Figure, LevelDocument
+from modeldyno.core.documents.hosts import WeatherDocument
+from modeldyno.core.documents.models import ModelDocument
+from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead, SummaryDocument
+from modeldyno.core.documents.runs import ArtifactDocument
+from modeldyno.core.gates import Gate
+from modeldyno.core.hosts import HostFacts
+from modeldyno.core.requests.axes import axis_fields
+from modeldyno.core.requests.checking import Doc
 from modeldyno.core.requests.measuring import SideRequest
+from modeldyno.core.results import ComparisonResult, Noise, SideResult, Statistic, Verdict
+from modeldyno.core.sessions import CallContract, Parity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideDocument(SideHead):
+    """One side. Its latencies are for orientation: the ratio is the result."""
+
+    call_contract: CallContract
+    """What one call includes: hot, api or e2e."""
+    sandbox: Annotated[str, Schema(pattern=r"^(full|(partial|none) \(.+\))$")] | None
+    """How far the worker was confined: full, or partial or none with what was missing in
+    brackets."""
+    effective: EffectiveDocument
+    """As what it really ran."""
+    surprises: tuple[Surprise, ...]
+    """Where it is not what was requested: silent defaults of the engine, in plain words."""
+    latency_ms: LevelDocument
+    """Geometric means over the pairs."""
+
+    @classmethod
+    def of(cls, side: SideResult) -> SideDocument:
+        return cls.from_fields(
+            side,
+            model=ModelDocument.of(side.model),
+            **axis_fields(side.ran, cls),
+            call_contract=side.contract,
+            sandbox=str(side.sandbox) if side.sandbox else None,
+            effective=EffectiveDocument.of(side.facts),
+            latency_ms=LevelDocument.of(
+                Figure(value=side.typical_s * 1e3), Figure(value=side.floor_s * 1e3)
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateDocument(Described):
+    """What `--fail-if-slower` comes to."""
+
+    fail_if_slower: Amount
+    """By how much B may be slower than A: 0.05 is 5 %."""
+    outcome: Gate
+    """Whether the whole interval of the ratio is within that, beyond it, or neither."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonDocument(Described):
+    """What `modeldyno compare --json` and `ComparisonResult.to_json()` give."""
+
+    schema: Literal["modeldyno.comparison/2"] = "modeldyno.comparison/2"
+    """Name and version of this format."""
+    run_id: RunName
+    """Name of the run's folder in the workspace."""
+    created_at: Moment
+    """When it ended: ISO 8601 with zone."""
+    tool_version: str
+    """Version of Modeldyno."""
+    interrupted: bool
+    """Whether somebody stopped it; what was measured is in the document."""
+    verdict: Verdict
+    """What the interval allows to be said of B (docs/measuring.md, verdicts)."""
+    ratio: Figure
+    """time(B) ÷ time(A); per item when the batch sizes differ. Above 1: B is slower. Its interval
+    is over pairs, or over processes when these differ so much that they must be the unit."""
+    margin: Annotated[float, Schema(exclusiveMinimum=0, exclusiveMaximum=1)]
+    """Differences below this do not matter (--margin)."""
+    gate: GateDocument | None
+    """Null without --fail-if-slower."""
+    statistic: Statistic
+    """What was compared in each pair: the 10th percentile of wall time, or the lower quartile of
+    CPU time for long calls on one thread."""
+    pairs: Annotated[int, Schema(minimum=2)]
+    """Pairs of sessions measured in alternation."""
+    pairs_needed: Size | None
+    """When inconclusive: about how many pairs in all would decide; null when out of reach or
+    decided."""
+    processes: Size
+    """Worker processes these pairs ran in."""
+    process_share: Share
+    """Share of the variance that lies between processes."""
+    typical_ratio: Figure
+    """The same ratio of the medians of wall time."""
+    distribution_changed: bool
+    """Whether median over floor differs between A and B beyond chance: a slow path may have
+    appeared or gone."""
+    contention: Annotated[float, Schema(minimum=1)] | None
+    """How many times longer than its work everything took; 1 is undisturbed."""
+    noise: Noise
+    """How noisy the machine was (docs/measuring.md, noise verdict)."""
+    parity: Parity | None
+    """B's outputs against A's; null when their outputs differ in name or shape."""
+    a: SideDocument
+    """The reference."""
+    b: SideDocument
+    """What is judged."""
+    notes: tuple[str, ...]
+    """What was guessed, adjusted or differs between the sides."""
+    host: HostFacts
+    """The machine."""
+    weather: WeatherDocument
+    """What the machine did meanwhile."""
+    artifacts: tuple[ArtifactDocument, ...]
+    """Files that the run left."""
+
+    @classmethod
+    def of(cls, result: ComparisonResult) -> ComparisonDocument:
+        return cls.from_fields(
+            result,
+            ratio=Figure.of_estimate(result.ratio),
+            margin=result.spec.margin,
+            gate=_gate(result),
+            typical_ratio=Figure.of_estimate(result.typical_ratio),
+            a=SideDocument.of(result.a),
+            b=SideDocument.of(result.b),
+            weather=WeatherDocument.of(result.weather),
+            artifacts=tuple(map(ArtifactDocument.of, result.artifacts)),
+        )
+
+
+def _gate(result: ComparisonResult) -> GateDocument | None:
+    allowed = result.spec.fail_if_slower
+    if result.gate is None or allowed is None:
+        return None
+    return GateDocument(fail_if_slower=allowed, outcome=result.gate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core.documents.described import Count, Described, Sha256, Size
-from modeldyno.core.documents.failure import FailureDocument
+from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.examples import ExampleKind, ExampleStatus, FetchState
 
 

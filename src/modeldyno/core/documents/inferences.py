@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from modeldyno.core.documents.described import Amount, Described, Size
-from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.inferences import InferenceResult
+from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.redaction import without_folders
+from modeldyno.core.sessions import InferenceResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,14 +1,149 @@
-"""Models as a server keeps them."""
+"""Models: what their files say, what a server keeps of them, and which ones are trusted."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from modeldyno.core.documents.described import Count, Described, Moment, Sha256, Size
-from modeldyno.core.documents.model import ModelDocument
-from modeldyno.core.models import ModelFormat, ModelState, Origin
-from modeldyno.core.trust import Tier
+from modeldyno.core.models import (
+    Architecture,
+    ExternalFile,
+    IndexRange,
+    InputSpec,
+    Making,
+    ModelFacts,
+    ModelFormat,
+    ModelState,
+    Origin,
+    Signature,
+    TensorSpec,
+)
+from modeldyno.core.trust import TIERS, Tier, Trusted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrustDocument(Described):
+    """What `modeldyno trust --json` gives: after vouching, that one file; with --list, all; with
+    --revoke, none."""
+
+    schema: Literal["modeldyno.trust/1"] = "modeldyno.trust/1"
+    """Name and version of this format."""
+    trusted: tuple[Trusted, ...] = ()
+    """Files that are trusted, oldest first."""
+    revoked: Sha256 | None = None
+    """The sha256 that is no longer trusted."""
+    tier: Tier | None = None
+    """What loading the file can do; null for lists."""
+    can_run: bool | None = None
+    """Whether an engine can run the file at all; null for lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorDocument(Described):
+    """One input or output, as the model declares it."""
+
+    name: str
+    """The tensor's name."""
+    dtype: str
+    """Element type by NumPy's name (float32, int64, bool); string for strings."""
+    shape: tuple[int | str | None, ...] | None
+    """Sizes; null when the model does not even say how many dimensions there are."""
+    indices: IndexRange | None
+    """Of integer inputs that provably index something."""
+
+    @classmethod
+    def of(cls, tensor: TensorSpec) -> TensorDocument:
+        indices = tensor.indices if isinstance(tensor, InputSpec) else None
+        return cls.from_fields(tensor, indices=indices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignatureDocument(Described):
+    """One of the ways in which a SavedModel can be called."""
+
+    name: str
+    """What `--signature` takes."""
+    inputs: tuple[TensorDocument, ...]
+    """What a caller must give."""
+    outputs: tuple[TensorDocument, ...]
+    """What a call returns."""
+
+    @classmethod
+    def of(cls, signature: Signature) -> SignatureDocument:
+        return cls(
+            name=signature.name,
+            inputs=tuple(map(TensorDocument.of, signature.inputs)),
+            outputs=tuple(map(TensorDocument.of, signature.outputs)),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDocument(Described):
+    """What `modeldyno inspect --json` and `ModelFacts.to_json()` give, and what results say of the
+    model that was measured."""
+
+    schema: Literal["modeldyno.model/2"] = "modeldyno.model/2"
+    """Name and version of this format."""
+    path: str
+    """Absolute path of the file that was read; a server shows no more than its name."""
+    format: ModelFormat
+    """Recognised by content, never by name. scripted is for tests and demonstrations."""
+    framework: str
+    """The family the format belongs to."""
+    tier: Tier
+    """What loading the file can do: data can do nothing, a program runs in its engine, code runs in
+    Python."""
+    sha256: Sha256
+    """Of the model file itself; external files have their own."""
+    size_bytes: Count
+    """Size of the model file and its external files together."""
+    parameters: Count
+    """Learned numbers: elements of initializers and of larger constants, without those of types
+    that only shapes and indices have."""
+    inputs: tuple[TensorDocument, ...]
+    """What a caller must give; weights that old files list as inputs are left out."""
+    outputs: tuple[TensorDocument, ...]
+    """What a call returns."""
+    external: tuple[ExternalFile, ...]
+    """Files beside the model that hold weights."""
+    opsets: dict[str, int]
+    """Operator set version by domain; the empty domain is ONNX's own."""
+    ir_version: int | None
+    """ONNX's file format version; null for other formats."""
+    producer: str
+    """What wrote the file; empty when it does not say."""
+    nodes: Count
+    """Nodes in all graphs, sub-graphs included."""
+    nodes_by_op: dict[str, int]
+    """How many nodes there are of each operator."""
+    weights_by_dtype: dict[str, int]
+    """Parameters by element type."""
+    imports: tuple[str, ...]
+    """Names that the file's pickles would import, listed without unpickling."""
+    architecture: Architecture | None
+    """What builds the model around a checkpoint's weights; null for files that hold their own
+    graph."""
+    notes: tuple[str, ...]
+    """What somebody should know about the file."""
+    signature: str | None
+    """Of a SavedModel: the signature that inputs and outputs belong to."""
+    signatures: tuple[SignatureDocument, ...]
+    """Of a SavedModel: all its signatures, the usual one first."""
+    made: Making | None
+    """What a converted model was made of, with what, and how close it came."""
+
+    @classmethod
+    def of(cls, facts: ModelFacts) -> ModelDocument:
+        return cls.from_fields(
+            facts,
+            tier=TIERS[facts.format],
+            inputs=tuple(map(TensorDocument.of, facts.inputs)),
+            outputs=tuple(map(TensorDocument.of, facts.outputs)),
+            signature=facts.signature or None,
+            signatures=tuple(map(SignatureDocument.of, facts.signatures)),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The runs that a workspace keeps, as ``modeldyno ls`` lists them."""
+"""The runs that a workspace keeps, and the files that they left."""
 
 from __future__ import annotations
 
@@ -6,13 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core.documents.artifact import ArtifactDocument
-from modeldyno.core.documents.described import Count, Described, Moment, RunName
-from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.documents.figure import Figure
-from modeldyno.core.history import KeptRun
+from modeldyno.core.documents.described import Count, Described, Moment, RunName, Sha256
+from modeldyno.core.documents.failures import FailureDocument
+from modeldyno.core.documents.figures import Figure
+from modeldyno.core.ids import RunId
 from modeldyno.core.results import Verdict
-from modeldyno.core.runs import RunKind, RunState
+from modeldyno.core.runs import Artifact, KeptRun, RunKind, RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArtifactDocument(Described):
+    """A file that a run left."""
+
+    name: str
+    """Unique within the run."""
+    sha256: Sha256
+    """Of its content."""
+    size_bytes: Count
+    """Of its content."""
+
+    @classmethod
+    def of(cls, artifact: Artifact) -> ArtifactDocument:
+        return cls.from_fields(artifact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,3 +88,37 @@ class RunsDocument(Described):
     @classmethod
     def of(cls, runs: Sequence[KeptRun], unreadable: Sequence[str] = ()) -> RunsDocument:
         return cls(runs=tuple(map(RunDocument.of, runs)), unreadable=tuple(unreadable))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReindexDocument(Described):
+    """What `modeldyno reindex --json` prints."""
+
+    schema: Literal["modeldyno.reindex/1"] = "modeldyno.reindex/1"
+    """Name and version of this document."""
+    is_check: bool
+    """Whether rows were only compared."""
+    checked: int
+    """Folders of runs that there are."""
+    missing: tuple[RunId, ...] = ()
+    """Ids of runs that had no row."""
+    different: tuple[RunId, ...] = ()
+    """Ids of runs whose rows had other figures or cells."""
+    without_folder: tuple[RunId, ...] = ()
+    """Ids of ended runs that only the database has; their rows are left alone."""
+    unreadable: tuple[RunId, ...] = ()
+    """Ids of runs whose folders cannot be read."""
+
+    @property
+    def is_same(self) -> bool:
+        return not (self.missing or self.different)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedDocument(Described):
+    """What `modeldyno rm --json` gives."""
+
+    schema: Literal["modeldyno.removed/1"] = "modeldyno.removed/1"
+    """Name and version of this format."""
+    removed: tuple[str, ...]
+    """Ids of the runs that are gone."""

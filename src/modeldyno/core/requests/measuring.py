@@ -3,7 +3,7 @@
 A field is declared here and in no other place: terminal, Python, client, config files and
 ``/api/v1`` fill these classes, and what repeats a run (command, config file, settings) is read from
 their fields. Which model is measured stands beside them: a file of this machine (``ModelFile``) or
-a model of the server (``core/requests/server.py``).
+a model of the server (``core/requests/measuring.py``).
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_args
 from modeldyno.core.documents.described import shared_fields
 from modeldyno.core.models import InputSpec
 from modeldyno.core.requests.axes import axis_values
-from modeldyno.core.requests.bounds import Doc, Length, OnServer, Option, Range, Text
-from modeldyno.core.sandbox import Sandboxing
-from modeldyno.core.sessions import CallContract
+from modeldyno.core.requests.checking import Doc, Length, OnServer, Option, Range, Text
+from modeldyno.core.sessions import CallContract, Sandboxing
 from modeldyno.core.specs import (
     DEFAULT,
     QUICK,
@@ -382,3 +381,81 @@ def _one_cell_fields(
     """Sizes are said with the model."""
     fields = shared_fields(kind, cell) | {"engine": cell.engine or None}
     return fields | _model_fields(model)
+
+
+MOST_ID = 2**31 - 1
+# One line of text with something to see in it.
+NAME = r"^[^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$"
+
+Reference = Annotated[int, Range(1, MOST_ID)]
+Id = Annotated[Reference, Doc("", 1)]
+Name = Annotated[str, Text(200, NAME)]
+NameOrModels = Annotated[Name | None, Doc("Null: the model's.", "On the edge box")]
+_EDIT = Request.__pydantic_config__ | {"json_schema_extra": without_defaults}
+Start = Annotated[bool, Doc("Put it in the queue at once.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanBenchmarkRequest(BenchmarkRequest):
+    model_id: Id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBenchmarkRequest(PlanBenchmarkRequest):
+    project_id: Id
+    name: NameOrModels = None
+    dataset_id: Reference | None = None
+    start: Start = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditBenchmarkRequest(BenchmarkRequest):
+    """What is not sent stays."""
+
+    __pydantic_config__: ClassVar[Any] = _EDIT
+    name: Annotated[Name | None, Doc("", "On the edge box")] = None
+    dataset_id: Reference | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSideRequest(SideRequest):
+    """One side of a comparison."""
+
+    model_id: Id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewComparisonRequest(PairingRequest):
+    project_id: Id
+    a: ModelSideRequest
+    b: ModelSideRequest
+    name: Annotated[Name | None, Doc("Null: made of the models' names.", "Before and after")] = None
+    start: Start = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditComparisonRequest(PairingRequest):
+    """What is not sent stays; a side that is sent is that side, whole."""
+
+    __pydantic_config__: ClassVar[Any] = _EDIT
+    name: Annotated[Name | None, Doc("", "Before and after")] = None
+    a: ModelSideRequest | None = None
+    b: ModelSideRequest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewProfileRequest(ProfileRequest):
+    project_id: Id
+    model_id: Id
+    name: NameOrModels = None
+    dataset_id: Reference | None = None
+    start: Start = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditProfileRequest(ProfileRequest):
+    """What is not sent stays."""
+
+    __pydantic_config__: ClassVar[Any] = _EDIT
+    name: Annotated[Name | None, Doc("", "On the edge box")] = None
+    dataset_id: Reference | None = None

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from modeldyno.core import figures
-from modeldyno.core.artifacts import Artifact
 from modeldyno.core.results import (
     RunResult,
 )
 from modeldyno.core.roofline import PeaksOf, no_peaks
+from modeldyno.core.runs import Artifact
 from modeldyno.present.charts.frame import HATCH
 from modeldyno.present.charts.ratios import ratio_chart
 from modeldyno.present.markup import Markup, joined, tag

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from modeldyno.core import figures
 from modeldyno.core.names import shown_name
-from modeldyno.core.profile_slices import Slice, slices
+from modeldyno.core.profiles import Slice, slices
 from modeldyno.core.requests.commands import profile_command
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import PeaksOf

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from modeldyno.core.documents.benchmark import benchmarks_csv
-from modeldyno.core.documents.report import Report
+from modeldyno.core.documents.benchmarks import benchmarks_csv
+from modeldyno.core.documents.reports import Report
 from modeldyno.core.roofline import PeaksOf, no_peaks
 from modeldyno.present.markdown import markdown_of, plain
 

@@ -13,18 +13,18 @@ from modeldyno.core.benchmarks import (
     BenchmarkDetails,
     BenchmarkOutcome,
     BenchmarkRow,
+    CellFigures,
     MeasuredCell,
     MeasuredCells,
     NewBenchmark,
     ShownCells,
 )
 from modeldyno.core.cell_axes import AXES
-from modeldyno.core.cells import CellFigures
 from modeldyno.core.codec import decode
-from modeldyno.core.documents.cell import CellDocument
+from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.ids import BenchmarkId, ProjectId
-from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runs import Page, Wanted
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.store.documents import FIGURE_COLUMNS, REVISION, cell_text, figures_of, summary_text
 from modeldyno.store.moves import shown_columns

@@ -10,7 +10,7 @@ from modeldyno.core.codec import encode
 from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.ids import DatasetId
 from modeldyno.core.names import checked_name, search_key
-from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runs import Page, Wanted
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, of_project, page_of, refuse

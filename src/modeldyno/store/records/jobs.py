@@ -10,10 +10,9 @@ from sqlalchemy import Connection, func, insert, select, update
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import JobId, ProjectId, RunId
-from modeldyno.core.pages import Page, Wanted
-from modeldyno.core.queue import Job, JobOwner
+from modeldyno.core.jobs import Job, JobOwner
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import ACTIVE, RunOf, RunState
+from modeldyno.core.runs import ACTIVE, Page, RunOf, RunState, Wanted
 from modeldyno.store.database import Database
 from modeldyno.store.moves import end_of_queue, find_run, move_run
 from modeldyno.store.pages import Sorting, dated, page_of

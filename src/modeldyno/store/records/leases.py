@@ -9,7 +9,7 @@ from sqlalchemy import delete, insert, select
 
 from modeldyno.core.errors import NotFound
 from modeldyno.core.ids import JobId
-from modeldyno.core.queue import CoreLease, JobOwner
+from modeldyno.core.jobs import CoreLease, JobOwner
 from modeldyno.store.database import Database
 from modeldyno.store.owners import is_gone
 from modeldyno.store.records.rows import Clock, utc_now

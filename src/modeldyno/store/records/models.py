@@ -10,7 +10,7 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Boundary, Model, ModelFacts, NewModel
 from modeldyno.core.names import checked_name, search_key
-from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runs import Page, Wanted
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, of_project, page_of, refuse

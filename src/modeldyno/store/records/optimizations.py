@@ -19,7 +19,7 @@ from modeldyno.core.optimizations import (
     PinKind,
     Trial,
 )
-from modeldyno.core.pages import Page, Wanted
+from modeldyno.core.runs import Page, Wanted
 from modeldyno.store.moves import find_run
 from modeldyno.store.records.events import add_event
 from modeldyno.store.records.models import model_of

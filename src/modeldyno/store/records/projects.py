@@ -11,8 +11,8 @@ from sqlalchemy import func, insert, select, update
 from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.kinds import kept_kinds
 from modeldyno.core.names import checked_name, search_key
-from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.projects import Project
+from modeldyno.core.runs import Page, Wanted
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, dated, named, page_of, refuse

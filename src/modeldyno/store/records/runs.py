@@ -10,13 +10,12 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.summary import SummaryDocument
+from modeldyno.core.documents.cells import CellDocument
+from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import RunId, new_run_id
-from modeldyno.core.pages import Page, Wanted
 from modeldyno.core.results import Failure, RunResult
-from modeldyno.core.runs import ACTIVE, Run, RunOf, RunState
+from modeldyno.core.runs import ACTIVE, Page, Run, RunOf, RunState, Wanted
 from modeldyno.store.database import Database
 from modeldyno.store.documents import cell_columns, cell_text, summary_columns, summary_text
 from modeldyno.store.moves import WITH_OWNER, find_run, move_run, show_latest

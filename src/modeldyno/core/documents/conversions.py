@@ -5,16 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core.conversions import (
-    Check,
-    ConversionResult,
-    ConversionState,
-    Goal,
-    Possibility,
-)
+from modeldyno.core.conversions import Check, ConversionResult, ConversionState, Goal, Possibility
 from modeldyno.core.documents.described import Amount, Count, Described, Size
-from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.documents.model import ModelDocument
+from modeldyno.core.documents.failures import FailureDocument
+from modeldyno.core.documents.models import ModelDocument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

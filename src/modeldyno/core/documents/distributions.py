@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core.documents.described import Amount, Count, Described, Share, Size
-from modeldyno.core.documents.figure import Figure
+from modeldyno.core.documents.figures import Figure
 from modeldyno.core.ids import RunId
 
 

@@ -8,16 +8,9 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
-from modeldyno.core.documents.cell import CellDocument
-from modeldyno.core.documents.described import (
-    Amount,
-    Count,
-    Described,
-    RunName,
-    Size,
-    json_value,
-)
-from modeldyno.core.documents.latency import LatencyDocument
+from modeldyno.core.documents.cells import CellDocument
+from modeldyno.core.documents.described import Amount, Count, Described, RunName, Size, json_value
+from modeldyno.core.documents.figures import LatencyDocument
 from modeldyno.core.ids import BenchmarkId, JobId, RunId
 from modeldyno.core.results import Noise
 

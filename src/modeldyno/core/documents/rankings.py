@@ -7,8 +7,8 @@ from typing import Literal
 
 from modeldyno.core.documents.axes import RankedHead
 from modeldyno.core.documents.described import Amount, Described
-from modeldyno.core.documents.failure import FailureDocument
-from modeldyno.core.documents.figure import Figure
+from modeldyno.core.documents.failures import FailureDocument
+from modeldyno.core.documents.figures import Figure
 from modeldyno.core.rankings import Ranked, Ranking
 from modeldyno.core.requests.axes import axis_fields, axis_names
 from modeldyno.core.results import Noise
