@@ -6,8 +6,7 @@ import pytest
 from modeldyno.core.errors import GraphUnavailable, ModelUnreadable, UserError
 from modeldyno.core.models import IndexRange, InputSpec, TensorSpec
 from modeldyno.core.signatures import Signature, names_of, serving
-from modeldyno.formats import catalog
-from modeldyno.formats.litert import graph as litert_graph
+from modeldyno.formats import catalog, graph_building
 from tests.litert_files import (
     CUSTOM,
     GATHER,
@@ -189,7 +188,7 @@ def test_a_small_file_whose_parts_are_read_again_and_again_is_refused(tmp_path):
 
 
 def test_a_graph_too_large_to_be_shown_can_be_measured_all_the_same(tmp_path, monkeypatch):
-    monkeypatch.setattr(litert_graph, "MOST_NODES", 0)
+    monkeypatch.setattr(graph_building, "MOST_NODES", 0)
     path = saved(tmp_path / "m.tflite")
     assert catalog.read(path).nodes == 1
     with pytest.raises(GraphUnavailable, match="too large"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from modeldyno.core.errors import GraphUnavailable
@@ -34,6 +34,19 @@ _WIDEST_CHARACTER = 12  # bytes in JSON: two escaped surrogates
 _ROW = 32  # bytes of JSON around the texts of a row, at most
 _NUMBER = 24  # bytes of a number, at most
 _PLACE = 8  # of a number that stands for a tensor
+
+
+Parts = tuple[str, ...]  # of a scope, the outermost first
+Ends = tuple[list[str], list[str]]  # the ids of a graph's inputs and outputs
+
+
+@dataclass(frozen=True)
+class NestedGraph:
+    """A graph inside a node: a branch, or the body of a loop."""
+
+    label: str  # distinguishes it from the node's other graphs: ``then_branch``
+    name: str
+    read: Callable[[Parts, int], Ends]  # adds its nodes, given its scope and its depth
 
 
 def too_many_nodes(path: Path, count: int) -> GraphUnavailable:
@@ -88,6 +101,11 @@ class GraphBuilder:
         self._node_ids, self._tensor_ids = _Ids(), _Ids()
         self._left = LARGEST_BYTES - _ROW * 100
 
+    def require_room(self, count: int) -> None:
+        """Raises GraphUnavailable if a graph of that many nodes cannot be shown."""
+        if count > MOST_NODES:
+            raise too_many_nodes(self._path, count)
+
     # ------------------------------------------------------------ parts
 
     def tensor(
@@ -112,27 +130,27 @@ class GraphBuilder:
         op_type: str,
         name: str,
         position: int,
-        parts: Sequence[str],
+        parts: Parts,
         inputs: Iterable[str],
         outputs: Iterable[str],
         attributes: Iterable[Attribute] = (),
         *,
         domain: str = "",
-        bodies: Iterable[str] = (),
-        function: Sequence[str] = (),
-    ) -> list[tuple[str, ...]]:
-        """Adds a node, and returns the scope of each of its ``bodies``, which are given by name.
+        nested: Sequence[NestedGraph] = (),
+        depth: int = 0,
+        function: Parts = (),
+    ) -> None:
+        """Add a node, then the graphs ``nested`` in it.
 
-        ``position`` is that in its own graph, ``parts`` the scope that it lies in, ``function``
-        the scope of the local function that it calls.
+        ``position`` and ``depth`` are those of the node's own graph, ``parts`` is the scope it lies
+        in, ``function`` the scope of the local function it calls.
         """
-        if len(self._nodes) >= MOST_NODES:
-            raise too_many_nodes(self._path, len(self._nodes) + 1)
+        self.require_room(len(self._nodes) + 1)
         op_type, domain, name = (self._short(text) for text in (op_type, domain, name))
         id_ = self._node_ids.unique(name or f"{op_type}#{position}")
         # The brackets keep bodies apart from scopes of names: ``If_3[then_branch]``.
         label = id_.rpartition("/")[2] or op_type
-        inner = [(*parts, f"{label}[{body}]") for body in bodies]
+        inner = [(*parts, f"{label}[{graph.label}]") for graph in nested]
         scope = self.scope(parts)
         body_scopes = [self.scope(body) for body in ([function] if function else inner)]
         node = GraphNode(
@@ -144,21 +162,22 @@ class GraphBuilder:
         for attribute in node.attributes:
             self._spend_attribute(attribute)
         self._nodes.append(node)
-        return inner
+        for body, graph in zip(inner, nested, strict=True):
+            self.body(body, graph.name, depth + 1, graph.read)
 
     def body(
         self,
-        parts: Sequence[str],
+        parts: Parts,
         name: str,
         depth: int,
-        read: Callable[[], tuple[list[str], list[str]]],
+        read: Callable[[Parts, int], Ends],
         kind: BodyKind = "subgraph",
     ) -> None:
-        """Adds a body; ``read`` adds its nodes, and returns the ids of its inputs and outputs."""
+        """Add a body; ``read`` adds its nodes, given its scope and its depth."""
         if depth > DEEPEST_BODY:
             self.note(f"sub-graphs nested deeper than {DEEPEST_BODY} are left out")
             return
-        inputs, outputs = read()
+        inputs, outputs = read(parts, depth)
         name, scope = self._short(name), self.scope(parts)
         self._spend((scope, name))
         self._left -= _PLACE * (len(inputs) + len(outputs))
@@ -176,8 +195,8 @@ class GraphBuilder:
         self.note("it uses tensors that nothing makes: engines will refuse it")
         return self.tensor(name, "missing", None, None)
 
-    def scope(self, parts: Sequence[str]) -> str:
-        """``a/b/c``; beyond the limits, the group that encloses it."""
+    def scope(self, parts: Parts) -> str:
+        """``a/b/c``; beyond the limits, the enclosing group."""
         known: tuple[str, ...] = ()
         for part in parts[:DEEPEST_SCOPE]:
             inner = (*known, part[:LONGEST_PART])

@@ -6,13 +6,14 @@ Operators have no names of their own: each is named after the first tensor that 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from modeldyno.core.graphs import MOST_NODES, Attribute, Graph, TensorKind
+from modeldyno.core.graphs import Attribute, Graph, TensorKind
 from modeldyno.formats import name_scopes
 from modeldyno.formats.containers.flatbuffer import Table
 from modeldyno.formats.graph_attributes import list_attribute, scalar
-from modeldyno.formats.graph_building import GraphBuilder, too_many_nodes
+from modeldyno.formats.graph_building import Ends, GraphBuilder, NestedGraph, Parts
 from modeldyno.formats.litert.flatbuffer_file import LiteRtFile, Operator, Subgraph, opened
 from modeldyno.formats.litert.model import ports_of
 from modeldyno.formats.litert.schema import (
@@ -32,29 +33,20 @@ _WORDS = {"padding": PADDINGS, "activation": ACTIVATIONS, "dtype": DTYPES}
 def read_graph(path: Path) -> Graph:
     """Raises ModelUnreadable, or GraphUnavailable when the graph is too large."""
     with opened(path) as file:
-        count = sum(len(graph.operators) for graph in file.subgraphs)
-        if count > MOST_NODES:
-            raise too_many_nodes(path, count)
         builder = GraphBuilder(path)
-        ends = _add_graph(builder, file, 0, (), "input", 0)
+        builder.require_room(sum(len(graph.operators) for graph in file.subgraphs))
+        ends = _add_graph(builder, file, 0, "input", (), 0)
         return builder.finish("litert", file.subgraphs[0].name, *ends)
 
 
 def _add_graph(
-    builder: GraphBuilder,
-    file: LiteRtFile,
-    number: int,
-    parts: tuple[str, ...],
-    kind: TensorKind,
-    depth: int,
-) -> tuple[list[str], list[str]]:
-    """The ids of its inputs and outputs."""
+    builder: GraphBuilder, file: LiteRtFile, number: int, kind: TensorKind, parts: Parts, depth: int
+) -> Ends:
     graph = file.subgraphs[number]
     ids = _add_tensors(builder, file, graph, kind)
     for position, operator in enumerate(graph.operators):
         name = _name(graph, operator)
-        bodies = list(_bodies(operator, len(file.subgraphs)))
-        scopes = builder.node(
+        builder.node(
             operator.type,
             name,
             position,
@@ -63,24 +55,13 @@ def _add_graph(
             [ids[tensor] for tensor in operator.outputs if tensor != _LEFT_OUT],
             _attributes(operator),
             domain="custom" if operator.is_custom else "",
-            bodies=[body for body, _ in bodies],
+            nested=[
+                NestedGraph(label, label, partial(_add_graph, builder, file, inner, "argument"))
+                for label, inner in _bodies(operator, len(file.subgraphs))
+            ],
+            depth=depth,
         )
-        for inner, (body, body_number) in zip(scopes, bodies, strict=True):
-            _add_body(builder, file, body, body_number, inner, depth + 1)
     return [ids[tensor] for tensor in graph.inputs], [ids[tensor] for tensor in graph.outputs]
-
-
-def _add_body(
-    builder: GraphBuilder,
-    file: LiteRtFile,
-    name: str,
-    number: int,
-    parts: tuple[str, ...],
-    depth: int,
-) -> None:
-    builder.body(
-        parts, name, depth, lambda: _add_graph(builder, file, number, parts, "argument", depth)
-    )
 
 
 def _add_tensors(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.core.graphs import MOST_NODES, Attribute, Graph, Scalar, TensorKind
+from modeldyno.core.graphs import Attribute, Graph, Scalar, TensorKind
 from modeldyno.core.models import TensorSpec
 from modeldyno.formats import name_scopes
 from modeldyno.formats.file_reading import decoded
@@ -19,7 +20,7 @@ from modeldyno.formats.graph_attributes import (
     number,
     scalar,
 )
-from modeldyno.formats.graph_building import GraphBuilder, Names, too_many_nodes
+from modeldyno.formats.graph_building import Ends, GraphBuilder, Names, NestedGraph, Parts
 from modeldyno.formats.onnx.file import LARGEST_CONSTANT, decoding_names, parse_without_weights
 from modeldyno.formats.onnx.messages import (
     MOST_WRITTEN_OUT,
@@ -58,19 +59,19 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
         model = parse_without_weights(path)
         count = sum(len(graph.node) for graph in graphs(model))
         count += sum(len(function.node) for function in model.functions)
-        if count > MOST_NODES:
-            raise too_many_nodes(path, count)
+        builder = GraphBuilder(path)
+        builder.require_room(count)
         _drop_weights(model)
         note = ""
         if infer_shapes:
             model, note = _with_shapes(model)
-        return _OnnxGraphReader(path, model).read(note)
+        return _OnnxGraphReader(builder, model).read(note)
 
 
 class _OnnxGraphReader:
-    def __init__(self, path: Path, model: ModelProto) -> None:
+    def __init__(self, builder: GraphBuilder, model: ModelProto) -> None:
         self._model = model
-        self._builder = GraphBuilder(path)
+        self._builder = builder
         self._functions = {(f.domain, f.name): f for f in model.functions}
         self._unshaped = 0
 
@@ -78,7 +79,7 @@ class _OnnxGraphReader:
         graph = self._model.graph
         if note:
             self._builder.note(note)
-        inputs, outputs = self._graph(graph, Names(), (), "input", 0)
+        inputs, outputs = self._graph(graph, Names(), "input", (), 0)
         for function in self._functions.values():
             self._function(function)
         if self._unshaped:
@@ -86,14 +87,8 @@ class _OnnxGraphReader:
         return self._builder.finish("onnx", graph.name, inputs, outputs)
 
     def _graph(
-        self,
-        graph: GraphProto,
-        names: Names,
-        parts: tuple[str, ...],
-        input_kind: TensorKind,
-        depth: int,
-    ) -> tuple[list[str], list[str]]:
-        """The ids of its inputs and outputs."""
+        self, graph: GraphProto, names: Names, input_kind: TensorKind, parts: Parts, depth: int
+    ) -> Ends:
         types = {v.name: _spec(v) for v in (*graph.value_info, *graph.input, *graph.output)}
         weights = [(tensor, tensor.dims) for tensor in graph.initializer]
         weights += [(sparse.values, sparse.dims) for sparse in graph.sparse_initializer]
@@ -112,58 +107,54 @@ class _OnnxGraphReader:
 
     def _function(self, function: FunctionProto) -> None:
         """A function sees its arguments and nothing else; its body is there once."""
-        parts = _function_scope(function)
 
-        def read() -> tuple[list[str], list[str]]:
+        def read(parts: Parts, depth: int) -> Ends:
             names = Names()
             types = {declared.name: _spec(declared) for declared in function.value_info}
             for name in dict.fromkeys(function.input):
                 self._declare(names, name, "argument", types)
-            self._nodes(function.node, names, types, parts, 0)
+            self._nodes(function.node, names, types, parts, depth)
             inputs, outputs = (
                 [self._builder.find(names, name) for name in side]
                 for side in (function.input, function.output)
             )
             return inputs, outputs
 
-        self._builder.body(parts, function.name, 0, read, "function")
+        self._builder.body(_function_scope(function), function.name, 0, read, "function")
 
     def _nodes(
         self,
         nodes: Iterable[NodeProto],
         names: Names,
         types: dict[str, TensorSpec],
-        parts: tuple[str, ...],
+        parts: Parts,
         depth: int,
     ) -> None:
         # The outputs of all nodes are declared before the first input is looked up.
         outputs = [(node, self._outputs(node, names, types)) for node in nodes]
         for position, (node, made) in enumerate(outputs):
-            own_parts = (*parts, *_without(parts, _scope_of(node)))
-            bodies = _subgraphs(node)
             function = self._functions.get((node.domain, node.op_type))
-            scopes = self._builder.node(
+            self._builder.node(
                 node.op_type,
                 node.name,
                 position,
-                own_parts,
+                (*parts, *_without(parts, _scope_of(node))),
                 [self._builder.find(names, name) if name else "" for name in node.input],
                 made,
                 attributes(node.attribute),
                 domain="" if node.domain in _OWN_DOMAINS else node.domain,
-                bodies=[name for name, _ in bodies],
+                nested=list(self._nested(node, names)),
+                depth=depth,
                 function=_function_scope(function) if function is not None else (),
             )
-            for inner, (_, graph) in zip(scopes, bodies, strict=True):
-                self._body(inner, graph, names, depth + 1)
 
-    def _body(self, parts: tuple[str, ...], graph: GraphProto, outer: Names, depth: int) -> None:
-        self._builder.body(
-            parts,
-            graph.name,
-            depth,
-            lambda: self._graph(graph, Names(outer), parts, "argument", depth),
-        )
+    def _nested(self, node: NodeProto, outer: Names) -> Iterator[NestedGraph]:
+        for attribute in node.attribute:
+            labelled = [(attribute.name, attribute.g)] if attribute.HasField("g") else []
+            labelled += [(f"{attribute.name}.{i}", g) for i, g in enumerate(attribute.graphs)]
+            for label, graph in labelled:
+                read = partial(self._graph, graph, Names(outer), "argument")
+                yield NestedGraph(label, graph.name, read)
 
     def _outputs(self, node: NodeProto, names: Names, types: dict[str, TensorSpec]) -> list[str]:
         ids = []
@@ -185,22 +176,11 @@ class _OnnxGraphReader:
         names[name] = self._builder.tensor(name, kind, dtype, shape)
 
 
-def _subgraphs(node: NodeProto) -> list[tuple[str, GraphProto]]:
-    """With the names of their attributes."""
-    named = []
-    for attribute in node.attribute:
-        if attribute.HasField("g"):
-            named.append((attribute.name, attribute.g))
-        for position, graph in enumerate(attribute.graphs):
-            named.append((f"{attribute.name}.{position}", graph))
-    return named
-
-
-def _function_scope(function: FunctionProto) -> tuple[str, ...]:
+def _function_scope(function: FunctionProto) -> Parts:
     return (f"{function.domain}.{function.name}()" if function.domain else f"{function.name}()",)
 
 
-def _scope_of(node: NodeProto) -> tuple[str, ...]:
+def _scope_of(node: NodeProto) -> Parts:
     metadata = {decoded(entry.key): decoded(entry.value) for entry in node.metadata_props}
     scope = name_scopes.from_metadata(metadata) if metadata else None
     if scope is not None:
@@ -208,7 +188,7 @@ def _scope_of(node: NodeProto) -> tuple[str, ...]:
     return name_scopes.from_name(decoded(node.name or next(iter(node.output), "")))
 
 
-def _without(around: tuple[str, ...], parts: tuple[str, ...]) -> tuple[str, ...]:
+def _without(around: Parts, parts: Parts) -> Parts:
     """Names inside a body may repeat the scopes around the body."""
     plain = tuple(part for part in around if not part.endswith("]"))
     return parts[len(plain) :] if plain and parts[: len(plain)] == plain else parts

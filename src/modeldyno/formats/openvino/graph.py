@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-from modeldyno.core.graphs import MOST_NODES, Graph, TensorKind
+from modeldyno.core.graphs import Graph, TensorKind
 from modeldyno.core.models import Dim
 from modeldyno.formats import name_scopes
 from modeldyno.formats.graph_attributes import MOST_ATTRIBUTES, text_attribute
-from modeldyno.formats.graph_building import GraphBuilder, too_many_nodes
+from modeldyno.formats.graph_building import Ends, GraphBuilder, NestedGraph, Parts
 from modeldyno.formats.openvino.model import (
     CONSTANT,
     NO_OPERATORS,
@@ -23,17 +24,12 @@ from modeldyno.formats.openvino.xml_reader import Layer, Net, Place, dtype_of, p
 def read_graph(path: Path) -> Graph:
     """Raises ModelUnreadable, or GraphUnavailable when the graph is too large."""
     net = parse(path)
-    count = sum(layer.type not in NO_OPERATORS for layer in every_layer(net))
-    if count > MOST_NODES:
-        raise too_many_nodes(path, count)
     builder = GraphBuilder(path)
-    return builder.finish("openvino-ir", net.name, *_add_net(builder, net, (), "input", 0))
+    builder.require_room(sum(layer.type not in NO_OPERATORS for layer in every_layer(net)))
+    return builder.finish("openvino-ir", net.name, *_add_net(builder, net, "input", (), 0))
 
 
-def _add_net(
-    builder: GraphBuilder, net: Net, parts: tuple[str, ...], kind: TensorKind, depth: int
-) -> tuple[list[str], list[str]]:
-    """The ids of its inputs and outputs."""
+def _add_net(builder: GraphBuilder, net: Net, kind: TensorKind, parts: Parts, depth: int) -> Ends:
     ids: dict[Place, str] = {}
     inputs = []
     for layer in net.layers:  # all of them before the first input is looked up
@@ -46,7 +42,7 @@ def _add_net(
         if layer.type == RESULT:
             outputs += sources
         elif layer.type not in NO_OPERATORS:
-            scopes = builder.node(
+            builder.node(
                 layer.type,
                 layer.name,
                 position,
@@ -54,15 +50,13 @@ def _add_net(
                 sources,
                 [ids[layer.id, port.id] for port in layer.outputs],
                 [text_attribute(*entry) for entry in [*layer.data.items()][:MOST_ATTRIBUTES]],
-                bodies=[body.name for body in layer.bodies],
+                nested=[
+                    NestedGraph(body.name, body.name, partial(_add_net, builder, body, "argument"))
+                    for body in layer.bodies
+                ],
+                depth=depth,
             )
-            for inner, body in zip(scopes, layer.bodies, strict=True):
-                _add_body(builder, body, inner, depth + 1)
     return inputs, outputs
-
-
-def _add_body(builder: GraphBuilder, body: Net, parts: tuple[str, ...], depth: int) -> None:
-    builder.body(parts, body.name, depth, lambda: _add_net(builder, body, parts, "argument", depth))
 
 
 def _declare(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.graphs import MOST_NODES, Attribute, Graph, TensorKind
+from modeldyno.core.graphs import Attribute, Graph, TensorKind
 from modeldyno.formats.containers.zip_members import ModelArchive
 from modeldyno.formats.graph_attributes import (
     LONGEST_TEXT,
@@ -15,7 +16,7 @@ from modeldyno.formats.graph_attributes import (
     scalar,
     text_attribute,
 )
-from modeldyno.formats.graph_building import GraphBuilder, Names, too_many_nodes
+from modeldyno.formats.graph_building import Ends, GraphBuilder, Names, NestedGraph, Parts
 from modeldyno.formats.name_scopes import from_module_stack
 from modeldyno.formats.pytorch.exported_program import (
     DTYPES,
@@ -41,11 +42,10 @@ def read_graph(path: Path) -> Graph:
     try:
         module = document["graph_module"]
         graph = module["graph"]
-        if len(graph["nodes"]) > MOST_NODES:
-            raise too_many_nodes(path, len(graph["nodes"]))
         weights = dict(_weight_names(module["signature"]["input_specs"]))
         reader = _ExportGraphReader(path, weights)
-        ends = reader.add_graph(graph, Names(), (), "input", 0)
+        reader.builder.require_room(len(graph["nodes"]))
+        ends = reader.add_graph(graph, Names(), "input", (), 0)
         return reader.builder.finish("torch-export", path.stem, *ends)
     except LAYOUT_ERRORS as error:
         raise unknown_layout(path, error) from error
@@ -67,9 +67,9 @@ class _ExportGraphReader:
         self._weights = weights
 
     def add_graph(
-        self, graph: Any, names: Names, parts: tuple[str, ...], kind: TensorKind, depth: int
-    ) -> tuple[list[str], list[str]]:
-        """The ids of its inputs and outputs; weights are no inputs."""
+        self, graph: Any, names: Names, kind: TensorKind, parts: Parts, depth: int
+    ) -> Ends:
+        """Weights do not count as inputs."""
         types = graph["tensor_values"]
         inputs = []
         for name, dtype in _tensors_of(graph["inputs"]):
@@ -87,14 +87,12 @@ class _ExportGraphReader:
             self._add_node(node, position, names, parts, depth)
         return inputs, self._ids(names, graph["outputs"])
 
-    def _add_node(
-        self, node: Any, position: int, names: Names, parts: tuple[str, ...], depth: int
-    ) -> None:
+    def _add_node(self, node: Any, position: int, names: Names, parts: Parts, depth: int) -> None:
         stack = str((node.get("metadata") or {}).get("nn_module_stack", ""))
         arguments = [(str(entry.get("name", "")), entry["arg"]) for entry in node["inputs"]]
         settings = [_attribute(*entry) for entry in arguments if _is_setting(entry[1])]
         bodies = [(n or "graph", a["as_graph"]) for n, a in arguments if "as_graph" in a]
-        scopes = self.builder.node(
+        self.builder.node(
             op_name(node["target"]),
             str(node.get("name") or ""),
             position,
@@ -102,17 +100,14 @@ class _ExportGraphReader:
             self._ids(names, [argument for _, argument in arguments]),
             self._ids(names, node["outputs"]),
             settings[:MOST_ATTRIBUTES],
-            bodies=[name for name, _ in bodies],
-        )
-        for inner, (_, body) in zip(scopes, bodies, strict=True):
-            self._add_body(inner, body, names, depth + 1)
-
-    def _add_body(self, parts: tuple[str, ...], body: Any, outer: Names, depth: int) -> None:
-        self.builder.body(
-            parts,
-            str(body["name"]),
-            depth,
-            lambda: self.add_graph(body["graph"], Names(outer), parts, "argument", depth),
+            nested=[
+                NestedGraph(
+                    *(label, str(body["name"])),
+                    partial(self.add_graph, body["graph"], Names(names), "argument"),
+                )
+                for label, body in bodies
+            ],
+            depth=depth,
         )
 
     def _declare(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from modeldyno.core.graphs import Attribute, Graph, TensorKind
 from modeldyno.core.models import Dim, ModelFormat, TensorSpec
 from modeldyno.formats import name_scopes
 from modeldyno.formats.graph_attributes import LONGEST_NAME, MOST_ATTRIBUTES, scalar, text_attribute
-from modeldyno.formats.graph_building import GraphBuilder, too_many_nodes
+from modeldyno.formats.graph_building import Ends, GraphBuilder, NestedGraph, Parts, too_many_nodes
 from modeldyno.formats.tensorflow import saved_model
 from modeldyno.formats.tensorflow.frozen_graph import (
     CONSTANT,
@@ -88,12 +89,12 @@ class _TensorFlowGraphReader:
             self._ids[key] = self.builder.tensor(name, kind, dtype, shape)
         return self._ids[key]
 
-    def add_nodes(self, nodes: Sequence[FlatNode], parts: tuple[str, ...], depth: int) -> None:
+    def add_nodes(self, nodes: Sequence[FlatNode], parts: Parts, depth: int) -> None:
         for position, flat in enumerate(nodes):
             if flat.node.op in NO_OPERATORS:
                 continue
             outputs = self._used.get(flat.key) or [flat.key + "0"]
-            scopes = self.builder.node(
+            self.builder.node(
                 flat.node.op,
                 flat.node.name,
                 position,
@@ -101,21 +102,20 @@ class _TensorFlowGraphReader:
                 [self.tensor(key) for key in flat.inputs],
                 [self.tensor(key) for key in sorted(outputs)],
                 _attributes(flat),
-                bodies=[body.name for body in flat.bodies],
+                nested=[
+                    NestedGraph(body.name, body.name, partial(self._add_body, body))
+                    for body in flat.bodies
+                ],
+                depth=depth,
             )
-            for inner, body in zip(scopes, flat.bodies, strict=True):
-                self._add_body(inner, body, depth + 1)
 
-    def _add_body(self, parts: tuple[str, ...], body: FlatBody, depth: int) -> None:
-        def read() -> tuple[list[str], list[str]]:
-            inputs = []
-            for name, key in body.inputs:
-                self._ids[key] = self.builder.tensor(name, "argument", None, None)
-                inputs.append(self._ids[key])
-            self.add_nodes(body.nodes, parts, depth)
-            return inputs, [self.tensor(key) for key in body.outputs]
-
-        self.builder.body(parts, body.name, depth, read)
+    def _add_body(self, body: FlatBody, parts: Parts, depth: int) -> Ends:
+        inputs = []
+        for name, key in body.inputs:
+            self._ids[key] = self.builder.tensor(name, "argument", None, None)
+            inputs.append(self._ids[key])
+        self.add_nodes(body.nodes, parts, depth)
+        return inputs, [self.tensor(key) for key in body.outputs]
 
     def _use(self, key: str) -> None:
         key = self._flat.key(key)
