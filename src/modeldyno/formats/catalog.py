@@ -25,6 +25,12 @@ from modeldyno.formats.tensorflow import frozen_graph, saved_model
 from modeldyno.formats.tensorflow import graph as tensorflow_graph
 from modeldyno.inputs.model_overrides import without_signatures
 
+_WITHOUT_GRAPH = {
+    "torchscript": "is TorchScript, whose graph is written as code",
+    "torch-checkpoint": "is a checkpoint: weights without the graph that uses them",
+    "scripted": "is a script of latencies and has no graph",
+}
+
 
 def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
     """The facts of a model file; raises ModelNotFound, ModelUnreadable or UnsafeFormat.
@@ -79,12 +85,13 @@ def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Gr
             return keras_graph.read_graph(path)
         case "litert":
             return litert_graph.read_graph(path)
-        case "torchscript":
-            raise _no_graph(path, "is TorchScript, whose graph is written as code")
-        case "torch-checkpoint":
-            raise _no_graph(path, "is a checkpoint: weights without the graph that uses them")
-        case "scripted":
-            raise _no_graph(path, "is a script of latencies and has no graph")
+        case "torchscript" | "torch-checkpoint" | "scripted" as without_graph:
+            raise GraphUnavailable(
+                f"There is no graph to show for {shown(path)}",
+                why=f"it {_WITHOUT_GRAPH[without_graph]}; graphs are read from ONNX files, "
+                "torch.export programs (.pt2), OpenVINO IR, LiteRT and TensorFlow's files",
+                fix="Export the model to ONNX, or with torch.export.save, and look at that file",
+            )
         case unreachable:
             assert_never(unreachable)
 
@@ -94,12 +101,3 @@ def _recognised(path: Path, signature: str) -> ModelFormat:
     if signature and model_format != saved_model.FORMAT:
         raise without_signatures(shown(path), model_format)
     return model_format
-
-
-def _no_graph(path: Path, what: str) -> GraphUnavailable:
-    return GraphUnavailable(
-        f"There is no graph to show for {shown(path)}",
-        why=f"it {what}; graphs are read from ONNX files, torch.export programs (.pt2), OpenVINO "
-        "IR, LiteRT and TensorFlow's files",
-        fix="Export the model to ONNX, or with torch.export.save, and look at that file",
-    )

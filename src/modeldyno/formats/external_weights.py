@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
@@ -18,8 +19,22 @@ from modeldyno.formats.refusals import shown
 _LFS_POINTER = b"version https://git-lfs"
 
 
-def is_there(path: Path, location: str) -> bool:
-    """Whether something is there, usable or not."""
+def weights_files(
+    path: Path, needed: Mapping[str, tuple[int, str]], may_be_missing: bool
+) -> tuple[tuple[ExternalFile, ...], tuple[str, ...]]:
+    """The files at the ``needed`` locations, and the locations of missing ones.
+
+    With each location, the bytes that the file must have at least, and the tensor that needs them.
+    Raises UnsafeFormat or ModelUnreadable for files that cannot be used, and for missing files
+    unless they ``may_be_missing``.
+    """
+    missing = tuple(f for f in needed if may_be_missing and not exists(path, f))
+    files = (_checked(path, f, *needed[f]) for f in needed if f not in missing)
+    return tuple(files), missing
+
+
+def exists(path: Path, location: str) -> bool:
+    """Whether there is anything at that location, usable or not."""
     return os.path.lexists(path.parent / location)
 
 
@@ -32,7 +47,7 @@ def outside(path: Path, location: str, why: str) -> UnsafeFormat:
     )
 
 
-def checked(path: Path, location: str, end: int, tensor: str) -> ExternalFile:
+def _checked(path: Path, location: str, end: int, tensor: str) -> ExternalFile:
     file = path.parent / location
     try:
         real = file.resolve(strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,6 +22,8 @@ from modeldyno.formats.file_reading import sha256
 NEVER_LEARNED = ("int64", "uint64", "bool", "string", "resource", "variant")
 _LONGEST_PATH = 16  # operators between an input and the table it indexes
 _Tensor = TypeVar("_Tensor", bound=Hashable)
+# Of a tensor: the rows of a table that it indexes, or the tensors that its values are passed on in.
+IndexUse = tuple[int | None, Iterable[_Tensor]]
 
 
 def model_facts(
@@ -74,20 +76,23 @@ def is_integer(dtype: str) -> bool:
     return dtype.lstrip("u").startswith("int")
 
 
-def embedding_range(
-    tensor: _Tensor, uses: Callable[[_Tensor], Iterable[tuple[int | None, Iterable[_Tensor]]]]
-) -> IndexRange | None:
-    """Which values an input may take: those that index the smallest table that it is used for; None
-    if it indexes nothing that we know.
+def input_spec(
+    declared: TensorSpec, tensor: _Tensor, uses: Mapping[_Tensor, Iterable[IndexUse[_Tensor]]]
+) -> InputSpec:
+    """A declared input with the range of its values, if it is a ``tensor`` that indexes a table."""
+    indices = _embedding_range(tensor, uses) if is_integer(declared.dtype) else None
+    return InputSpec(declared.name, declared.dtype, declared.shape, indices)
 
-    ``uses`` of a tensor: the number of rows of the table that it indexes, or the tensors that its
-    values are passed on in.
-    """
+
+def _embedding_range(
+    tensor: _Tensor, uses: Mapping[_Tensor, Iterable[IndexUse[_Tensor]]]
+) -> IndexRange | None:
+    """The valid indices of the smallest table that the tensor indexes; None if there is none."""
     reached, rows = {tensor}, []
     for _ in range(_LONGEST_PATH):
         passed_on: set[_Tensor] = set()
         for each in reached:
-            for size, outputs in uses(each):
+            for size, outputs in uses.get(each, ()):
                 rows += [size] if size else []
                 passed_on.update(outputs)
         reached = passed_on

@@ -24,6 +24,7 @@ class Wire(IntEnum):
 _WIRES = {int(wire): wire for wire in Wire}
 _FIXED_BYTES = {Wire.FIXED64: 8, Wire.FIXED32: 4}
 _LARGEST = 2**31 - 1  # bytes that protobuf itself can read
+_LARGEST_NUMBER = (1 << 64) - 1
 _LONGEST_VARINT = 10
 _LONGEST_HEADER = 2 * _LONGEST_VARINT  # a tag and a length
 # A hostile file of a billion two-byte fields would keep us busy for an hour; the largest real
@@ -106,77 +107,61 @@ def _field(file: BinaryIO, position: int, end: int) -> Field:
     return Field(number, wire, position + after, value)
 
 
-def _varint(data: bytes, at: int, offset: int) -> tuple[int, int]:
-    """The number at ``data[at:]`` and where the next byte is."""
-    value = 0
-    for index, byte in enumerate(data[at : at + _LONGEST_VARINT]):
-        value |= (byte & 0x7F) << (7 * index)
-        if byte < 0x80:
-            return value, at + index + 1
-    if len(data) - at >= _LONGEST_VARINT:
-        raise NotProtobuf(offset)
-    raise TruncatedField(None, len(data))
-
-
 # ---------------------------------------------------------------- messages in memory
 
 
-def values(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Every field of a message: its number, and its value (a number, or the bytes it holds).
+def values(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    """Every field of a message: its number, and its value (an unsigned number, or bytes).
 
-    Fixed numbers come as their bits, unsigned. Raises TruncatedField or NotProtobuf.
+    Raises TruncatedField or NotProtobuf.
     """
-    position, end = 0, len(data)
+    position, end = 0, len(message)
     while position < end:
-        tag, position = _number(data, position, end)
-        number, wire = tag >> 3, tag & 7
-        if number == 0:
+        tag, position = _varint(message, position)
+        number, wire = tag >> 3, _WIRES.get(tag & 7)
+        if number == 0 or wire is None:
             raise NotProtobuf(position)
-        if wire == Wire.VARINT:
-            value, position = _number(data, position, end)
-            yield number, value
+        if wire is Wire.VARINT:
+            value, position = _varint(message, position)
+            yield number, value & _LARGEST_NUMBER
             continue
-        if wire == Wire.BYTES:
-            length, position = _number(data, position, end)
-        elif wire in _FIXED_LENGTHS:
-            length = _FIXED_LENGTHS[wire]
+        if wire is Wire.BYTES:
+            length, position = _varint(message, position)
         else:
-            raise NotProtobuf(position)
+            length = _FIXED_BYTES[wire]
         if length > end - position:
-            raise TruncatedField(None, end - position, (number, data[position:]))
-        held = data[position : position + length]
+            raise TruncatedField(None, end - position, (number, message[position:]))
+        content = message[position : position + length]
         position += length
-        yield number, held if wire == Wire.BYTES else int.from_bytes(held, "little")
+        yield number, content if wire is Wire.BYTES else int.from_bytes(content, "little")
 
 
-_FIXED_LENGTHS = {int(wire): length for wire, length in _FIXED_BYTES.items()}
-
-
-def packed(data: memoryview) -> Iterator[int]:
+def packed(numbers: memoryview) -> Iterator[int]:
     """Numbers written one after the other; raises TruncatedField or NotProtobuf."""
-    position, end = 0, len(data)
-    while position < end:
-        value, position = _number(data, position, end)
-        yield value
+    position = 0
+    while position < len(numbers):
+        number, position = _varint(numbers, position)
+        yield number & _LARGEST_NUMBER
 
 
-def signed(value: int) -> int:
-    """An int64 as protobuf writes it."""
-    return value - (1 << 64) if value >= 1 << 63 else value
+def signed(number: int) -> int:
+    """The int64 that protobuf writes as this unsigned number."""
+    return number - (1 << 64) if number >= 1 << 63 else number
 
 
-def _number(data: memoryview, at: int, end: int) -> tuple[int, int]:
-    value = shift = 0
+def _varint(message: bytes | memoryview, at: int, offset: int = 0) -> tuple[int, int]:
+    """The number at ``message[at:]``, and the position after it.
+
+    ``offset`` is what NotProtobuf reports as the place of the field.
+    """
+    number, shift, end = 0, 0, len(message)
     while at < end:
-        byte = data[at]
+        byte = message[at]
         at += 1
-        value |= (byte & 0x7F) << shift
+        number |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & _MOST_NUMBER, at
+            return number, at
         shift += 7
-        if shift >= 7 * _LONGEST_VARINT:
-            raise NotProtobuf(at)
+        if shift == 7 * _LONGEST_VARINT:
+            raise NotProtobuf(offset)
     raise TruncatedField(None, 0)
-
-
-_MOST_NUMBER = (1 << 64) - 1

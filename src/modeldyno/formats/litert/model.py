@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
@@ -10,10 +10,10 @@ from modeldyno.core.signatures import names_of, serving
 from modeldyno.formats.litert.flatbuffer_file import LiteRtFile, LiteRtTensor, Subgraph, opened
 from modeldyno.formats.model_facts import (
     NEVER_LEARNED,
+    IndexUse,
     and_more,
     count_weights,
-    embedding_range,
-    is_integer,
+    input_spec,
     model_facts,
 )
 
@@ -51,28 +51,18 @@ def ports_of(file: LiteRtFile) -> tuple[tuple[InputSpec, ...], tuple[TensorSpec,
     graph = file.subgraphs[0]
     signature = serving(file.signatures, graph.inputs)
     uses = _index_uses(graph)
-    inputs, outputs = (
-        tuple(
-            zip(
-                names_of(numbers, names, [graph.tensors[n].name for n in numbers]),
-                numbers,
-                strict=True,
-            )
-        )
-        for numbers, names in (
-            (graph.inputs, signature.inputs if signature else {}),
-            (graph.outputs, signature.outputs if signature else {}),
-        )
-    )
-    specs = []
-    for name, number in inputs:
-        tensor = graph.tensors[number]
-        indices = None
-        if is_integer(tensor.dtype):
-            indices = embedding_range(number, lambda number: uses.get(number, ()))
-        specs.append(InputSpec(name, tensor.dtype, tensor.shape, indices))
-    made = ((name, graph.tensors[number]) for name, number in outputs)
-    return tuple(specs), tuple(TensorSpec(name, t.dtype, t.shape) for name, t in made)
+    inputs = _specs(graph, graph.inputs, signature.inputs if signature else {})
+    outputs = _specs(graph, graph.outputs, signature.outputs if signature else {})
+    numbered = zip(inputs, graph.inputs, strict=True)
+    return tuple(input_spec(spec, number, uses) for spec, number in numbered), tuple(outputs)
+
+
+def _specs(
+    graph: Subgraph, numbers: Sequence[int], signature_names: Mapping[str, int]
+) -> list[TensorSpec]:
+    tensors = [graph.tensors[number] for number in numbers]
+    names = names_of(numbers, signature_names, [tensor.name for tensor in tensors])
+    return [TensorSpec(n, t.dtype, t.shape) for n, t in zip(names, tensors, strict=True)]
 
 
 def _learned(file: LiteRtFile) -> Iterator[tuple[str, int]]:
@@ -109,9 +99,8 @@ def _notes(file: LiteRtFile, ports: Iterable[TensorSpec]) -> Iterator[str]:
         yield f"{file.other_signatures} more signatures have graphs of their own: not measured"
 
 
-def _index_uses(graph: Subgraph) -> dict[int, list[tuple[int | None, tuple[int, ...]]]]:
-    """By the tensor: tables that it indexes, and tensors that its values are passed on in."""
-    uses: dict[int, list[tuple[int | None, tuple[int, ...]]]] = {}
+def _index_uses(graph: Subgraph) -> dict[int, list[IndexUse[int]]]:
+    uses: dict[int, list[IndexUse[int]]] = {}
     for operator in graph.operators:
         if operator.type in _PASSES and operator.inputs:
             uses.setdefault(operator.inputs[0], []).append((None, operator.outputs))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import ExternalFile, InputSpec, ModelFacts
-from modeldyno.formats.external_weights import checked, is_there, outside
+from modeldyno.formats.external_weights import outside, weights_files
 from modeldyno.formats.model_facts import and_more, count_weights, is_integer, model_facts
 from modeldyno.formats.onnx.file import decoding_names, parse
 from modeldyno.formats.onnx.index_ranges import index_ranges
@@ -128,19 +128,13 @@ def _is_custom(domain: str) -> bool:
 def _external_files(
     path: Path, model: ModelProto, may_be_missing: bool
 ) -> tuple[tuple[ExternalFile, ...], tuple[str, ...]]:
-    """Every external file once, and the locations of missing ones.
-
-    Raises UnsafeFormat or ModelUnreadable for files that cannot be used, and for missing files
-    unless they ``may_be_missing``.
-    """
+    """As ``weights_files``, which it raises with; also raises for locations that make no sense."""
     needed: dict[str, tuple[int, str]] = {}  # location → bytes it must have, and for which tensor
     for tensor in tensors(model):
         if tensor.data_location or tensor.external_data:
             location, end = _end_in_file(path, tensor)
             needed[location] = max(needed.get(location, (0, "")), (end, tensor.name))
-    missing = {place for place in needed if may_be_missing and not is_there(path, place)}
-    files = (checked(path, place, *needed[place]) for place in sorted(needed.keys() - missing))
-    return tuple(files), tuple(sorted(missing))
+    return weights_files(path, dict(sorted(needed.items())), may_be_missing)
 
 
 def _end_in_file(path: Path, tensor: TensorProto) -> tuple[str, int]:

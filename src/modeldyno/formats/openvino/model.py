@@ -8,8 +8,8 @@ from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import Dim, ExternalFile, InputSpec, ModelFacts, TensorSpec
-from modeldyno.formats.external_weights import checked, is_there
-from modeldyno.formats.model_facts import count_weights, embedding_range, is_integer, model_facts
+from modeldyno.formats.external_weights import exists, weights_files
+from modeldyno.formats.model_facts import IndexUse, count_weights, input_spec, model_facts
 from modeldyno.formats.openvino.xml_reader import (
     Layer,
     Net,
@@ -77,9 +77,8 @@ def _weights_beside(
             why=f"OpenVINO looks for its weights in {location!r}, which is this file",
             fix="Give it a name that ends in .xml",
         )
-    if not is_there(path, location) and (may_be_missing or not end):
-        return (), (location,) if end else ()
-    return (checked(path, location, end, name),), ()
+    is_needed = end or exists(path, location)
+    return weights_files(path, {location: (end, name)} if is_needed else {}, may_be_missing)
 
 
 def _end(path: Path, layer: Layer) -> int:
@@ -114,12 +113,8 @@ def _inputs(net: Net) -> Iterator[InputSpec]:
     uses = _index_uses(net)
     for layer in net.layers:
         if layer.type == PARAMETER:
-            spec = parameter_spec(layer)
-            indices = None
-            if is_integer(spec.dtype) and layer.outputs:
-                place = (layer.id, layer.outputs[0].id)
-                indices = embedding_range(place, lambda place: uses.get(place, ()))
-            yield InputSpec(spec.name, spec.dtype, spec.shape, indices)
+            port = layer.outputs[0].id if layer.outputs else ""
+            yield input_spec(parameter_spec(layer), (layer.id, port), uses)
 
 
 def parameter_spec(layer: Layer) -> TensorSpec:
@@ -149,9 +144,8 @@ def _result_spec(net: Net, layer: Layer, by_id: dict[str, Layer]) -> TensorSpec:
     return TensorSpec(name, port.dtype if port else "undefined", shape)
 
 
-def _index_uses(net: Net) -> dict[Place, list[tuple[int | None, list[Place]]]]:
-    """By the tensor: tables that it indexes, and tensors that its values are passed on in."""
-    uses: dict[Place, list[tuple[int | None, list[Place]]]] = {}
+def _index_uses(net: Net) -> dict[Place, list[IndexUse[Place]]]:
+    uses: dict[Place, list[IndexUse[Place]]] = {}
     for layer in net.layers:
         for position, port in enumerate(layer.inputs[:2]):
             source = net.sources.get((layer.id, port.id))

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from modeldyno.core.models import InputSpec, ModelFacts, ModelFormat, TensorSpec
 from modeldyno.formats.containers.protobuf import DamagedMessage, require_protobuf_size
-from modeldyno.formats.model_facts import count_weights, embedding_range, is_integer, model_facts
+from modeldyno.formats.model_facts import IndexUse, count_weights, input_spec, model_facts
 from modeldyno.formats.refusals import damaged
 from modeldyno.formats.tensorflow import unsafe_operators
 from modeldyno.formats.tensorflow.inlining import Flat, FlatNode, TooLarge, flattened, main_key
@@ -95,8 +96,14 @@ def _first_outputs(nodes: Iterable[Node]) -> tuple[tuple[str, TensorSpec], ...]:
     )
 
 
-def facts_of(path: Path, model: ModelGraph, model_format: ModelFormat, producer: str) -> ModelFacts:
-    notes: tuple[str, ...] = ()
+def facts_of(
+    path: Path,
+    model: ModelGraph,
+    model_format: ModelFormat,
+    producer: str,
+    notes: Iterable[str] = (),
+    **more: Any,
+) -> ModelFacts:
     flat = None
     try:
         flat = flattened(model.graph, model.nodes)
@@ -104,9 +111,10 @@ def facts_of(path: Path, model: ModelGraph, model_format: ModelFormat, producer:
     except TooLarge as error:
         bodies = (node for function in model.graph.functions.values() for node in function.nodes)
         nodes = [*model.nodes, *bodies]
-        notes = (
-            f"its functions, written out, have more than {error.nodes} nodes: each is counted once",
+        note = (
+            f"its functions, written out, have more than {error.nodes} nodes: each is counted once"
         )
+        notes = (note, *notes)
     return model_facts(
         path,
         model_format,
@@ -117,7 +125,8 @@ def facts_of(path: Path, model: ModelGraph, model_format: ModelFormat, producer:
         operators=(node.op for node in nodes if node.op not in NO_OPERATORS),
         names=(node.name for node in nodes),
         producer=producer[:100],
-        notes=notes,
+        notes=tuple(notes),
+        **more,
     )
 
 
@@ -155,20 +164,15 @@ def _learned(nodes: Sequence[Node]) -> Iterator[tuple[str, int]]:
 
 def _inputs(model: ModelGraph, flat: Flat | None) -> Iterator[InputSpec]:
     uses = _index_uses(flat) if flat is not None else {}
-    for key, spec in model.inputs:
-        indices = None
-        if is_integer(spec.dtype):
-            indices = embedding_range(key, lambda key: uses.get(key, ()))
-        yield InputSpec(spec.name, spec.dtype, spec.shape, indices)
+    return (input_spec(spec, key, uses) for key, spec in model.inputs)
 
 
-def _index_uses(flat: Flat) -> dict[str, list[tuple[int | None, list[str]]]]:
-    """By the tensor: tables that it indexes, and tensors that its values are passed on in."""
+def _index_uses(flat: Flat) -> dict[str, list[IndexUse[str]]]:
     makers = {node.key: node for node in flat.every_node}
     outputs: dict[str, list[str]] = {}  # those that are used, by their maker
     for key in {flat.key(key) for node in makers.values() for key in node.inputs}:
         outputs.setdefault(maker_of(key), []).append(key)
-    uses: dict[str, list[tuple[int | None, list[str]]]] = {}
+    uses: dict[str, list[IndexUse[str]]] = {}
     for node in makers.values():
         for position, key in enumerate(node.inputs[:2]):
             if node.node.op in _GATHERS and position == 1:

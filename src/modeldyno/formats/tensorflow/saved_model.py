@@ -7,13 +7,12 @@ contains one stands for the file in it. Read without TensorFlow.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.core.models import ExternalFile, ModelFacts, ModelFormat, Signature, TensorSpec
+from modeldyno.core.models import ModelFacts, ModelFormat, Signature, TensorSpec
 from modeldyno.formats.containers.protobuf import DamagedMessage, values
-from modeldyno.formats.external_weights import checked, is_there, outside
+from modeldyno.formats.external_weights import exists, outside, weights_files
 from modeldyno.formats.file_reading import open_regular
 from modeldyno.formats.refusals import shown
 from modeldyno.formats.tensorflow import unsafe_operators
@@ -48,23 +47,21 @@ def read(path: Path, without_weights: bool = False, signature: str = "") -> Mode
         unsafe_operators.require_safe(path, meta.graph, has_assets=bool(meta.assets))
         name = signature_of(path, meta, signature)
         part = model_of(meta, name)
-        facts = facts_of(path, part, FORMAT, f"TensorFlow {meta.version}".strip())
         # Of all signatures: loaders restore whatever the graph has.
-        needed = any(node.op in VARIABLES for node in meta.graph.nodes)
-        wanted = [*_variables(path, needed), *_assets(path, meta)]
-    missing = tuple(f for f in wanted if not is_there(path, f)) if without_weights else ()
-    external: tuple[ExternalFile, ...] = tuple(
-        checked(path, location, 0, "") for location in wanted if location not in missing
-    )
-    return replace(
-        facts,
-        size_bytes=facts.size_bytes + sum(file.size_bytes for file in external),
-        external=external,
-        missing=missing,
-        notes=(*facts.notes, *_notes(meta, name)),
-        signature=name,
-        signatures=tuple(_described_signatures(meta)),
-    )
+        has_variables = any(node.op in VARIABLES for node in meta.graph.nodes)
+        needed = [*_variables(path, has_variables), *_assets(path, meta)]
+        external, missing = weights_files(path, dict.fromkeys(needed, (0, "")), without_weights)
+        return facts_of(
+            path,
+            part,
+            FORMAT,
+            f"TensorFlow {meta.version}".strip(),
+            _notes(meta, name),
+            external=external,
+            missing=missing,
+            signature=name,
+            signatures=tuple(_described_signatures(meta)),
+        )
 
 
 def serving(path: Path, data: memoryview) -> MetaGraph:
@@ -169,7 +166,7 @@ def _reachable(graph: GraphDef, signature: SignatureDef) -> Iterator[Node]:
 
 
 def _variables(path: Path, are_needed: bool) -> list[str]:
-    if not is_there(path, INDEX) and not are_needed:
+    if not exists(path, INDEX) and not are_needed:
         return []
     count = _shards(path)
     names = [f"variables/variables.data-{n:05}-of-{count:05}" for n in range(count)]
