@@ -266,10 +266,7 @@ def test_a_file_that_it_cannot_load_says_so(tmp_path):
 
 
 def test_without_its_package_it_says_what_to_install(monkeypatch):
-    def absent(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", absent)
+    monkeypatch.setattr(importlib.metadata.Distribution, "discover", lambda **_: ())
     with pytest.raises(EngineUnavailable) as caught:
         catalog.require_usable("tf")
     assert "pip install 'modeldyno[tensorflow]'" in caught.value.fix

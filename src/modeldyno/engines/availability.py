@@ -6,7 +6,6 @@ the engine has the last word when it loads a model (``EngineUnavailable``).
 
 from __future__ import annotations
 
-import importlib.metadata
 import itertools
 import os
 import platform
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from modeldyno.core.documents.engines import EngineDocument
 from modeldyno.engines.catalog import BUILT_IN, LEGACY, EngineEntry, entries, is_usable, version_of
+from modeldyno.engines.environments import installed_version
 
 _ALWAYS_AVAILABLE = "cpu"  # for other devices only loading a model in a worker gives certainty
 _UNPROVEN = "seems available; certain only once a worker has loaded a model on it"
@@ -114,21 +114,14 @@ def why_not(entry: EngineEntry, device: str) -> str:
 
 def _why_no_cuda(entry: EngineEntry) -> str:
     """Judged by the installed build's name and version alone; empty: it may have CUDA."""
-    if entry.adapter == "onnxruntime" and not _version(entry, "onnxruntime-gpu"):
+    if entry.adapter == "onnxruntime" and not installed_version(
+        ["onnxruntime-gpu"], entry.environment
+    ):
         return "this build of ONNX Runtime lacks it: `pip install onnxruntime-gpu` instead"
-    version = _version(entry, entry.package or "")
+    version = installed_version([entry.package], entry.environment) or ""
     if version.endswith("+cpu"):
         return f"{entry.name} {version} was built without CUDA"
     return ""
-
-
-def _version(entry: EngineEntry, package: str) -> str:
-    if entry.environment is not None:
-        return entry.environment.version(package) or "" if package else ""
-    try:
-        return importlib.metadata.version(package) if package else ""
-    except importlib.metadata.PackageNotFoundError:
-        return ""
 
 
 def _why_no_gpu() -> str:

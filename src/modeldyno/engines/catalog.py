@@ -16,7 +16,7 @@ from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import EngineUnavailable, EngineUnknown
 from modeldyno.core.sessions import Target
 from modeldyno.engines import environments
-from modeldyno.engines.environments import DamagedEnvironment, Environment
+from modeldyno.engines.environments import DamagedEnvironment, Environment, installed_version
 from modeldyno.engines.protocol import Engine
 
 ENTRY_POINTS = "modeldyno.engines"
@@ -250,25 +250,14 @@ def version_of(entry: EngineEntry) -> tuple[str | None, str | None]:
     """The version of its package, or why there is none."""
     if entry.factory.startswith(_BROKEN):
         return None, entry.factory.removeprefix(_BROKEN)
-    if entry.environment is not None:
-        return _version_in_environment(entry, entry.environment)
-    for package in (entry.package or "modeldyno", *entry.other_builds):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            return importlib.metadata.version(package), None
-    if entry.package is None:  # Modeldyno itself runs from source, without being installed
-        return None, None
-    return None, f"the Python package {entry.package!r} is not installed"
-
-
-def _version_in_environment(
-    entry: EngineEntry, environment: Environment
-) -> tuple[str | None, str | None]:
-    if not Path(environment.python).is_file():
+    environment = entry.environment
+    if environment is not None and not Path(environment.python).is_file():
         return None, f"its Python no longer exists: {environment.python}"
-    for package in (entry.package or "", *entry.other_builds):
-        if (version := environment.version(package)) is not None:
-            return version, None
-    return None, f"the Python package {entry.package!r} is no longer in its environment"
+    version = installed_version((entry.package or "modeldyno", *entry.other_builds), environment)
+    if version is not None or entry.package is None:  # None: Modeldyno runs from source
+        return version, None
+    where = "not installed" if environment is None else "no longer in its environment"
+    return None, f"the Python package {entry.package!r} is {where}"
 
 
 def find(name: str) -> EngineEntry:

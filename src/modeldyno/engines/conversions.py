@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import importlib.metadata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from modeldyno.core.conversions import GOALS, Goal, Possibility
 from modeldyno.core.errors import BadValue, PackageMissing
 from modeldyno.core.models import InputSpec, ModelFormat, TensorSpec, format_title
 from modeldyno.core.sessions import Target
+from modeldyno.engines.environments import installed_version
 from modeldyno.inputs.plans import InputPlan
 
 
@@ -145,7 +144,4 @@ def _routes(model_format: ModelFormat, to: Goal) -> list[Route]:
 
 
 def _version(package: str) -> str | None:
-    for name in (package, *_BUILDS.get(package, ())):
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            return importlib.metadata.version(name)
-    return None
+    return installed_version((package, *_BUILDS.get(package, ())))

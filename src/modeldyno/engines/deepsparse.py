@@ -14,7 +14,7 @@ from typing import Any
 
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.session_checks import cannot_load, require_own_precision
+from modeldyno.engines.session_checks import cannot_load, require_own_precision, shapes_of
 from modeldyno.engines.threads import count_threads, require_default_spinning
 
 ITSELF, FALLBACK = "DeepSparse", "ONNX Runtime inside DeepSparse"
@@ -35,7 +35,7 @@ class DeepSparse:
         yield self._load(target, target.shapes)
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
-        session = self._load(target, {name: array.shape for name, array in inputs.items()})
+        session = self._load(target, shapes_of(inputs))
         outputs = session.run(inputs)
         return session.examined(_node_count(target.model)), outputs
 

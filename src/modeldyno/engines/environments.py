@@ -11,6 +11,8 @@ import contextlib
 import importlib.metadata
 import json
 import os
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,13 +44,6 @@ class Environment:
             return f"pip install {' '.join(self.requirements)}"
         return self.python
 
-    def version(self, package: str) -> str | None:
-        """The version of a distribution, read from its metadata without starting that Python."""
-        distributions = importlib.metadata.Distribution.discover(
-            name=package, path=list(self.paths)
-        )
-        return next((str(distribution.version) for distribution in distributions), None)
-
 
 @dataclass(frozen=True)
 class DamagedEnvironment:
@@ -56,6 +51,18 @@ class DamagedEnvironment:
 
     name: str
     why: str
+
+
+def installed_version(
+    packages: Iterable[str | None], environment: Environment | None = None
+) -> str | None:
+    """The version of the first of these distributions that is installed, here or in that
+    environment; read from its metadata, so nothing is imported or started."""
+    path = sys.path if environment is None else list(environment.paths)
+    for package in filter(None, packages):
+        for found in importlib.metadata.Distribution.discover(name=package, path=path):
+            return str(found.version)
+    return None
 
 
 def engines_folder() -> Path:

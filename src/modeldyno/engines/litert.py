@@ -22,6 +22,7 @@ from modeldyno.engines.session_checks import (
     cannot_load,
     require_input,
     require_own_precision,
+    shapes_of,
     with_shapes_of,
 )
 from modeldyno.engines.threads import count_threads, require_default_spinning
@@ -245,7 +246,7 @@ class LiteRtSession:
 
     def _arrays_by_tensor(self, inputs: Tensors) -> dict[int, Any]:
         """Resizes the model to their sizes if necessary. Their types must be the model's own."""
-        shapes = {name: tuple(array.shape) for name, array in inputs.items()}
+        shapes = shapes_of(inputs)
         if any(shapes.get(port.name, port.shape) != port.shape for port in self.inputs):
             self._shapes = shapes
             self._load()  # again: XNNPACK does not support every change of sizes

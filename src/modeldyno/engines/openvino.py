@@ -21,7 +21,13 @@ from modeldyno.engines import openvino_devices
 from modeldyno.engines.conversions import ConversionSource
 from modeldyno.engines.openvino_profiling import CompiledNode, OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.session_checks import by_use, cannot_load, require_input, with_shapes_of
+from modeldyno.engines.session_checks import (
+    by_use,
+    cannot_load,
+    require_input,
+    shapes_of,
+    with_shapes_of,
+)
 from modeldyno.engines.tf_loading import DEFAULT_SIGNATURE, saved_model_folder
 from modeldyno.engines.threads import require_default_spinning
 
@@ -208,7 +214,7 @@ class OpenVinoSession:
     def _arrays_by_place(self, inputs: Tensors) -> dict[int, Any]:
         """Compiles the model for their sizes if necessary. Their types must be the model's own:
         OpenVINO would silently convert others."""
-        shapes = {name: tuple(array.shape) for name, array in inputs.items()}
+        shapes = shapes_of(inputs)
         if self._is_dynamic and shapes != self._shapes:
             self._shapes = shapes
             self._compiled = self._compile()

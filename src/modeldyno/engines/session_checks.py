@@ -12,8 +12,12 @@ from modeldyno.core.sessions import Target
 from modeldyno.engines.protocol import Tensors
 
 
+def shapes_of(inputs: Tensors) -> dict[str, tuple[int, ...]]:
+    return {name: tuple(array.shape) for name, array in inputs.items()}
+
+
 def with_shapes_of(inputs: Tensors, target: Target) -> Target:
-    return replace(target, shapes={name: tuple(array.shape) for name, array in inputs.items()})
+    return replace(target, shapes=shapes_of(inputs))
 
 
 def require_own_precision(target: Target, engine: str, kind: str) -> None:

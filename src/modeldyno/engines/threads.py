@@ -9,7 +9,7 @@ from modeldyno.core.sessions import Target
 
 
 def count_threads() -> int:
-    """Threads of this process, as the system counts them; 0 where it does not."""
+    """Threads of this process; 0 if the system does not report them."""
     try:
         return sum(1 for _ in Path("/proc/self/task").iterdir())
     except OSError:
@@ -17,7 +17,7 @@ def count_threads() -> int:
 
 
 def require_default_spinning(engine: str, target: Target) -> None:
-    """For an engine without a switch for it; raises BadValue."""
+    """For an engine that cannot switch spinning on or off; raises BadValue."""
     if target.spinning is not None:
         raise BadValue(
             f"Whether {engine}'s threads spin cannot be set",

@@ -232,8 +232,7 @@ def _check_there(entry: EngineEntry, there: Environment) -> None:
 
 
 def _version_in(entry: EngineEntry, there: Environment) -> str | None:
-    found = (there.version(package) for package in (entry.package or "", *entry.other_builds))
-    return next((version for version in found if version), None)
+    return environments.installed_version((entry.package, *entry.other_builds), there)
 
 
 def _numbers(version: str) -> list[int]:
