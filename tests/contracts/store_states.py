@@ -129,12 +129,14 @@ class States:
         for run in (waits, ended):
             desk.records.jobs.add(run.id, request_id="r")
         desk.records.jobs.add(desk.run().id)
-        assert desk.records.jobs.with_untold_end() == ()
+        assert desk.records.jobs.with_unannounced_end() == ()
         job = desk.records.jobs.of_run(ended.id)
         desk.records.jobs.move(job.id, "cancelled")
-        assert desk.records.jobs.with_untold_end() == ((desk.records.jobs.get(job.id), ended.of),)
+        assert desk.records.jobs.with_unannounced_end() == (
+            (desk.records.jobs.get(job.id), ended.of),
+        )
         desk.records.jobs.forget_request(ended.id)
-        assert desk.records.jobs.with_untold_end() == ()
+        assert desk.records.jobs.with_unannounced_end() == ()
         assert desk.records.jobs.of_run(waits.id).request_id == "r"
 
     def test_what_runs_and_what_waits_is_told_in_order(self, desk):

@@ -154,7 +154,7 @@ class JobService:
         """Why each job waits changes with it."""
         waiting = () if self._queue.is_paused == is_paused else self._records.jobs.waiting()
         turn()
-        self._records.jobs.tell_changed(waiting)
+        self._records.jobs.announce_changed(waiting)
 
     def log(self, job_id: JobId) -> Path:
         """Where its workers' words are; the file may not be there yet."""

@@ -1,4 +1,4 @@
-"""Rows of what can be run: added, changed and listed in one way, whatever their kind."""
+"""Rows of runnables: added, changed and listed in the same way, whatever their kind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from sqlalchemy import (
 
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.runnables import NUMBER_PATHS
-from modeldyno.core.names import checked_name, search_key
 from modeldyno.core.runs import LatestRun, Page, RunKind, RunnableDetails, Wanted
 from modeldyno.store.columns import JsonNumber, Sizes
 from modeldyno.store.database import Database
@@ -40,16 +39,18 @@ from modeldyno.store.records.events import add_event
 from modeldyno.store.records.rows import (
     COLUMNS,
     Clock,
+    Repository,
     find_row,
     is_of_kind,
-    not_found,
+    name_columns,
     require_in_project,
     require_never_run,
+    row_numbered,
     utc_now,
     value_of,
 )
 from modeldyno.store.schema import dump_json
-from modeldyno.store.statements import Query, rows_of
+from modeldyno.store.statements import Query
 from modeldyno.store.tables import CELLS, JOBS, LINKS, MODELS, NUMBERS, RUNNABLES, RUNS
 
 N = TypeVar("N")
@@ -74,14 +75,13 @@ _SORTINGS = {
 _OF_LATEST = ("id", "state", "created_at", "started_at", "finished_at", "failure")
 
 
-class RunnableRecords(Generic[N, V]):
-    """The repository of one kind."""
+class RunnableRecords(Repository, Generic[N, V]):
+    """The runnables of one kind."""
 
     kind: RunKind
 
     def __init__(self, database: Database, clock: Clock = utc_now, kind: RunKind = "") -> None:
-        self._database = database
-        self._clock = clock
+        super().__init__(database, clock)
         self.kind = kind or self.kind
 
     def add(self, new: N) -> V:
@@ -93,13 +93,13 @@ class RunnableRecords(Generic[N, V]):
             return self._find(connection, number)
 
     def rerun(self, number: int) -> V:
-        """A new one with the same settings, that knows what it repeats."""
+        """Add one with the same settings, which refers to the one it repeats."""
         kind = KINDS[self.kind]
         with self._database.writing() as connection:
             before = self._find(connection, number)
             names = (*kind.links, *kind.own, "project_id", "name")
-            same = {name: getattr(before, name) for name in names}
-            new = kind.new(**same, rerun_of=number)
+            settings = {name: getattr(before, name) for name in names}
+            new = kind.new(**settings, rerun_of=number)
             return self._find(connection, add_runnable(connection, new, self._clock()))
 
     def page(self, wanted: Wanted | None = None) -> Page[V]:
@@ -107,37 +107,33 @@ class RunnableRecords(Generic[N, V]):
             return page_of_kind(connection, self.kind, wanted or Wanted(), self._read)
 
     def delete(self, number: int, *, cascade: bool = False) -> None:
-        """With its runs; their folders follow when somebody sweeps."""
+        """With its runs, whose folders are removed by the next sweep."""
         with self._database.writing() as connection:
             delete_thing(connection, self.kind, number, self._clock(), cascade=cascade)
 
     def edit(self, number: int, **values: Any) -> V:
-        """None stays, and so do single settings. Raises WrongState once it has run, unless only its
-        name changes."""
+        """Values that are None, and settings that are not named, stay as they are. Raises
+        WrongState if it has been run and more than its name would change."""
+        changes = {name: encode(value) for name, value in values.items() if value is not None}
         with self._database.writing() as connection:
-            given = {name: encode(value) for name, value in values.items() if value is not None}
-            _edit(connection, KINDS[self.kind], number, given, self._clock())
+            _edit(connection, KINDS[self.kind], number, changes, self._clock())
             return self._find(connection, number)
 
     def details(self, number: int) -> Any:
-        """All that a page about it shows, in one query."""
+        """All that a page about it shows, in one query; raises NotFound."""
         with self._database.reading() as connection:
-            return self._details(
-                find_runnable_row(connection, self.kind, number, with_names(self.kind))
-            )
+            return self._details(self._row(connection, number, with_names(self.kind)))
 
     def all_details(self, project_id: int) -> list[Any]:
-        """All of a project, oldest first, in one query however many there are."""
+        """Those of a project, oldest first, in one query."""
         mine = RUNNABLES.c.project_id == project_id
         query = with_names(self.kind).where(mine).order_by(RUNNABLES.c.number)
-        with self._database.reading() as connection:
-            return [self._details(row) for row in connection.execute(query)]
+        return [self._details(row) for row in self._all(query)]
 
     def names(self, number: int) -> tuple[str, ...]:
-        """Of its models, in the order of its spec."""
+        """The names of its models, in the order of its spec."""
         with self._database.reading() as connection:
-            row = find_runnable_row(connection, self.kind, number, with_names(self.kind))
-        return self._names(row)
+            return self._names(self._row(connection, number, with_names(self.kind)))
 
     def _names(self, row: Any) -> tuple[str, ...]:
         fields = KINDS[self.kind].model_links
@@ -147,7 +143,10 @@ class RunnableRecords(Generic[N, V]):
         return RunnableDetails(self._read(row), self._names(row), latest_run(row))
 
     def _find(self, connection: Connection, number: int) -> V:
-        return self._read(find_runnable_row(connection, self.kind, number, with_links(self.kind)))
+        return self._read(self._row(connection, number, with_links(self.kind)))
+
+    def _row(self, connection: Connection, number: int, query: Query) -> Any:
+        return row_numbered(connection, self.kind, number, numbered(query))
 
     def _read(self, row: Any) -> V:
         own = _own_fields(self.kind, row.spec_json)
@@ -157,15 +156,15 @@ class RunnableRecords(Generic[N, V]):
 
 @lru_cache(maxsize=4096)
 def _own_fields(kind: str, spec_json: str) -> dict[str, Any]:
-    """Values that nobody changes: to read a spec takes longer than all else of a row, and those of
-    a list are often alike."""
+    """Cached: decoding a spec takes longer than the rest of a row, and rows of a list often have
+    equal ones. The values are immutable."""
     own = json.loads(spec_json)
     return {name: read(own[name]) for name, read in KINDS[kind].own.items()}
 
 
 # ---------------------------------------------------------------- queries
 
-# The spec as text: a driver would build values of it for each row.
+# The spec as text, so that drivers do not decode it for each row.
 _COLUMNS = (
     *(column for column in COLUMNS if column.name != "spec"),
     cast(RUNNABLES.c.spec, Text).label("spec_json"),
@@ -178,7 +177,7 @@ def link(role: str) -> Any:
 
 
 def linked(query: Query, field: str) -> Query:
-    """With the link of that field beside each row; a dataset may be missing."""
+    """Join the link of that field; a dataset may be missing."""
     role, column = ROLES[field]
     alias = link(role)
     is_it = and_(alias.c.runnable_id == RUNNABLES.c.id, alias.c.role == literal_column(f"'{role}'"))
@@ -187,7 +186,7 @@ def linked(query: Query, field: str) -> Query:
 
 @cache
 def with_links(kind: str) -> Query:
-    """Rows of a kind, with the numbers of its models and dataset."""
+    """Rows of a kind, with the numbers of their models and dataset."""
     fields = KINDS[kind].links
     columns = [link(ROLES[field][0]).c[ROLES[field][1]].label(field) for field in fields]
     query: Query = select(*_COLUMNS, *columns).select_from(RUNNABLES).where(is_of_kind(kind))
@@ -198,7 +197,7 @@ def with_links(kind: str) -> Query:
 
 @cache
 def with_names(kind: str) -> Query:
-    """The same with the names of its models, and its latest run."""
+    """As ``with_links``, with the names of the models, and the latest run."""
     query = with_links(kind)
     for field in KINDS[kind].model_links:
         role = ROLES[field][0]
@@ -209,7 +208,7 @@ def with_names(kind: str) -> Query:
 
 
 def with_run(query: Query, word: str) -> Query:
-    """With the run of ``{word}_run_id`` and its job beside each row, for ``latest_run``."""
+    """Join the run ``{word}_run_id`` and its job, for ``latest_run``."""
     run, job = RUNS.alias(f"{word}_run"), JOBS.alias(f"{word}_job")
     columns = [run.c[name].label(f"{word}_{name}") for name in _OF_LATEST]
     return (
@@ -232,18 +231,9 @@ def _latest_columns(word: str) -> tuple[tuple[str, ...], Callable[[Any], tuple[A
     return names, attrgetter(*(f"{word}_{name}" for name in names))
 
 
-def find_runnable_row(connection: Connection, kind: str, number: int, query: Query) -> Any:
-    """The row of ``query`` with that number; raises NotFound."""
-    row = None
-    if 0 < number < 2**31:
-        row = next(iter(rows_of(connection, _numbered(query), number=number)), None)
-    if row is None:
-        raise not_found(kind, number)
-    return row
-
-
 @lru_cache(maxsize=32)
-def _numbered(query: Query) -> Query:
+def numbered(query: Query) -> Query:
+    """The row with the ``number`` that is passed as a parameter, for ``row_numbered``."""
     return query.where(RUNNABLES.c.number == bindparam("number"))
 
 
@@ -267,13 +257,13 @@ def page_of_kind(
 
 
 def _has_engine(engine: str) -> ColumnElement[bool]:
-    """In its latest run, or in a cell that was asked for. Not LIKE: SQLite would ignore case."""
+    """In its latest run, or in a cell of its spec. Not with LIKE, which ignores case in SQLite."""
     without = func.replace(RUNNABLES.c.outline, dump_json(engine), "")
     return or_(RUNNABLES.c.engine == engine, without != RUNNABLES.c.outline)
 
 
 def _has_cell(values: Mapping[str, Any]) -> ColumnElement[bool]:
-    """One with all of these values, in the run that is shown."""
+    """A cell with all these values in the run that is shown."""
     conditions = (
         Sizes.has(CELLS.c[name], value) if isinstance(value, dict) else CELLS.c[name] == value
         for name, value in values.items()
@@ -285,17 +275,16 @@ def _has_cell(values: Mapping[str, Any]) -> ColumnElement[bool]:
 
 
 def add_runnable(connection: Connection, new: Any, now: datetime) -> int:
-    """A draft, and the event that says so; its number."""
+    """Add a draft and its event; returns its number."""
     kind = kind_of(new)
     values = encode(new)
     own = {name: values.pop(name) for name in kind.own}
     links = {field: values.pop(field) for field in kind.links}
     repeats = {f"rerun_of_{kind.name}": values.get("rerun_of")}
-    _expect_links(connection, new.project_id, links, **repeats)
-    name = checked_name(new.name)
+    _require_links(connection, new.project_id, links, **repeats)
+    values |= name_columns(new.name) | _spec_columns(kind, own)
     number = _next_number(connection, kind.name)
     values |= {"kind": kind.name, "number": number, "created_at": now, "state": "draft"}
-    values |= {"name": name, "name_key": search_key(name), **_described(kind, own)}
     added = insert(RUNNABLES).values(values).returning(RUNNABLES.c.id)
     _write_links(connection, connection.execute(added).scalar_one(), links)
     payload = {"kind": kind.name, "id": number}
@@ -304,22 +293,21 @@ def add_runnable(connection: Connection, new: Any, now: datetime) -> int:
 
 
 def _edit(
-    connection: Connection, kind: KindMapping, number: int, given: dict[str, Any], now: datetime
+    connection: Connection, kind: KindMapping, number: int, changes: dict[str, Any], now: datetime
 ) -> None:
     row = find_row(connection, kind.name, number)
-    own = {name: given[name] for name in kind.own if name in given}
-    links = {field: given[field] for field in kind.links if field in given}
-    _expect_links(connection, row.project_id, links)
+    own = {name: changes[name] for name in kind.own if name in changes}
+    links = {field: changes[field] for field in kind.links if field in changes}
+    _require_links(connection, row.project_id, links)
     if own or links:
         require_never_run(connection, row)
     values: dict[str, Any] = {}
     if "settings" in own:
         own["settings"] = row.spec["settings"] | own["settings"]
     if own:
-        values |= _described(kind, row.spec | own)
-    if "name" in given:
-        name = checked_name(given["name"])
-        values |= {"name": name, "name_key": search_key(name)}
+        values |= _spec_columns(kind, row.spec | own)
+    if "name" in changes:
+        values |= name_columns(changes["name"])
     if not values and not links:
         return
     values["modified_at"] = now
@@ -331,21 +319,20 @@ def _edit(
 
 
 def _next_number(connection: Connection, kind: str) -> int:
-    mine = NUMBERS.c.kind == kind
-    raised = update(NUMBERS).where(mine).values(last=NUMBERS.c.last + 1).returning(NUMBERS.c.last)
-    number = connection.scalar(raised)
+    increment = update(NUMBERS).where(NUMBERS.c.kind == kind).values(last=NUMBERS.c.last + 1)
+    number = connection.scalar(increment.returning(NUMBERS.c.last))
     if number is None:
         connection.execute(insert(NUMBERS).values(kind=kind, last=1))
     return number or 1
 
 
-def _described(kind: KindMapping, own: dict[str, Any]) -> dict[str, Any]:
-    """The columns that follow from what only this kind has."""
+def _spec_columns(kind: KindMapping, own: dict[str, Any]) -> dict[str, Any]:
+    """The columns that follow from the fields that only this kind has."""
     outline = dump_json(kind.outline(own, ()))
     return {"spec": own, "outline": outline, **summary_columns(kind.draft(own))}
 
 
-def _expect_links(
+def _require_links(
     connection: Connection, project_id: int, links: dict[str, Any], **more: int | None
 ) -> None:
     numbers = {field.removesuffix("_id"): number for field, number in links.items()}
@@ -360,7 +347,7 @@ def _write_links(connection: Connection, runnable_id: int, links: dict[str, int 
 
 
 def write_link(connection: Connection, runnable_id: int, role: str, **used: int) -> None:
-    """Instead of the one before."""
+    """Replaces an earlier link with this role."""
     is_it = (LINKS.c.runnable_id == runnable_id, LINKS.c.role == role)
     connection.execute(delete(LINKS).where(*is_it))
     connection.execute(insert(LINKS).values(runnable_id=runnable_id, role=role, **used))

@@ -107,7 +107,7 @@ class Announcer:
         for job in self._records.jobs.waiting():
             if job.request_id is not None:
                 self.remember(job.run_id, job.request_id)
-        for job, of in self._records.jobs.with_untold_end():
+        for job, of in self._records.jobs.with_unannounced_end():
             self.owe(Move(job.run_id, of, job.project_id, job.state))
         thread = threading.Thread(target=self._work, name="announcing", daemon=True)
         thread.start()

@@ -1,4 +1,4 @@
-"""Every repository of a database, put together."""
+"""All repositories of a database."""
 
 from __future__ import annotations
 
@@ -45,17 +45,12 @@ class Records:
     clock: Clock
 
     def of_kind(self, kind: RunKind) -> RunnableRecords[Any, Any]:
-        """The repository of whatever can be run; a kind without one of its own has a plain one."""
-        own: dict[str, RunnableRecords[Any, Any]] = {
-            runnables.kind: runnables
-            for runnables in (
-                self.benchmarks,
-                self.comparisons,
-                self.optimizations,
-                self.profiles,
-            )
-        }
-        return own.get(kind) or RunnableRecords(self.database, self.clock, kind)
+        """The runnables of this kind; one without a repository of its own has a plain one."""
+        own = (self.benchmarks, self.comparisons, self.optimizations, self.profiles)
+        for runnables in own:
+            if runnables.kind == kind:
+                return runnables
+        return RunnableRecords(self.database, self.clock, kind)
 
     def close(self) -> None:
         self.database.close()

@@ -31,7 +31,6 @@ from modeldyno.store.moves import shown_columns
 from modeldyno.store.records.rows import is_of_kind
 from modeldyno.store.runnables import (
     RunnableRecords,
-    find_runnable_row,
     latest_run,
     link,
     linked,
@@ -47,7 +46,7 @@ _BASELINE = PROJECTS.c.baseline_benchmark_id.label("baseline_id")
 
 
 def _in_project(query: Query) -> Query:
-    """With its model and the baseline of its project."""
+    """Join the model, and the baseline of the project."""
     return (
         query.add_columns(_BASELINE)
         .join(MODELS, MODELS.c.id == _MODEL_ID)
@@ -55,7 +54,7 @@ def _in_project(query: Query) -> Query:
     )
 
 
-# Those of a BenchmarkRow, in its order.
+# The columns of a BenchmarkRow, in its order.
 _LISTED = (
     RUNNABLES.c.number.label("id"),
     *(RUNNABLES.c.project_id, RUNNABLES.c.name),
@@ -80,7 +79,7 @@ _NUMBERS = RUNNABLES.c.number.in_(bindparam("numbers", expanding=True))
 
 
 def _of_cells(run_id: ColumnElement[Any], *columns: Any) -> Query:
-    """Figures of the cells of one run of each benchmark, and more columns."""
+    """Figures of the cells of the run ``run_id`` of each benchmark, and more columns."""
     return (
         select(*FIGURE_COLUMNS, RUNNABLES.c.number.label("benchmark_id"), *columns)
         .join(RUNNABLES, run_id == CELLS.c.run_id)
@@ -105,8 +104,8 @@ _OF_PROJECT = RUNNABLES.c.project_id == bindparam("project", type_=Integer)
 _OUTCOMES_OF_PROJECT = _OUTCOME.where(_OF_PROJECT).order_by(RUNNABLES.c.number)
 _MEASURED_OF_PROJECT = _MEASURED.where(_OF_PROJECT)
 _MEASURED_OF_ONE = _MEASURED.where(RUNNABLES.c.number == bindparam("number", type_=Integer))
-# A configuration: of all benchmarks that measured it, only the newest one counts. Sizes are in the
-# shape.
+# A configuration: of the benchmarks that measured it, only the newest counts. Its shape includes
+# sizes.
 _KEYS = tuple(axis.name for axis in AXES if axis.kind != "sizes")
 _CONFIGURATION = (*(CELLS.c[name] for name in _KEYS), CELLS.c.shape, _MODEL_ID)
 _NEWEST = linked(
@@ -133,7 +132,7 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
     def details(self, number: int) -> BenchmarkDetails:
         """All that a page about it shows, in two queries."""
         with self._database.reading() as connection:
-            row = find_runnable_row(connection, self.kind, number, _DETAILS)
+            row = self._row(connection, number, _DETAILS)
             of_one = {"number": number, "baseline": row.baseline_id}
             rows = rows_of(connection, _SHOWN_DOCUMENTS_OF_ONE, **of_one)
             cells = _shown_cells(connection, [row], rows, with_documents=True)
@@ -144,12 +143,12 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
 
     def outcome(self, number: BenchmarkId) -> BenchmarkOutcome:
         with self._database.reading() as connection:
-            row = find_runnable_row(connection, self.kind, number, _OUTCOME)
+            row = self._row(connection, number, _OUTCOME)
             cells = _figures(rows_of(connection, _MEASURED_OF_ONE, number=number))
         return self._outcome(row, cells)
 
     def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
-        """All of a project, oldest first, in two queries however many there are."""
+        """Those of a project, oldest first, in two queries."""
         with self._database.reading() as connection:
             cells = _figures(rows_of(connection, _MEASURED_OF_PROJECT, project=project_id))
             rows = rows_of(connection, _OUTCOMES_OF_PROJECT, project=project_id)
@@ -172,7 +171,7 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
     def page(  # type: ignore[override]  # its lists have lines of their own
         self, wanted: Wanted | None = None, *, with_cells: bool = False
     ) -> Page[BenchmarkRow]:
-        """In one query; in two where cells are wanted, or held against a baseline."""
+        """In one query; in two with cells, or with a baseline to compare with."""
         with self._database.reading() as connection:
             page = page_of_kind(connection, self.kind, wanted or Wanted(), lambda row: row, _LIST)
             cells = _cells_of_page(connection, page.items, with_documents=with_cells)
@@ -197,7 +196,7 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
 
 
 def _outline(connection: Connection, row: Any) -> str:
-    """One that an older version wrote is made anew."""
+    """Rebuilt if an older version wrote it."""
     if row.revision < REVISION:
         return str(shown_columns(connection, row.runnable_id)["outline"])
     outline: str = row.outline
@@ -205,7 +204,7 @@ def _outline(connection: Connection, row: Any) -> str:
 
 
 def _figures(rows: Iterable[Any]) -> dict[int, list[CellFigures]]:
-    """By benchmark."""
+    """Figures by benchmark."""
     cells: dict[int, list[CellFigures]] = {}
     for row in rows:
         cells.setdefault(row.benchmark_id, []).append(figures_of(row))
@@ -234,7 +233,7 @@ def _cells_of_page(
 def _shown_cells(
     connection: Connection, rows: Sequence[Any], cells: Iterable[Any], *, with_documents: bool
 ) -> dict[int, ShownCells]:
-    """By benchmark. Those that were not measured have documents that say so."""
+    """By benchmark. Cells that were not measured have documents that say so."""
     figures: dict[int, list[CellFigures]] = {}
     documents: dict[int, list[str]] = {}
     for cell in cells:

@@ -24,10 +24,7 @@ class ComparisonRecords(RunnableRecords[NewComparison, Comparison]):
     def between(
         self, model_id: ModelId, other_id: ModelId, most: int = 20
     ) -> list[tuple[Comparison, RunId]]:
-        """Those of two models that came to a verdict, whichever is A, newest first; with the run
-        that did."""
-        ways = tuple_(link("a").c.model_id, link("b").c.model_id)
-        query = _DONE.where(ways.in_([(model_id, other_id), (other_id, model_id)])).limit(most)
-        with self._database.reading() as connection:
-            rows = connection.execute(query).all()
-        return [(self._read(row), RunId(row.done_run_id)) for row in rows]
+        """Finished comparisons of two models, in either order, newest first; each with its run."""
+        sides = tuple_(link("a").c.model_id, link("b").c.model_id)
+        query = _DONE.where(sides.in_([(model_id, other_id), (other_id, model_id)])).limit(most)
+        return [(self._read(row), RunId(row.done_run_id)) for row in self._all(query)]

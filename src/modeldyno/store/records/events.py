@@ -1,4 +1,4 @@
-"""Events are rows: written with the change they tell of, read by whoever tells browsers."""
+"""Events: written in the transaction of the change itself, read by the feed for browsers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select
 
 from modeldyno.core.events import Event, EventsSince
-from modeldyno.store.database import Database
+from modeldyno.store.records.rows import Repository, value_of
 from modeldyno.store.tables import EVENTS
 
 _EARLIER_KINDS = ("benchmark", "comparison", "optimization", "profile")
@@ -22,7 +22,7 @@ def add_event(
     payload: dict[str, Any],
     now: datetime,
 ) -> None:
-    """In the transaction of the change itself: both are there, or neither is."""
+    """In the transaction of the change: both are written, or neither is."""
     connection.execute(
         insert(EVENTS).values(kind=kind, project_id=project_id, payload=payload, created_at=now)
     )
@@ -31,29 +31,25 @@ def add_event(
 def add_events(
     connection: Connection,
     kind: str,
-    told: Iterable[tuple[int | None, dict[str, Any]]],
+    changes: Iterable[tuple[int | None, dict[str, Any]]],
     now: datetime,
 ) -> None:
-    """The same of many things, each with its project, in one go."""
+    """One event for each project and payload, in one statement."""
     rows = [
         {"kind": kind, "project_id": project, "payload": payload, "created_at": now}
-        for project, payload in told
+        for project, payload in changes
     ]
     if rows:
         connection.execute(insert(EVENTS), rows)
 
 
-class EventRecords:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
+class EventRecords(Repository):
     def last_number(self) -> int:
-        """Of the newest; 0 when there never was one."""
-        with self._database.reading() as connection:
-            return connection.scalar(select(func.max(EVENTS.c.number))) or 0
+        """The number of the newest event; 0 if there never was one."""
+        return self._first(select(func.max(EVENTS.c.number)))[0] or 0
 
     def since(self, number: int, limit: int = 500, project_id: int | None = None) -> EventsSince:
-        """Those after ``number``, oldest first."""
+        """The events after ``number``, oldest first."""
         query = select(EVENTS).where(EVENTS.c.number > number)
         if project_id is not None:
             query = query.where(EVENTS.c.project_id == project_id)
@@ -62,35 +58,24 @@ class EventRecords:
         with self._database.reading() as connection:
             rows = connection.execute(query).all()
             first = rows[0].oldest if rows else connection.scalar(select(func.min(EVENTS.c.number)))
-        return EventsSince(tuple(_event(row) for row in rows), _is_complete(number, first))
+        is_complete = first is None or number >= first - 1
+        return EventsSince(tuple(map(_event, rows)), is_complete)
 
     def forget(self, keep: int) -> int:
-        """Keep the newest ones; how many were forgotten. The newest of all always stays."""
+        """Delete all but the newest ``keep``, at least one; returns how many were deleted."""
         with self._database.writing() as connection:
             newest = connection.scalar(select(func.max(EVENTS.c.number))) or 0
-            gone = connection.execute(
-                delete(EVENTS).where(EVENTS.c.number <= newest - max(keep, 1))
-            )
-            return gone.rowcount
-
-
-def _is_complete(number: int, oldest: int | None) -> bool:
-    return oldest is None or number >= oldest - 1
+            old = EVENTS.c.number <= newest - max(keep, 1)
+            return connection.execute(delete(EVENTS).where(old)).rowcount
 
 
 def _event(row: Any) -> Event:
     kind, payload = _upgraded(row.kind, row.payload)
-    return Event(
-        number=row.number,
-        kind=kind,
-        project_id=row.project_id,
-        payload=payload,
-        created_at=row.created_at,
-    )
+    return value_of(Event, row, kind=kind, payload=payload)
 
 
 def _upgraded(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Rows of earlier versions: ``benchmark.created``, and ``{"run_id": …, "benchmark": 12}``."""
+    """Of rows of earlier versions: ``benchmark.created``, or ``{"run_id": …, "benchmark": 12}``."""
     noun, _, verb = kind.partition(".")
     if noun in _EARLIER_KINDS and verb != "trial":
         return f"runnable.{verb}", {"kind": noun, **payload}

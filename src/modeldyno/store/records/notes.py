@@ -1,4 +1,4 @@
-"""Notes: one for each thing, with a number that grows, so that nobody overwrites unread words."""
+"""Notes: one for each thing. Each change raises its version, so nobody overwrites text unread."""
 
 from __future__ import annotations
 
@@ -9,24 +9,19 @@ from sqlalchemy import Connection, insert, select, update
 from modeldyno.core.errors import EditedMeanwhile
 from modeldyno.core.names import checked_text
 from modeldyno.core.notes import Note, Subject
-from modeldyno.store.database import Database
 from modeldyno.store.records.events import add_event
-from modeldyno.store.records.rows import Clock, find_row, utc_now, value_of
+from modeldyno.store.records.rows import Repository, find_row, value_of
 from modeldyno.store.tables import NOTES, THINGS
 
 
-class NoteRecords:
-    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
-
+class NoteRecords(Repository):
     def get(self, subject: Subject) -> Note:
-        """An empty one of version 0 when nobody wrote anything; raises NotFound."""
+        """An empty note of version 0 if there is none; raises NotFound."""
         with self._database.reading() as connection:
             return self._read(connection, subject)
 
     def write(self, subject: Subject, text: str, version: int | None = None) -> Note:
-        """Raises EditedMeanwhile unless ``version`` is the one that is there; None: whatever is."""
+        """Raises EditedMeanwhile unless ``version`` is the current one or None."""
         text = checked_text(text)
         now = self._clock()
         with self._database.writing() as connection:
@@ -38,7 +33,7 @@ class NoteRecords:
                     fix="Read it again, then change that",
                 )
             row = find_row(connection, subject.kind, subject.id)
-            column, key = _place(subject, row)
+            column, key = _owner(subject, row)
             values = {"text": text, "version": before.version + 1, "modified_at": now}
             if before.version:
                 connection.execute(update(NOTES).where(NOTES.c[column] == key).values(values))
@@ -50,14 +45,14 @@ class NoteRecords:
             return self._read(connection, subject)
 
     def _read(self, connection: Connection, subject: Subject) -> Note:
-        column, key = _place(subject, find_row(connection, subject.kind, subject.id))
+        column, key = _owner(subject, find_row(connection, subject.kind, subject.id))
         columns = (NOTES.c.text, NOTES.c.version, NOTES.c.modified_at)
         row = connection.execute(select(*columns).where(NOTES.c[column] == key)).one_or_none()
         return value_of(Note, row, subject=subject) if row else Note(subject=subject)
 
 
-def _place(subject: Subject, row: Any) -> tuple[str, int]:
-    """The column that says whose note it is, and what is in it."""
+def _owner(subject: Subject, row: Any) -> tuple[str, int]:
+    """The column that refers to the note's owner, and its value."""
     if subject.kind in THINGS:
         return f"{subject.kind}_id", row.id
     return "runnable_id", row.runnable_id

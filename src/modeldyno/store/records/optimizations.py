@@ -27,7 +27,6 @@ from modeldyno.store.records.pins import pins_of
 from modeldyno.store.records.rows import is_of_kind, require_in_project, value_of
 from modeldyno.store.runnables import (
     RunnableRecords,
-    find_runnable_row,
     latest_run,
     link,
     page_of_kind,
@@ -49,18 +48,17 @@ class OptimizationRecords(RunnableRecords[NewOptimization, Optimization]):
 
     def details(self, number: int) -> OptimizationDetails:
         with self._database.reading() as connection:
-            row = find_runnable_row(connection, self.kind, number, _DETAILS)
-            return self._with_details(connection, [row])[0]
+            return self._with_details(connection, [self._row(connection, number, _DETAILS)])[0]
 
     def details_page(self, wanted: Wanted) -> Page[OptimizationDetails]:
-        """Three queries, however many there are. An optimization has no engine to filter by."""
+        """In three queries. The engine filter is ignored: an optimization has no engine."""
         wanted = replace(wanted, engine=None)
         with self._database.reading() as connection:
             page = page_of_kind(connection, self.kind, wanted, lambda row: row, _DETAILS)
             return Page(tuple(self._with_details(connection, page.items)), page.next)
 
     def add_trial(self, trial: Trial) -> None:
-        """Durable when this returns. One that is the best so far replaces the best before."""
+        """Durable on return. If it is the best, the earlier trials of its run no longer are."""
         with self._database.writing() as connection:
             run = find_run(connection, trial.run_id)
             if run.kind != self.kind:
@@ -77,15 +75,12 @@ class OptimizationRecords(RunnableRecords[NewOptimization, Optimization]):
 
     def trials(self, run_id: RunId) -> tuple[Trial, ...]:
         query = select(TRIALS).where(TRIALS.c.run_id == run_id).order_by(TRIALS.c.number)
-        with self._database.reading() as connection:
-            return tuple(value_of(Trial, row) for row in connection.execute(query))
+        return tuple(value_of(Trial, row) for row in self._all(query))
 
     def best_trials(self, numbers: list[OptimizationId]) -> dict[OptimizationId, Trial]:
-        """Of the latest run of each that has one, in one query: for a page of a list."""
+        """The best trial of the latest run of each, where there is one; in one query."""
         query = _best(select(TRIALS, RUNNABLES.c.number.label("of_id")), numbers)
-        with self._database.reading() as connection:
-            rows = connection.execute(query).all()
-        return {OptimizationId(row.of_id): value_of(Trial, row) for row in rows}
+        return {OptimizationId(row.of_id): value_of(Trial, row) for row in self._all(query)}
 
     def _with_details(
         self, connection: Connection, rows: Sequence[Any]
@@ -105,7 +100,7 @@ class OptimizationRecords(RunnableRecords[NewOptimization, Optimization]):
 
 
 def _best(query: Any, numbers: Sequence[int]) -> Any:
-    """Of trials: the best of every run; that of the latest run comes last."""
+    """Only the best trial of every run; that of the latest run comes last."""
     return (
         query.join(RUNS, RUNS.c.id == TRIALS.c.run_id)
         .join(RUNNABLES, RUNNABLES.c.id == RUNS.c.runnable_id)
@@ -115,7 +110,7 @@ def _best(query: Any, numbers: Sequence[int]) -> Any:
 
 
 def _made(connection: Connection, numbers: list[int]) -> dict[int, Model]:
-    """The best model of the latest run of each that has one."""
+    """The best model of the latest run of each, where there is one."""
     models = select(MODELS, RUNNABLES.c.number.label("made_by"))
     query = _best(models.join(TRIALS, TRIALS.c.model_id == MODELS.c.id), numbers)
     return {row.made_by: model_of(row) for row in connection.execute(query)}

@@ -1,4 +1,4 @@
-"""Pins: the benchmarks that speak for an optimization, as links."""
+"""Pins: links from an optimization to the benchmarks that represent it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from sqlalchemy import Connection, delete, select
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, OptimizationId
 from modeldyno.core.optimizations import Pin, PinKind
-from modeldyno.store.database import Database
 from modeldyno.store.records.events import add_event
-from modeldyno.store.records.rows import Clock, find_row, is_of_kind, utc_now
-from modeldyno.store.runnables import find_runnable_row, with_links, write_link
+from modeldyno.store.records.rows import Repository, find_row, is_of_kind, row_numbered
+from modeldyno.store.runnables import numbered, with_links, write_link
 from modeldyno.store.tables import LINKS, RUNNABLES, RUNS, TRIALS
 
 _BENCHMARKS = RUNNABLES.alias("benchmarks")
@@ -28,17 +27,13 @@ _PINS = (
 )
 
 
-class PinRecords:
-    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
-
+class PinRecords(Repository):
     def put(self, pin: Pin) -> Pin:
-        """Instead of the one before; raises BadValue when it measured something else."""
+        """Replaces an earlier pin; raises BadValue if the benchmark measured something else."""
         with self._database.writing() as connection:
             optimization = find_row(connection, "optimization", pin.optimization_id)
-            query = with_links("benchmark")
-            benchmark = find_runnable_row(connection, "benchmark", pin.benchmark_id, query)
+            query = numbered(with_links("benchmark"))
+            benchmark = row_numbered(connection, "benchmark", pin.benchmark_id, query)
             made = select(TRIALS.c.model_id).join(RUNS, RUNS.c.id == TRIALS.c.run_id)
             made = made.where(RUNS.c.runnable_id == optimization.runnable_id)
             if benchmark.model_id not in set(connection.scalars(made)):
@@ -56,25 +51,25 @@ class PinRecords:
                 )
             used = benchmark.runnable_id
             write_link(connection, optimization.runnable_id, pin.kind, used_id=used)
-            self._tell(connection, optimization)
+            self._add_event(connection, optimization)
         return pin
 
     def remove(self, optimization_id: OptimizationId, kind: PinKind) -> bool:
-        """Whether there was one."""
+        """Returns whether there was one."""
         with self._database.writing() as connection:
             optimization = find_row(connection, "optimization", optimization_id)
             is_it = (LINKS.c.runnable_id == optimization.runnable_id, LINKS.c.role == kind)
-            gone = connection.execute(delete(LINKS).where(*is_it)).rowcount
-            if gone:
-                self._tell(connection, optimization)
-            return bool(gone)
+            was_pinned = connection.execute(delete(LINKS).where(*is_it)).rowcount > 0
+            if was_pinned:
+                self._add_event(connection, optimization)
+            return was_pinned
 
     def of(self, numbers: list[OptimizationId]) -> tuple[Pin, ...]:
-        """Of several at once: for a page of a list."""
+        """Pins of all these optimizations, in one query."""
         with self._database.reading() as connection:
             return pins_of(connection, numbers)
 
-    def _tell(self, connection: Connection, optimization: Any) -> None:
+    def _add_event(self, connection: Connection, optimization: Any) -> None:
         payload, now = {"kind": "optimization", "id": optimization.id}, self._clock()
         add_event(connection, "runnable.changed", optimization.project_id, payload, now)
 

@@ -25,7 +25,7 @@ from modeldyno.store.tables import PROFILE_ROWS, RUNS
 
 
 def _of_all(column: Any) -> Any:
-    """The sum; null unless every row has one."""
+    """The sum; null unless every row has a value."""
     return case((func.count(column) == func.count(), func.sum(column)))
 
 
@@ -52,7 +52,7 @@ class ProfileRecords(RunnableRecords[NewProfile, Profile]):
     kind = "profile"
 
     def add_rows(self, run_id: RunId, rows: Iterable[ProfileRow]) -> None:
-        """All rows of a run at once, instead of those of the part before, if it goes on."""
+        """All rows of a run at once; they replace those from before it was resumed."""
         values = [encode(row) for row in rows]
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
@@ -62,15 +62,13 @@ class ProfileRecords(RunnableRecords[NewProfile, Profile]):
 
     def rows(self, run_id: RunId) -> tuple[ProfileRow, ...]:
         """Node by node, in the order of the graph."""
-        mine = PROFILE_ROWS.c.run_id == run_id
-        query = select(PROFILE_ROWS).where(mine).order_by(PROFILE_ROWS.c.number)
-        with self._database.reading() as connection:
-            return tuple(value_of(ProfileRow, row) for row in connection.execute(query))
+        query = _BY_NODE.where(PROFILE_ROWS.c.run_id == run_id).order_by(PROFILE_ROWS.c.number)
+        return tuple(value_of(ProfileRow, row) for row in self._all(query))
 
     def by_op_type(self, run_id: RunId) -> tuple[OpTypeRow, ...]:
         """The slowest first."""
-        found = self.some_rows(run_id, RowsWanted(by="op"))
-        return tuple(row for row in found if isinstance(row, OpTypeRow))
+        rows = self.some_rows(run_id, RowsWanted(by="op"))
+        return tuple(row for row in rows if isinstance(row, OpTypeRow))
 
     def some_rows(
         self, run_id: RunId, wanted: RowsWanted
@@ -82,14 +80,13 @@ class ProfileRecords(RunnableRecords[NewProfile, Profile]):
         order = {"time": (total.desc(), first), "graph": (first,), "name": (name, first)}
         query = query.where(PROFILE_ROWS.c.run_id == run_id).order_by(*order[wanted.sort])
         query = query.offset(wanted.start).limit(wanted.limit)
-        with self._database.reading() as connection:
-            found = connection.execute(query).all()
+        rows = self._all(query)
         if by_node:
-            return tuple(value_of(ProfileRow, row) for row in found)
-        return tuple(value_of(OpTypeRow, row) for row in found)
+            return tuple(value_of(ProfileRow, row) for row in rows)
+        return tuple(value_of(OpTypeRow, row) for row in rows)
 
     def agreement(self, number: ProfileId) -> Agreement | None:
-        """Of the newest run of it that has rows; None before there is one. Raises NotFound."""
+        """Of its newest run that has rows; None if there is none. Raises NotFound."""
         query = (
             select(
                 RUNS.c.id.label("run_id"),

@@ -1,24 +1,26 @@
-"""Find a row or say that there is none, and turn rows into values."""
+"""Find rows, and turn them into values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, bindparam, literal_column, select
+from sqlalchemy import Connection, bindparam, literal_column, select
 
 from modeldyno.core.errors import BadValue, NotFound, WrongState
-from modeldyno.store.statements import rows_of
+from modeldyno.core.names import checked_name, search_key
+from modeldyno.store.database import Database
+from modeldyno.store.statements import Query, rows_of
 from modeldyno.store.tables import RUNNABLES, RUNS, THINGS
 
 T = TypeVar("T")
 Clock = Callable[[], datetime]
 
 _LARGEST = 2**31 - 1
-# A runnable as people know it: ``id`` is its number.
+# Of a runnable as users know it: ``id`` is its number.
 COLUMNS = (
     RUNNABLES.c.number.label("id"),
     RUNNABLES.c.id.label("runnable_id"),
@@ -30,34 +32,57 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+class Repository:
+    """Reads and writes rows, each method in one transaction: its own, or the one that surrounds it
+    in this thread (``Database.writing``)."""
+
+    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
+        self._database = database
+        self._clock = clock
+
+    def _all(self, query: Any) -> Sequence[Any]:
+        with self._database.reading() as connection:
+            return connection.execute(query).all()
+
+    def _first(self, query: Any) -> Any:
+        """None if there is no row."""
+        with self._database.reading() as connection:
+            return connection.execute(query.limit(1)).one_or_none()
+
+
+def name_columns(name: str) -> dict[str, str]:
+    """Raises BadValue."""
+    name = checked_name(name)
+    return {"name": name, "name_key": search_key(name)}
+
+
 def is_of_kind(kind: str) -> Any:
-    # Not a parameter: a plan is chosen by it, and it is one of our own words.
+    # Not a parameter: the planner needs the value, and it is never user input.
     return RUNNABLES.c.kind == literal_column(f"'{kind}'")
 
 
 def find_row(connection: Connection, kind: str, number: int) -> Any:
-    """A whole row; raises NotFound."""
-    row = None
-    if 0 < number <= _LARGEST:  # what no column can hold is not there either
-        row = next(iter(rows_of(connection, _by_number(kind), number=number)), None)
-    if row is None:
-        raise not_found(kind, number)
-    return row
+    """All columns of one thing; raises NotFound."""
+    return row_numbered(connection, kind, number, _by_number(kind))
+
+
+def row_numbered(connection: Connection, kind: str, number: int, query: Query) -> Any:
+    """The only row of ``query``, which has a parameter ``number``; raises NotFound."""
+    if 0 < number <= _LARGEST:  # a larger one does not fit in the column
+        for row in rows_of(connection, query, number=number):
+            return row
+    raise NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
 
 
 @cache
-def _by_number(kind: str) -> Select[*tuple[Any, ...]]:
+def _by_number(kind: str) -> Query:
     if kind in THINGS:
         return select(THINGS[kind]).where(THINGS[kind].c.id == bindparam("number"))
     return select(*COLUMNS).where(is_of_kind(kind), RUNNABLES.c.number == bindparam("number"))
 
 
-def not_found(kind: str, number: int) -> NotFound:
-    return NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
-
-
 def require_in_project(connection: Connection, project_id: int, **numbers: int | None) -> None:
-    """That the project is there, and what is named by ``kind=number`` belongs to it."""
+    """Raises NotFound, or BadValue if one of ``kind=number`` belongs to another project."""
     find_row(connection, "project", project_id)
     for word, number in numbers.items():
         kind = word.rpartition("_")[2]  # a_model is a model
@@ -69,7 +94,7 @@ def require_in_project(connection: Connection, project_id: int, **numbers: int |
 
 
 def require_never_run(connection: Connection, runnable: Any) -> None:
-    """Settings that a result came from stay as they were."""
+    """Raises WrongState once there is a run: its results belong to the settings as they were."""
     ran = RUNS.c.runnable_id == runnable.runnable_id
     if connection.scalar(select(RUNS.c.id).where(ran).limit(1)) is not None:
         raise WrongState(
@@ -80,18 +105,13 @@ def require_never_run(connection: Connection, runnable: Any) -> None:
 
 
 def value_of(cls: type[T], row: Any, **instead: Any) -> T:
-    """The dataclass whose fields have the names of columns; ``instead`` for those that do not."""
-    places = _places(cls, row._fields)  # type: ignore[arg-type]  # every class can be a key
+    """A dataclass made of the columns with the names of its fields; ``instead`` gives others."""
+    places = _field_places(cls, row._fields)  # type: ignore[arg-type]  # every class can be a key
     return cls(**({name: row[place] for name, place in places} | instead))
 
 
 @cache
-def _places(cls: Any, columns: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
-    """Where in a row the fields are: worked out once for each query, not for each row."""
-    names = _names(cls)
+def _field_places(cls: Any, columns: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+    """Names of fields and their places in a row; worked out once for each query, not each row."""
+    names = {field.name for field in fields(cls)}
     return tuple((name, place) for place, name in enumerate(columns) if name in names)
-
-
-@cache
-def _names(cls: Any) -> frozenset[str]:
-    return frozenset(field.name for field in fields(cls))

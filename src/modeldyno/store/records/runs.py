@@ -1,4 +1,4 @@
-"""Runs of anything: rows about folders. The folders themselves are ``store/runs.py``."""
+"""Rows of runs, of any kind. Their folders are in ``store/runs.py``."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.results import Failure, RunResult
 from modeldyno.core.runs import ACTIVE, Page, Run, RunOf, RunState, Wanted
-from modeldyno.store.database import Database
 from modeldyno.store.documents import cell_columns, cell_text, summary_columns, summary_text
 from modeldyno.store.moves import WITH_OWNER, find_run, move_run, show_latest
 from modeldyno.store.pages import Sorting, dated, page_of
 from modeldyno.store.records.events import add_event
-from modeldyno.store.records.rows import Clock, find_row, is_of_kind, utc_now, value_of
+from modeldyno.store.records.rows import Repository, find_row, is_of_kind, value_of
 from modeldyno.store.tables import CELLS, LINKS, MODELS, RUNNABLES, RUNS, TOMBSTONES
 
-RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6,}")  # also the name of a folder: nothing else may be
+RUN_ID = re.compile(
+    r"\d{8}-\d{6}-[0-9a-f]{6,}"
+)  # also the name of the folder, so nothing else is allowed
 _SORTINGS = {
     "created": Sorting(RUNS.c.created_at),
     "latency": Sorting(RUNS.c.typical_s, is_nullable=True),
@@ -32,11 +33,7 @@ _SORTINGS = {
 }
 
 
-class RunRecords:
-    def __init__(self, database: Database, clock: Clock = utc_now) -> None:
-        self._database = database
-        self._clock = clock
-
+class RunRecords(Repository):
     def add(
         self,
         of: RunOf,
@@ -45,7 +42,7 @@ class RunRecords:
         state: RunState = "queued",
         summary: SummaryDocument | None = None,
     ) -> Run:
-        """One more execution; what it belongs to shows it from now on."""
+        """Add an execution; its runnable shows this run from now on."""
         now = self._clock()
         with self._database.writing() as connection:
             name = add_run(connection, of, spec, run_id or new_run_id(now), state, now, summary)
@@ -56,14 +53,14 @@ class RunRecords:
             return _run(find_run(connection, run_id))
 
     def move(self, run_id: RunId, after: RunState, failure: Failure | None = None) -> Run:
-        """Raises WrongState when that move is none; the event is in the same transaction."""
+        """Change its state, and add the event; raises WrongState if that is not allowed."""
         more = {"failure": encode(failure)} if failure else {}
         with self._database.writing() as connection:
             move_run(connection, run_id, after, self._clock(), **more)
             return _run(find_run(connection, run_id))
 
     def write_result(self, run_id: RunId, result: RunResult) -> None:
-        """What came out, whether or not it is over; its state changes elsewhere."""
+        """Write its result, whether or not it has ended; the state stays as it is."""
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
             write_result(connection, run, result)
@@ -77,7 +74,7 @@ class RunRecords:
         state: RunState = "done",
         failure: Failure | None = None,
     ) -> Run:
-        """Its figures and its end, in one step."""
+        """Write its figures and its end in one transaction."""
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
             _write_documents(connection, run, summary, cells, {}, None)
@@ -86,12 +83,12 @@ class RunRecords:
             return _run(find_run(connection, run_id))
 
     def cells(self, run_id: RunId) -> tuple[str, ...]:
-        """A ``CellDocument`` each, as JSON."""
+        """A ``CellDocument`` of each cell, as JSON."""
         with self._database.reading() as connection:
             return cells_of(connection, run_id)
 
     def page(self, wanted: Wanted | None = None, of: RunOf | None = None) -> Page[Run]:
-        """Of everything, of a project, or of one thing."""
+        """Runs of everything, of a project, or of one runnable."""
         wanted = wanted or Wanted()
         query = WITH_OWNER if of is None else WITH_OWNER.where(*_is_of(of))
         for name in ("project_id", "engine", "state"):
@@ -104,15 +101,14 @@ class RunRecords:
             return page_of(connection, query, wanted, _SORTINGS, RUNS.c.id, _run)
 
     def active(self, of: RunOf | None = None) -> tuple[Run, ...]:
-        """Those that have not ended."""
+        """Runs that have not ended."""
         query = WITH_OWNER.where(RUNS.c.state.in_(ACTIVE)).order_by(RUNS.c.id)
         if of is not None:
             query = query.where(*_is_of(of))
-        with self._database.reading() as connection:
-            return tuple(_run(row) for row in connection.execute(query))
+        return tuple(map(_run, self._all(query)))
 
     def delete(self, run_id: RunId) -> None:
-        """One run alone; what it belongs to shows the one before. Its folder follows later."""
+        """Delete this run alone; its runnable shows the one before. The folder is removed later."""
         now = self._clock()
         with self._database.writing() as connection:
             run = find_run(connection, run_id)
@@ -127,13 +123,12 @@ class RunRecords:
             add_event(connection, "run.deleted", run.project_id, payload, now)
 
     def tombstones(self) -> tuple[RunId, ...]:
-        """Runs that are deleted here, and whose folders may still be there."""
+        """Deleted runs whose folders may still exist."""
         query = select(TOMBSTONES.c.run_id).order_by(TOMBSTONES.c.run_id)
-        with self._database.reading() as connection:
-            return tuple(RunId(name) for name in connection.scalars(query))
+        return tuple(RunId(row.run_id) for row in self._all(query))
 
     def forget_tombstone(self, run_id: RunId) -> None:
-        """Its folder is gone for good."""
+        """Once its folder has been removed."""
         with self._database.writing() as connection:
             connection.execute(delete(TOMBSTONES).where(TOMBSTONES.c.run_id == run_id))
 
@@ -170,9 +165,9 @@ def add_run(
 
 
 def _after_others(connection: Connection, runnable_id: int, now: datetime) -> datetime:
-    """The newest run is the latest, even when somebody has set the clock back."""
-    mine = RUNS.c.runnable_id == runnable_id
-    last = connection.scalar(select(func.max(RUNS.c.created_at)).where(mine))
+    """Later than every other run of the runnable, even if the clock was set back."""
+    query = select(func.max(RUNS.c.created_at)).where(RUNS.c.runnable_id == runnable_id)
+    last = connection.scalar(query)
     return now if last is None else max(now, last + timedelta(microseconds=1))
 
 
@@ -182,7 +177,7 @@ def cells_of(connection: Connection, run_id: RunId) -> tuple[str, ...]:
 
 
 def write_result(connection: Connection, run: Any, result: RunResult) -> None:
-    """Replaces what was there: a resumed run ends more than once."""
+    """Replaces an earlier result: a resumed run ends more than once."""
     names = _model_names(connection, run.runnable_id, result)
     documents = (result.summary(), result.cell_documents(), names, result.host.machine)
     _write_documents(connection, run, *documents)
@@ -196,7 +191,7 @@ Documents = tuple[Any, ...]  # all columns that follow from a result
 def documents_of(
     connection: Connection, run: Any, result: RunResult
 ) -> tuple[Documents, Documents]:
-    """What the rows of a run should hold, and what they hold."""
+    """What the rows of a run should hold, and what they do hold."""
     names = _model_names(connection, run.runnable_id, result)
     machine = {"machine": result.host.machine}
     cells = [cell_columns(cell, names) | machine for cell in result.cell_documents()]
@@ -225,10 +220,14 @@ def _write_documents(
 
 
 def _model_names(connection: Connection, runnable_id: int, result: RunResult) -> dict[str, str]:
-    """By the paths in the result: files that we keep are called by their checksums."""
-    mine = LINKS.c.runnable_id == runnable_id
-    query = select(MODELS.c.name).join(LINKS, LINKS.c.model_id == MODELS.c.id).where(mine)
-    names = connection.scalars(query.order_by(LINKS.c.role))
+    """Names by the paths in the result, which hold checksums for files that we store."""
+    query = (
+        select(MODELS.c.name)
+        .join(LINKS, LINKS.c.model_id == MODELS.c.id)
+        .where(LINKS.c.runnable_id == runnable_id)
+        .order_by(LINKS.c.role)
+    )
+    names = connection.scalars(query)
     return dict(zip((model.path for model in result.models()), names, strict=False))
 
 

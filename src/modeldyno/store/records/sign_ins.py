@@ -1,7 +1,7 @@
-"""Sign-ins in the database, so that a restart of the server ends none of them.
+"""Sign-ins in the database, so that they survive a restart of the server.
 
-Only one server has a database, so what it read at the start is what there is: asking who somebody
-is, as every request does, waits for no disk and no network.
+Only one server uses a database, so it reads them once, at the start: looking one up, as every
+request does, waits for no disk and no network.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ class SignInRecords:
         with database.reading() as connection:
             rows = connection.execute(query).all()
         self._all = {row.id: value_of(SignIn, row) for row in rows}
-        self._forgotten: list[str] = []  # their rows go with the next change
+        self._forgotten: list[str] = []  # their rows are deleted with the next change
 
     def add(self, sign_in: SignIn) -> None:
-        """The oldest give way when there are too many; those that are over go in any case."""
+        """Also removes expired ones, and the oldest if there are too many."""
         with self._lock, self._database.writing() as connection:
             now_s = self._clock()
-            there = sorted(self._all.values(), key=lambda one: one.until_s)
+            known = sorted(self._all.values(), key=lambda other: other.until_s)
             forgotten = tuple(self._forgotten)  # others may be forgotten while we write
-            over = [one.id for one in there if one.until_s <= now_s]
-            over += forgotten
-            over += [one.id for one in there[: max(0, len(there) + 1 - MOST_SIGN_INS)]]
-            connection.execute(delete(SIGN_INS).where(SIGN_INS.c.id.in_(over)))
+            expired = [other.id for other in known if other.until_s <= now_s]
+            too_many = [other.id for other in known[: max(0, len(known) + 1 - MOST_SIGN_INS)]]
+            removed = (*expired, *forgotten, *too_many)
+            connection.execute(delete(SIGN_INS).where(SIGN_INS.c.id.in_(removed)))
             connection.execute(insert(SIGN_INS).values(asdict(sign_in)))
             del self._forgotten[: len(forgotten)]
-            for gone in over:
-                self._all.pop(gone, None)
+            for id in removed:
+                self._all.pop(id, None)
             self._all[sign_in.id] = sign_in
 
     def find(self, id: str) -> SignIn | None:
