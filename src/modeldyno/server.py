@@ -12,7 +12,7 @@ from modeldyno.jobs.job_endings import JobEndings
 from modeldyno.jobs.latest_writes import LatestWrites
 from modeldyno.jobs.leases import FOLDER, Leases
 from modeldyno.jobs.local import LocalJobs
-from modeldyno.jobs.shown_leases import ShownLeases
+from modeldyno.jobs.server_leases import ServerLeases
 from modeldyno.jobs.supervisor import Supervisor
 from modeldyno.services.archive import Archive
 from modeldyno.services.baselines import Baselines
@@ -169,7 +169,7 @@ def open_server(
         endings = JobEndings(records, folders, history, resumes=settings.resume)
         endings.recover()
         writes = LatestWrites()
-        leases = ShownLeases(records.leases, records.jobs, writes, cores)
+        leases = ServerLeases(records.leases, records.jobs, writes, cores)
         queue = Supervisor(
             records,
             folders,

@@ -17,7 +17,7 @@ from modeldyno.core.errors import QueueFull, WrongState
 from modeldyno.core.results import BenchmarkResult, ComparisonResult
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import CellSpec, InspectionSpec, ModelSpec
-from modeldyno.jobs.server_affinity import SHARED
+from modeldyno.jobs.server_leases import SHARED
 from modeldyno.measure import host
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services import jobs as job_service

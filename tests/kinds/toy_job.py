@@ -18,9 +18,9 @@ from tests.kinds.toy_core import Round, ToyResult, ToySpec
 
 
 def run_toy(spec: ToySpec, context: Context) -> ToyResult:
-    from modeldyno.measure import weather
+    from modeldyno.measure import host
 
-    before = weather.read()
+    before = host.read_load()
     setup = context.worker_setup(spec.model, inspecting=True)
     with launched(setup) as worker:
         facts = inspect(worker, spec.model, context, spec.timeout_s)
@@ -46,7 +46,7 @@ def run_toy(spec: ToySpec, context: Context) -> ToyResult:
         spec=spec,
         model=facts,
         host=context.host(),
-        weather=weather.weather(before, weather.read()),
+        weather=host.weather(before, host.read_load()),
         eyes=tuple(eyes),
         interrupted=len(eyes) < spec.rounds,
     )

@@ -6,7 +6,7 @@ import pytest
 
 from modeldyno.core.doctor import Checkup, ClockReading, Finding, NoiseReading, verdict_sentence
 from modeldyno.core.doctor import fitness as fitness_of
-from modeldyno.measure import doctor, host, probes, weather
+from modeldyno.measure import doctor, host
 from modeldyno.measure.loop import Clocks
 from tests.machine import QUIET, SYS_CPU, machine
 
@@ -18,9 +18,9 @@ CPUINFO = "model name : Example CPU\nflags : avx2 hypervisor\n"
 def findings(root, later=None):
     """Judges a machine whose files change to ``later`` during the check."""
     facts = replace(host.facts(root), cpus=2, cpus_allowed=(0, 1), memory_bytes=16_000_000 * 1024)
-    before = weather.read(root)
-    after = weather.read(machine(root, later or {}))
-    judged = doctor.judge_machine(facts, weather.weather(before, after))
+    before = host.read_load(root)
+    after = host.read_load(machine(root, later or {}))
+    judged = doctor.judge_machine(facts, host.weather(before, after))
     return {finding.name: finding for finding in judged}
 
 
@@ -146,7 +146,7 @@ class Ticking:
 
 def test_the_clock_is_read_for_step_cost_and_sleep():
     clock = Ticking(step=25)
-    reading = probes.read_clock(clock, clock.sleep)
+    reading = doctor.read_clock(clock, clock.sleep)
     assert reading.resolution_s == pytest.approx(25e-9)
     assert reading.cost_s == pytest.approx(25e-9)
     assert reading.oversleep_s == pytest.approx(40e-6, rel=0.01)
@@ -154,12 +154,12 @@ def test_the_clock_is_read_for_step_cost_and_sleep():
 
 
 def test_a_clock_that_runs_backwards_is_seen():
-    assert probes.read_clock(Ticking(step=-1), lambda seconds: None).went_back
+    assert doctor.read_clock(Ticking(step=-1), lambda seconds: None).went_back
 
 
 def test_the_noise_probe_reads_floor_and_contention():
     wall, cpu = Ticking(step=1_000_000), Ticking(step=500_000)
-    reading = probes.probe_noise(0.5, Clocks(wall, cpu, cpu, lambda: 0))
+    reading = doctor.probe_noise(0.5, Clocks(wall, cpu, cpu, lambda: 0))
     assert reading.floor_s == reading.typical_s == pytest.approx(1e-3)
     assert reading.contention > 1.5
 
@@ -167,7 +167,7 @@ def test_the_noise_probe_reads_floor_and_contention():
 def checkup(tmp_path, *states):
     checks = tuple(Finding(f"check {n}", state, "") for n, state in enumerate(states))
     facts = host.facts(tmp_path)
-    return Checkup("now", "0", checks, GOOD_CLOCK, None, None, facts, weather.UNKNOWN)
+    return Checkup("now", "0", checks, GOOD_CLOCK, None, None, facts, host.UNKNOWN_WEATHER)
 
 
 @pytest.mark.parametrize(

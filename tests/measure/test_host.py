@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from modeldyno.core.hosts import HostReading, HostWeather
-from modeldyno.measure import host, weather
+from modeldyno.measure import host
 from modeldyno.measure.cpus import core_siblings, format_cpu_ranges, rank_cpus
 from modeldyno.measure.system_files import parse_cpu_list
 from tests.machine import QUIET, SYS_CPU, machine
@@ -75,7 +75,7 @@ def test_a_machine_that_says_nothing_still_has_facts(tmp_path):
 
 
 def test_weather_is_what_happened_between_two_readings(tmp_path):
-    before = replace(weather.read(machine(tmp_path, QUIET)), monotonic_s=10.0)
+    before = replace(host.read_load(machine(tmp_path, QUIET)), monotonic_s=10.0)
     machine(
         tmp_path,
         {
@@ -85,8 +85,8 @@ def test_weather_is_what_happened_between_two_readings(tmp_path):
             "proc/vmstat": "pswpin 2\n",
         },
     )
-    after = replace(weather.read(tmp_path), monotonic_s=11.0)
-    assert weather.weather(before, after) == HostWeather(
+    after = replace(host.read_load(tmp_path), monotonic_s=11.0)
+    assert host.weather(before, after) == HostWeather(
         load_1m=1.5,
         pressure=0.5,
         steal=0.1,
@@ -99,9 +99,9 @@ def test_weather_is_what_happened_between_two_readings(tmp_path):
 
 
 def test_a_machine_that_says_nothing_has_unknown_weather(tmp_path):
-    reading = weather.read(tmp_path)
+    reading = host.read_load(tmp_path)
     assert reading == HostReading(None, None, None, None, None, reading.monotonic_s)
-    assert weather.weather(reading, reading) == weather.UNKNOWN
+    assert host.weather(reading, reading) == host.UNKNOWN_WEATHER
 
 
 def test_one_cpu_of_every_core_comes_before_a_second_of_any():

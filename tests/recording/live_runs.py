@@ -20,8 +20,8 @@ import pytest
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.sessions import Calibration, Energy, Memory, Pair, Samples, Session, WarmUp
 from modeldyno.jobs.leases import Leases
-from modeldyno.jobs.server_affinity import ServerAffinity
-from modeldyno.measure import host, weather
+from modeldyno.jobs.server_leases import ServerAffinity
+from modeldyno.measure import host
 from modeldyno.worker.launch import Worker
 from modeldyno.worker.messages import MeasurePair, PairMeasured, SessionMeasured
 from tests.api.live import Live
@@ -81,7 +81,7 @@ def script_figures(monkeypatch: pytest.MonkeyPatch, cores: Path) -> None:
     monkeypatch.setattr(Worker, "send", brief)
     monkeypatch.setattr(Worker, "receive", scripted)
     monkeypatch.setattr(host, "facts", lambda **_: MACHINE)
-    monkeypatch.setattr(weather, "weather", lambda *_: QUIET)
+    monkeypatch.setattr(host, "weather", lambda *_: QUIET)
     # How many cores there are decides whether the server can make way for a measurement.
     monkeypatch.setattr(ServerAffinity, "keep_off", lambda *_: "")
     folder = property(lambda _: cores, lambda *_: None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.errors import EngineFailed, OutOfMemory, StorageFailed, WorkerCrashed
-from modeldyno.measure.cgroup import own_folder
+from modeldyno.measure.system_files import own_folder
 from modeldyno.worker import control_groups, launch
 from modeldyno.worker.control_groups import ControlGroup
 from modeldyno.worker.descendants import end_orphans
@@ -398,8 +398,8 @@ ALONE = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from modeldyno.measure.cgroup import own_folder
-from modeldyno.measure.cgroup import own_folder
+from modeldyno.measure.system_files import own_folder
+from modeldyno.measure.system_files import own_folder
 from modeldyno.worker import control_groups, launch
 folder = own_folder()
 print(control_groups.pass_on(folder, ("hugetlb",)), own_folder().relative_to(folder))

@@ -42,9 +42,9 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     cells = [Cell(number, cell) for number, cell in enumerate(spec.configurations())]
     facts, copy = _prepare(spec, cells, context)
     _recall(cells, context.earlier)
-    from modeldyno.measure import weather
+    from modeldyno.measure import host
 
-    before = weather.read()
+    before = host.read_load()
     stopped: ModeldynoError | None = None
     standings: tuple[Standings, ...] = ()
     try:
@@ -52,7 +52,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     except (Cancelled, StorageFailed) as error:
         stopped = error
     judge(cells)
-    meanwhile = weather.weather(before, weather.read())
+    meanwhile = host.weather(before, host.read_load())
     stop_error = _changed(facts, copy) or stopped
     weather_of_cells = _attributable(meanwhile, cells)
     results = tuple(cell.result(facts, weather_of_cells, stop_error) for cell in cells)

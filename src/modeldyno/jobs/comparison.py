@@ -77,10 +77,10 @@ class _ReadySide:
 def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     start = time.monotonic()
     a, b = _prepare(spec, context, start)
-    from modeldyno.measure import weather
+    from modeldyno.measure import host
     from modeldyno.measure.compare import judge
 
-    before = weather.read()
+    before = host.read_load()
     pairs = _Pairs(spec, a, b, context, start)
     interrupted = False
     try:
@@ -92,7 +92,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         raise Cancelled("Stopped before there was anything to compare")
     for side in (a, b):
         check_unchanged(side.model, side.prepared.copy or Path(side.prepared.target.model))
-    meanwhile = weather.weather(before, weather.read())
+    meanwhile = host.weather(before, host.read_load())
     judgement = judge(units, spec.margin, pairs.items, meanwhile, _level(spec))
     sides = (
         _side_result(a, judgement, 0, units[0].pair.a.facts, pairs.sandboxes[0]),
@@ -308,13 +308,13 @@ class _Pairs:
     def _is_decided(self) -> bool:
         """An adaptive comparison ends at a look that decides; others never look."""
         from modeldyno.measure.compare import judge
+        from modeldyno.measure.host import UNKNOWN_WEATHER
         from modeldyno.measure.stopping import look_level
-        from modeldyno.measure.weather import UNKNOWN
 
         level = look_level(len(self.units)) if self._spec.adaptive else None
         if level is None:
             return False
-        judgement = judge(self.units, self._spec.margin, self.items, UNKNOWN, level)
+        judgement = judge(self.units, self._spec.margin, self.items, UNKNOWN_WEATHER, level)
         return judgement.verdict != "inconclusive"
 
     def _progress(self) -> Progress:

@@ -47,9 +47,9 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
     begin = time.monotonic()
     facts, copy, prepared = _prepare(spec, context)
     measuring = _Repeats(spec, prepared, context, used_s=time.monotonic() - begin)
-    from modeldyno.measure import weather
+    from modeldyno.measure import host
 
-    before = weather.read()
+    before = host.read_load()
     stopped: ModeldynoError | None = None
     try:
         measuring.measure()
@@ -63,7 +63,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
 
     breakdown = break_down(_completed(repeats, _model_nodes(spec, facts, context)))
     first = repeats[0]
-    meanwhile = weather.weather(before, weather.read())
+    meanwhile = host.weather(before, host.read_load())
     result = ProfileResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),

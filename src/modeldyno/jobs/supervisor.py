@@ -34,7 +34,7 @@ from modeldyno.jobs.job_endings import BUG, JobEndings
 from modeldyno.jobs.latest_writes import LatestWrites
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, Stopped, keep
-from modeldyno.jobs.shown_leases import ShownLeases
+from modeldyno.jobs.server_leases import ServerLeases
 from modeldyno.store.configs import write_config
 from modeldyno.store.owners import this_job_owner
 from modeldyno.store.records.all import Records
@@ -71,7 +71,7 @@ class Supervisor:
         folders: RunFolders,
         endings: JobEndings,
         jobs: Jobs,
-        leases: ShownLeases,
+        leases: ServerLeases,
         writes: LatestWrites,
         hear: Hear,
         admit: Admit,
@@ -228,7 +228,7 @@ class Supervisor:
                 return
             earlier = self._open(job, spec)
             current.is_open = True
-            with self._leases.shown_as(job.id, self._owner):
+            with self._leases.held_by(job.id, self._owner):
                 self._jobs.submit(job.run_id, spec, record, earlier)
                 self._wait(current)
         except ModeldynoError as error:

@@ -16,7 +16,7 @@ IDLE_WINDOW_S = 0.05  # the kernel counts idle time in steps of 10 ms
 
 
 def allowed_cpus() -> tuple[int, ...]:
-    """The CPUs of this process; threads may be limited to fewer (``jobs/server_affinity.py``)."""
+    """The CPUs of this process; threads may be limited to fewer (``jobs/server_leases.py``)."""
     if not hasattr(os, "sched_getaffinity"):
         return tuple(range(os.cpu_count() or 1))
     cpus = set(os.sched_getaffinity(0))

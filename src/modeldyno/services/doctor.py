@@ -18,7 +18,7 @@ from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.core.sessions import SandboxReport
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.protocol import Jobs, device_nodes
-from modeldyno.measure import doctor, energy, host, probes, weather
+from modeldyno.measure import doctor, energy, host
 from modeldyno.measure.cpus import allowed_cpus, format_cpu_ranges
 from modeldyno.services import peak_measurement
 from modeldyno.services.runs import RunService
@@ -49,14 +49,14 @@ class DoctorService:
                 listen(Progress(0, 0, doing))
 
         say("looking at the machine")
-        facts, before = host.facts(machine=self._machine), weather.read()
-        findings = [doctor.judge_pinning(probes.pinning_works(allowed_cpus()))]
+        facts, before = host.facts(machine=self._machine), host.read_load()
+        findings = [doctor.judge_pinning(doctor.pinning_works(allowed_cpus()))]
         say("reading the clock")
-        clock = probes.read_clock()
+        clock = doctor.read_clock()
         findings += doctor.judge_clock(facts, clock)
         say("measuring the noise")
         cores, noise = self._cores_and_noise()
-        meanwhile = weather.weather(before, weather.read())
+        meanwhile = host.weather(before, host.read_load())
         findings += [
             cores,
             doctor.judge_noise(noise),
@@ -99,11 +99,11 @@ class DoctorService:
 
 def _noise_on(cpus: tuple[int, ...]) -> NoiseReading:
     if not hasattr(os, "sched_setaffinity"):
-        return probes.probe_noise()
+        return doctor.probe_noise()
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cpus)
     try:
-        return probes.probe_noise()
+        return doctor.probe_noise()
     finally:
         os.sched_setaffinity(0, before)
 

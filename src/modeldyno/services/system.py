@@ -19,7 +19,7 @@ from modeldyno.core.hosts import HostFacts
 from modeldyno.core.jobs import CoreLease
 from modeldyno.core.sessions import SandboxReport
 from modeldyno.core.versions import tool_version
-from modeldyno.measure import host, weather
+from modeldyno.measure import host
 from modeldyno.measure.cpus import Topology, topology
 from modeldyno.measure.doctor import judge_machine
 from modeldyno.services.doctor import DoctorService, confinement
@@ -75,9 +75,9 @@ class SystemService:
 
     def facts(self) -> SystemFacts:
         disk = shutil.disk_usage(self._settings.workspace)
-        facts, now = host.facts(machine=self._settings.machine), weather.read()
+        facts, now = host.facts(machine=self._settings.machine), host.read_load()
         # Between one moment and itself: the load is what the system remembers of the last minute.
-        findings = judge_machine(facts, weather.weather(now, now))
+        findings = judge_machine(facts, host.weather(now, now))
         return SystemFacts(
             version=tool_version(),
             host=facts,

@@ -1,7 +1,7 @@
 """A control group for each worker: the kernel enforces its limits and kills all of it at once.
 
 The group is always below our own, so that our limits apply to the worker too. Creating one needs
-cgroup version 2 and write access to our group; without these, ``worker/resource_usage.py`` and
+cgroup version 2 and write access to our group; without these, ``worker/monitor.py`` and
 ``worker/descendants.py`` do what is possible from outside.
 """
 
@@ -15,8 +15,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from modeldyno.measure.cgroup import own_folder
-from modeldyno.measure.system_files import read_fields, read_text
+from modeldyno.measure.system_files import own_folder, read_fields, read_text
 
 CONTROLLERS = ("memory", "pids")
 PATIENCE_S = 2.0  # until the kernel has ended all of a group

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +28,6 @@ from modeldyno.core.errors import (
     error_classes,
 )
 from modeldyno.core.sessions import Sandboxing, SandboxReport, SandboxSpec
-from modeldyno.worker import pinning
 from modeldyno.worker.control_groups import ControlGroup, make_group
 from modeldyno.worker.descendants import Descendants
 from modeldyno.worker.limits import WorkerLimits
@@ -36,6 +35,9 @@ from modeldyno.worker.messages import (
     HEADER,
     Command,
     CommandFailed,
+    MeasureSession,
+    OpenSide,
+    ProfileSession,
     Reply,
     frame_length,
     pack,
@@ -43,8 +45,7 @@ from modeldyno.worker.messages import (
     unpack,
     write_all,
 )
-from modeldyno.worker.monitor import RunLog, WorkerMonitor
-from modeldyno.worker.resource_usage import ResourceWatch, memory_passed
+from modeldyno.worker.monitor import ResourceWatch, RunLog, WorkerMonitor, out_of_memory
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
 LONGEST_WAIT_S = 3600.0  # in one system call; a deadline may be centuries away
@@ -191,7 +192,7 @@ class Worker:
 
     def send(self, command: Command) -> None:
         """Send a command; its reply must be received before the next command."""
-        pinning.move_pools(self.pid, pinning.cpus_for(command))
+        move_threads(self.pid, _cpus_of(command))
         with contextlib.suppress(BrokenPipeError):  # it has ended: receive() says why
             write_all(self._to, pack(command))
 
@@ -295,7 +296,7 @@ class Worker:
         self._children.end_rest()
         if self._group is not None:
             if self._group.bounds_memory and self._group.killed_for_memory():
-                self._kill_reason = memory_passed(self._setup.memory_limit_bytes)
+                self._kill_reason = out_of_memory(self._setup.memory_limit_bytes)
             self._group.remove()
         if self._exit is not None:
             os.close(self._exit)
@@ -524,3 +525,34 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # most real-time signals have no name
         return f"signal {number}"
+
+
+# ---------------------------------------------------------------- CPUs
+#
+# A worker's main thread restricts itself before it loads a model, and the threads that it starts
+# inherit that. But some engines keep their thread pools from session to session, and the next lease
+# may be of other CPUs. A worker cannot move them: its sandbox lets it pin the calling thread only.
+
+
+def _cpus_of(command: Command) -> tuple[int, ...]:
+    """The CPUs for all threads of the worker; none if its sessions differ in them."""
+    match command:
+        case MeasureSession(target=target) | ProfileSession(target=target):
+            return target.cpus
+        case OpenSide(side=side):
+            return side.target.cpus
+    return ()
+
+
+def move_threads(pid: int, cpus: Sequence[int]) -> None:
+    """Move all threads of a process except its main one, if the system can.
+
+    The main thread restricts itself after it has imported the engine: some engines count the CPUs
+    only when they are loaded.
+    """
+    if not cpus or not hasattr(os, "sched_setaffinity"):
+        return
+    with contextlib.suppress(OSError):  # it has ended
+        for thread in {int(task.name) for task in Path(f"/proc/{pid}/task").iterdir()} - {pid}:
+            with contextlib.suppress(OSError):  # this one has
+                os.sched_setaffinity(thread, cpus)

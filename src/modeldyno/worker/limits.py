@@ -17,7 +17,7 @@ _FIRST_TO_GO = "1000"
 
 @dataclass(frozen=True)
 class WorkerLimits:
-    """Limits that the parent enforces (``worker/resource_usage.py``); users limit memory only."""
+    """Limits that the parent enforces (``worker/monitor.py``); users limit memory only."""
 
     scratch_bytes: int = 8 << 30  # files that are deleted and still open included
     scratch_files: int = 100_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modeldyno.measure import cgroup
+from modeldyno.measure import system_files
 from tests.machine import machine
 
 V2_MOUNT = "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
@@ -22,9 +22,9 @@ def test_the_tightest_limit_on_the_way_up_counts(tmp_path):
             "sys/fs/cgroup/cpu.stat": "usage_usec 5\n",
         },
     )
-    assert cgroup.cpu_quota(root) == 1.5
-    assert cgroup.memory_limit_bytes(root) == 2_000_000_000
-    assert cgroup.throttled_us(root) == 700
+    assert system_files.cpu_quota(root) == 1.5
+    assert system_files.memory_limit_bytes(root) == 2_000_000_000
+    assert system_files.throttled_us(root) == 700
 
 
 def test_the_first_generation_is_read_too(tmp_path):
@@ -46,9 +46,9 @@ def test_the_first_generation_is_read_too(tmp_path):
             "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712",
         },
     )
-    assert cgroup.cpu_quota(root) == 0.5
-    assert cgroup.memory_limit_bytes(root) == 1 << 30
-    assert cgroup.throttled_us(root) == 3000
+    assert system_files.cpu_quota(root) == 0.5
+    assert system_files.memory_limit_bytes(root) == 1 << 30
+    assert system_files.throttled_us(root) == 3000
 
 
 @pytest.mark.parametrize("group", ["/docker/abc", "/../../outside"])
@@ -61,9 +61,9 @@ def test_a_container_sees_its_own_group_as_the_top(tmp_path, group):
             "sys/fs/cgroup/cpu.max": "200000 100000",
         },
     )
-    assert cgroup.cpu_quota(root) == 2.0
+    assert system_files.cpu_quota(root) == 2.0
 
 
 def test_without_control_groups_nothing_is_limited(tmp_path):
-    limits = cgroup.cpu_quota(tmp_path), cgroup.memory_limit_bytes(tmp_path)
-    assert (*limits, cgroup.throttled_us(tmp_path)) == (None, None, None)
+    limits = system_files.cpu_quota(tmp_path), system_files.memory_limit_bytes(tmp_path)
+    assert (*limits, system_files.throttled_us(tmp_path)) == (None, None, None)

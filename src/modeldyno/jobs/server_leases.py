@@ -1,10 +1,12 @@
-"""Core leases of a server: locked as usual, and shown in the database with their job."""
+"""Core leases of a server: locked as usual, and listed in the database with their job."""
 
 from __future__ import annotations
 
 import contextlib
+import os
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,14 +15,14 @@ from modeldyno.core.ids import JobId
 from modeldyno.core.jobs import JobOwner
 from modeldyno.jobs.latest_writes import LatestWrites
 from modeldyno.jobs.leases import FOLDER, Core, Lease, Leases, Say
-from modeldyno.jobs.server_affinity import ServerAffinity
+from modeldyno.measure.cpus import allowed_cpus, core_siblings, thread_ids
 from modeldyno.store.records.jobs import JobRecords
 from modeldyno.store.records.leases import CoreLeaseRecords
 from modeldyno.worker.launch import Stop
 
 
-class ShownLeases(Leases):
-    """The kernel's locks decide; rows in the database only show them, and no job waits for those.
+class ServerLeases(Leases):
+    """The kernel's locks decide; rows in the database only list them, and no job waits for those.
 
     A job takes cores for each of its sessions, mostly the same ones. So its row stays between two
     sessions, and is removed when the job has to wait for cores, or ends.
@@ -45,7 +47,7 @@ class ShownLeases(Leases):
         self._waiting_since: float | None = None
 
     @contextlib.contextmanager
-    def shown_as(self, job_id: JobId, owner: JobOwner) -> Iterator[None]:
+    def held_by(self, job_id: JobId, owner: JobOwner) -> Iterator[None]:
         """Leases taken in this block are this job's."""
         self._job, self._shown = (job_id, owner), ()
         self._waited_s, self._waiting_since = 0.0, None
@@ -102,3 +104,44 @@ class ShownLeases(Leases):
         job_id, owner = self._job
         self._shown = cpus
         self._writes.put("cores", lambda: self._rows.take(job_id, owner, cpus))
+
+
+# ---------------------------------------------------------------- the server's own threads
+
+
+FEWEST_CPUS = 4  # with fewer, too little is left for a server that people wait for
+SHARED = "the server shares these cores: its own work may slow single calls, the floor least"
+
+
+class ServerAffinity:
+    """Called by the thread that starts workers. It stays on all CPUs, since workers inherit them;
+    it sleeps while they measure."""
+
+    def __init__(self, fewest_cpus: int = FEWEST_CPUS) -> None:
+        self._fewest = fewest_cpus
+        self._others: set[int] = set()  # CPUs of the other threads, if they were moved
+
+    def keep_off(self, leased: Collection[int]) -> str:
+        """Move off these CPUs and their siblings; returns a note for the result if that is not
+        possible."""
+        self.restore()
+        ours = set(allowed_cpus())
+        others = ours - {sibling for cpu in leased for sibling in core_siblings(cpu)}
+        if not hasattr(os, "sched_setaffinity") or len(ours) < self._fewest or not others:
+            return SHARED
+        _move(ours, others)
+        self._others = others
+        return ""
+
+    def restore(self) -> None:
+        if self._others:
+            _move(self._others, set(allowed_cpus()))
+            self._others = set()
+
+
+def _move(before: set[int], after: set[int]) -> None:
+    """All threads except the calling one and those that chose their own CPUs."""
+    for thread in thread_ids():
+        with contextlib.suppress(OSError):  # it has ended
+            if thread != threading.get_native_id() and os.sched_getaffinity(thread) == before:
+                os.sched_setaffinity(thread, after)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from modeldyno.jobs.server_affinity import SHARED, ServerAffinity
+from modeldyno.jobs.server_leases import SHARED, ServerAffinity
 from modeldyno.measure.cpus import allowed_cpus, core_siblings
 from tests.processes import until
 
