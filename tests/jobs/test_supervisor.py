@@ -260,7 +260,7 @@ def test_a_rerun_is_a_new_benchmark_that_knows_what_it_repeats(room):
         spec = room.short()
         of = room.add(spec)
         benchmark = server.records.benchmarks.get(of.id)
-        facts = server.model_files._looking.run(InspectionSpec(spec.model))
+        facts = server.model_files._inspections.run(InspectionSpec(spec.model))
         server.records.models.set_facts(benchmark.model_id, facts)
         again, job = server.benchmarks.rerun(of.id)
         assert (again.rerun_of, again.id != of.id) == (of.id, True)

@@ -39,7 +39,7 @@ def room(tmp_path):
 def test_what_the_queue_runs_lists_every_file_by_checksum(room, tmp_path):
     server = room.server
     project = server.records.projects.add("p").id
-    model = server.model_files.prepared_from(project, str(tmp_path / "root/net.onnx")).add()
+    model = server.model_files.prepare_from(project, str(tmp_path / "root/net.onnx")).add()
     benchmark, job = server.benchmarks.create(
         project,
         model.id,

@@ -54,13 +54,13 @@ def test_who_asks_for_it_gets_the_one_there_is_or_a_new_one(settings):
     try:
         first = server.demo.make_once()
         assert first is not None
-        assert server.demo.prepared()() == first
+        assert server.demo.prepare()() == first
         for job in server.records.jobs.waiting():
             server.jobs.cancel(job.id)
         server.records.projects.delete(first.id, cascade=True)
-        again = server.demo.prepared()()
+        again = server.demo.prepare()()
         assert again.id != first.id
-        assert server.demo.prepared()() == again
+        assert server.demo.prepare()() == again
         assert names(server) == ["Demo"]
     finally:
         server.lifetime.close()

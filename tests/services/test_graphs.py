@@ -7,7 +7,6 @@ import pytest
 from modeldyno.core.errors import GraphUnavailable, ModelChanged, ModelNotFound
 from modeldyno.core.specs import GraphSpec, ModelSpec
 from modeldyno.formats.onnx.graph import read_graph
-from modeldyno.services import graphs
 from modeldyno.services.graphs import GraphService
 from modeldyno.store.graphs import Graphs
 from tests import onnx_models
@@ -92,11 +91,8 @@ def test_another_process_finds_it_in_the_workspace(service, reads, model, tmp_pa
     assert len(reads.specs) == 1
 
 
-def test_the_same_process_gets_the_very_same_graph_while_it_is_remembered(
-    reads, model, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(graphs, "MOST_REMEMBERED", 2)
-    service = GraphService(reads, Graphs(tmp_path / "graphs"))
+def test_the_same_process_gets_the_very_same_graph_while_it_is_remembered(reads, model, tmp_path):
+    service = GraphService(reads, Graphs(tmp_path / "graphs"), max_cached_nodes=2)
     paths = [onnx_models.saved(onnx_models.embedding(n), tmp_path / f"{n}.onnx") for n in (3, 4)]
     service.graph(spec(model))
     first = service.graph(spec(model))  # one node, out of the workspace

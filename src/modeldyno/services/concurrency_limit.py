@@ -1,4 +1,4 @@
-"""So many at once, and all beyond are told to come back: nobody waits without end for a thread."""
+"""A limit on concurrent work that refuses further callers instead of letting them wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ConcurrencyLimit:
         self._free = threading.BoundedSemaphore(most)
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
+    def slot(self) -> Iterator[None]:
         """Raises TooBusy."""
         if not self._free.acquire(blocking=False):
             raise TooBusy(

@@ -65,9 +65,9 @@ class DemoProject:
         """Made, and its jobs in the queue; None when this workspace has had it before."""
         if self._marker.exists():
             return None
-        return self.prepared()()
+        return self.prepare()()
 
-    def prepared(self) -> Callable[[], Project]:
+    def prepare(self) -> Callable[[], Project]:
         """The one that there is, or a new one, because somebody asks for it: its model is read now,
         and the project made with all that belongs to it when what is returned is called."""
         there = self._made_before()
@@ -117,10 +117,10 @@ class DemoProject:
 
     def _prepared_model(self) -> PreparedModel:
         path = self._model()
-        with path.open("rb") as file, self._files.receiving(path.stat().st_size) as arriving:
-            arriving.incoming.copy(file.fileno())
-            arriving.has_arrived()
-            return self._files.prepared_received(path.name, arriving.incoming, "example")
+        with path.open("rb") as file, self._files.receiving(path.stat().st_size) as upload:
+            upload.incoming.copy(file.fileno())
+            upload.release_slot()
+            return self._files.prepare_received(path.name, upload.incoming, "example")
 
     def _add_comparison(self, project_id: ProjectId, model_id: ModelId) -> None:
         asked = two_sides()

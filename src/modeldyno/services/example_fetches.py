@@ -1,4 +1,4 @@
-"""Examples on their way into projects, in the background, and how far they are."""
+"""Examples being added to projects in the background, with their progress."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
 from modeldyno.core.errors import Cancelled, ModeldynoError, TooBusy
 from modeldyno.core.examples import FetchState
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.results import Failure
-from modeldyno.services.background import log_failure
+from modeldyno.services.background import BackgroundPool, unexpected_failure
 from modeldyno.services.examples import ExampleService
 from modeldyno.services.model_files import ModelFiles
 from modeldyno.store.records.all import Records
@@ -23,13 +22,12 @@ logger = logging.getLogger(__name__)
 MOST_AT_ONCE = 2
 MOST_WAITING = 20
 MOST_REMEMBERED = 100
-LEAVE_S = 5.0  # for those under way to notice that we close
 
 
 @dataclass(frozen=True)
 class ExampleFetch:
-    """One example on its way into one project. Of a server that is gone, nobody remembers; what
-    it had of a download is used again."""
+    """One example being added to one project. Not kept across restarts; what was downloaded is
+    used again."""
 
     project_id: ProjectId
     example: str
@@ -40,67 +38,73 @@ class ExampleFetch:
     failure: Failure | None = None
 
 
-Tell = Callable[[ExampleFetch], None]
+FetchListener = Callable[[ExampleFetch], None]
 
 
 class ExampleFetches:
-    def __init__(self, records: Records, examples: ExampleService, files: ModelFiles) -> None:
+    """At most ``most_waiting`` at a time."""
+
+    def __init__(
+        self,
+        records: Records,
+        examples: ExampleService,
+        files: ModelFiles,
+        *,
+        most_waiting: int = MOST_WAITING,
+        close_timeout_s: float = 5.0,
+    ) -> None:
         self._records = records
         self._examples = examples
         self._files = files
-        self._known: OrderedDict[tuple[ProjectId, str], ExampleFetch] = OrderedDict()
+        self._most_waiting = most_waiting
+        self._fetches: OrderedDict[tuple[ProjectId, str], ExampleFetch] = OrderedDict()
         self._lock = threading.Lock()
-        self._listeners: list[Tell] = []
+        self._listeners: list[FetchListener] = []
         self._is_closing = threading.Event()
-        self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "fetch")
-        self._under_way: dict[Future[None], None] = {}
+        self._pool = BackgroundPool(MOST_AT_ONCE, "fetch", close_timeout_s)
 
-    def on_progress(self, tell: Tell) -> None:
+    def on_progress(self, listener: FetchListener) -> None:
         """Called at most four times a second for each, and at its end; must be quick."""
-        self._listeners.append(tell)
+        self._listeners.append(listener)
 
     def start(self, project_id: ProjectId, example: str) -> ExampleFetch:
-        """One that is under way already is not started twice.
+        """A fetch that is under way is not started again.
 
         Raises NotFound, ExampleNotFound or TooBusy.
         """
         self._records.projects.get(project_id)
         slug = self._examples.get(example).example.slug
         with self._lock:
-            known = self._known.get((project_id, slug))
-            if known is not None and known.state == "fetching":
-                return known
-            if sum(one.state == "fetching" for one in self._known.values()) >= MOST_WAITING:
+            earlier = self._fetches.get((project_id, slug))
+            if earlier is not None and earlier.state == "fetching":
+                return earlier
+            if self._pool.pending >= self._most_waiting:
                 raise TooBusy(
-                    f"{MOST_WAITING} examples are on their way already",
+                    f"{self._most_waiting} examples are on their way already",
                     why=f"{MOST_AT_ONCE} are fetched at a time",
                     fix="Wait until some have arrived",
                 )
             fetch = ExampleFetch(project_id, slug)
-            self._remember(fetch)
-        running = self._threads.submit(self._run, fetch)
-        self._under_way[running] = None
-        running.add_done_callback(lambda ended: self._under_way.pop(ended, None))
-        running.add_done_callback(log_failure)
+            self._store(fetch)
+            self._pool.submit(self._run, fetch)
         return fetch
 
     def of(self, example: str) -> tuple[ExampleFetch, ...]:
         """The latest into each project, newest last."""
         with self._lock:
-            return tuple(fetch for fetch in self._known.values() if fetch.example == example)
+            return tuple(fetch for fetch in self._fetches.values() if fetch.example == example)
 
     def close(self) -> bool:
-        """What has come of a download stays for the next time. False: one is still at work."""
+        """What was downloaded stays for the next time. False: one is still at work."""
         self._is_closing.set()
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        return not wait((*self._under_way,), LEAVE_S).not_done
+        return self._pool.close()
 
     def _run(self, fetch: ExampleFetch) -> None:
-        def say(done: int, total: int | None) -> None:
+        def report(done: int, total: int | None) -> None:
             self._change(replace(fetch, done_bytes=done, total_bytes=total))
 
         try:
-            fetched = self._examples.fetch(fetch.example, say, self._is_closing.is_set)
+            fetched = self._examples.fetch(fetch.example, report, self._is_closing.is_set)
             example, stored = fetched.example, fetched.stored
             model = self._files.add_stored(
                 fetch.project_id, example.file_name, stored, "example", fetched.source
@@ -112,8 +116,7 @@ class ExampleFetches:
             self._change(replace(fetch, state="failed", failure=Failure.of(error)))
         except Exception as error:
             logger.exception("example %s", fetch.example)
-            failure = Failure("BUG", f"Something went wrong: {type(error).__name__}", "", "")
-            self._change(replace(fetch, state="failed", failure=failure))
+            self._change(replace(fetch, state="failed", failure=unexpected_failure(error)))
         else:
             size = stored.size_bytes
             self._change(
@@ -122,14 +125,14 @@ class ExampleFetches:
 
     def _change(self, fetch: ExampleFetch) -> None:
         with self._lock:
-            self._remember(fetch)
-        for tell in self._listeners:
-            tell(fetch)
+            self._store(fetch)
+        for listener in self._listeners:
+            listener(fetch)
 
-    def _remember(self, fetch: ExampleFetch) -> None:
+    def _store(self, fetch: ExampleFetch) -> None:
         key = (fetch.project_id, fetch.example)
-        self._known[key] = fetch
-        self._known.move_to_end(key)
-        over = [key for key, one in self._known.items() if one.state != "fetching"]
-        for key in over[: max(0, len(self._known) - MOST_REMEMBERED)]:
-            del self._known[key]
+        self._fetches[key] = fetch
+        self._fetches.move_to_end(key)
+        ended = [key for key, fetch in self._fetches.items() if fetch.state != "fetching"]
+        for key in ended[: max(0, len(self._fetches) - MOST_REMEMBERED)]:
+            del self._fetches[key]

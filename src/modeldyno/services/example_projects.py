@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -21,7 +22,7 @@ from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.results import Failure
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.services.background import log_failure
+from modeldyno.services.background import BackgroundPool, unexpected_failure
 from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.examples import ExampleService
 from modeldyno.services.model_files import ModelFiles, PreparedModel
@@ -32,7 +33,6 @@ from modeldyno.store.records.all import Records
 logger = logging.getLogger(__name__)
 
 MOST_WAITING = 20
-LEAVE_S = 5.0  # for the one under way to notice that we close
 WARMUP = 5
 MOST_CORES = 4
 
@@ -40,7 +40,7 @@ Step = Literal["download", "project", "model", "dataset", "optimization", "bench
 
 
 class ExampleProjectListener(Protocol):
-    """Hears how far it is, from one thread, each step once; must be quick."""
+    """Called from one thread, for each step once; must be quick."""
 
     def began(self) -> None: ...
     def step(self, step: Step) -> None: ...
@@ -61,7 +61,7 @@ class ExampleProject:
 
 
 class ExampleProjects:
-    """One after the other, in a thread of its own: two that want the same file fetch it once."""
+    """One at a time, so that two that need the same file download it once."""
 
     def __init__(
         self,
@@ -75,74 +75,64 @@ class ExampleProjects:
         self._files = files
         self._benchmarks = benchmarks
         self._is_closing = threading.Event()
-        self._thread = ThreadPoolExecutor(1, "example-projects")
-        self._under_way: dict[Future[None], ExampleProjectListener] = {}
+        self._pool = BackgroundPool(1, "example-projects")
 
     def start(self, slug: str, name: str, listener: ExampleProjectListener) -> None:
-        """``listener`` hears of one end, ``made`` or ``failed``, whatever happens.
+        """Whatever happens, ``listener`` is called once with the end, ``made`` or ``failed``.
 
-        Raises ExampleNotFound, BadValue for a name that no project can have, and TooBusy: then it
-        hears nothing.
+        Raises ExampleNotFound, BadValue for a name that no project can have, and TooBusy; then it
+        is never called.
         """
         example = self._examples.get(slug).example
         name = checked_name(name)
-        if len(self._under_way) >= MOST_WAITING:
+        if self._pool.pending >= MOST_WAITING:
             raise TooBusy(
                 f"{MOST_WAITING} examples are on their way already",
                 why="they are fetched one at a time",
                 fix="Wait until some have arrived",
             )
-        running = self._thread.submit(self._run, example, name, listener)
-        self._under_way[running] = listener
-        running.add_done_callback(self._left)
-        running.add_done_callback(log_failure)
+        running = self._pool.submit(self._run, example, name, listener)
+        running.add_done_callback(partial(_report_cancellation, listener))
 
     def close(self) -> bool:
-        """What has come of a download stays for the next time. False: one is still at work."""
+        """What was downloaded stays for the next time. False: one is still at work."""
         self._is_closing.set()
-        self._thread.shutdown(wait=False, cancel_futures=True)
-        return not wait((*self._under_way,), LEAVE_S).not_done
-
-    def _left(self, ended: Future[None]) -> None:
-        listener = self._under_way.pop(ended)
-        if ended.cancelled():
-            listener.failed(Failure("CANCELLED", "The server is being stopped", "", ""))
+        return self._pool.close()
 
     def _run(self, example: Example, name: str, listener: ExampleProjectListener) -> None:
         try:
             listener.began()
-            prepared = self._fetched(example, listener)
-            made = self._added(example, name, prepared, listener.step)
+            prepared = self._prepare_model(example, listener)
+            made = self._add(example, name, prepared, listener.step)
         except ModeldynoError as error:
             logger.warning("example project %s: %s", example.slug, error)
             listener.failed(Failure.of(error))
         except Exception as error:
             logger.exception("example project %s", example.slug)
-            title = f"Something went wrong: {type(error).__name__}"
-            listener.failed(Failure("BUG", title, "", ""))
+            listener.failed(unexpected_failure(error))
         else:
             listener.made(made)
 
-    def _fetched(self, example: Example, listener: ExampleProjectListener) -> PreparedModel:
-        """Looked into already: what cannot be read makes no project."""
+    def _prepare_model(self, example: Example, listener: ExampleProjectListener) -> PreparedModel:
+        """Inspected at once: a model that cannot be read makes no project."""
         listener.step("download")
-        shown = self._examples.get(example.slug)
-        if shown.available and not shown.can_run:
+        status = self._examples.get(example.slug)
+        if status.available and not status.can_run:
             raise EngineUnavailable(
                 f"{example.name} cannot be run here",
                 why=f"no engine that is installed reads files of its format ({example.format})",
                 fix="Choose an ONNX example",
             )
-        if shown.available:  # else nothing begins: fetching says why
+        if status.available:  # else fetching raises the reason
             listener.downloading(self._examples.address(example))
         stop = self._is_closing.is_set
         fetched = self._examples.fetch(example.slug, listener.arrived, stop)
         listener.downloaded(fetched.path)
-        return self._files.prepared_stored(
+        return self._files.prepare_stored(
             example.file_name, fetched.stored, "example", fetched.source
         )
 
-    def _added(
+    def _add(
         self, example: Example, name: str, prepared: PreparedModel, step: Callable[[Step], None]
     ) -> ExampleProject:
         """All rows or none."""
@@ -158,7 +148,7 @@ class ExampleProjects:
                 project_id=project_id, name=INPUT_MODEL, domain=example.domain, boundary=boundary
             ).id
             step("dataset")
-            dataset_id = records.datasets.add(_dummy(project_id, example)).id
+            dataset_id = records.datasets.add(_dummy_dataset(project_id, example)).id
             step("optimization")
             optimization_id = records.optimizations.add(
                 NewOptimization(
@@ -172,18 +162,27 @@ class ExampleProjects:
             ).id
             step("benchmark")
             benchmark, _ = self._benchmarks.create(
-                project_id, model_id, f"{example.name} benchmark", _spec, dataset_id=dataset_id
+                project_id,
+                model_id,
+                f"{example.name} benchmark",
+                _benchmark_spec,
+                dataset_id=dataset_id,
             )
         return ExampleProject(project_id, model_id, dataset_id, optimization_id, benchmark.id)
 
 
-def _dummy(project_id: ProjectId, example: Example) -> NewDataset:
+def _report_cancellation(listener: ExampleProjectListener, ended: Future[None]) -> None:
+    if ended.cancelled():
+        listener.failed(Failure("CANCELLED", "The server is being stopped"))
+
+
+def _dummy_dataset(project_id: ProjectId, example: Example) -> NewDataset:
     shapes = [[*shape] for shape in example.input_shapes]
     parameters = {"input_shape": shapes, "label_shape": [1]}
     return NewDataset(project_id=project_id, name="dummy", kind="dummy_v2", parameters=parameters)
 
 
-def _spec(path: str) -> BenchmarkSpec:
+def _benchmark_spec(path: str) -> BenchmarkSpec:
     cpus = len(allowed_cpus())
     cores = min(MOST_CORES, cpus)
     request = BenchmarkRequest(cores=(cores,), instances=(cpus // cores,), warmup=WARMUP)

@@ -1,7 +1,7 @@
-"""Files that a client names by path, looked into: of models, and those that may become some.
+"""Inspections of files that a client names by path: of models, and of those that may become some.
 
-Whatever the path, what is told is about bytes that we have. What was found is remembered by their
-content; so asking for one path again copies nothing, and starts no worker.
+Facts always describe our own copy of the file, never the path. They are cached by content, so that
+asking for a path again copies nothing and starts no worker.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from modeldyno.core.errors import FileNotFound, ModeldynoError, PathRefused, TooBusy
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import Model, ModelFacts
-from modeldyno.services.background import log_failure
+from modeldyno.services.background import BackgroundPool, unexpected_failure
 from modeldyno.services.concurrency_limit import ConcurrencyLimit
 from modeldyno.services.lru_cache import LruCache
 from modeldyno.services.model_files import ModelFiles, TemporaryCopy
@@ -24,15 +23,14 @@ from modeldyno.store.records.all import Records
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 4
-MOST_ASKED = 12  # whoever asks for a graph holds one of the server's threads
+MOST_SYNCHRONOUS = 12  # each holds one of the server's threads
 MOST_WAITING = 20
-LEAVE_S = 5.0  # for those under way when we close
-# A file that changed so shortly ago may change again without its times telling it.
+# A file changed less than this ago may change again without a new modification time.
 SETTLED_S = 2.0
 
-Started = Callable[[], None]
-Found = Callable[[ModelFacts], None]
-Failed = Callable[[ModeldynoError], None]
+OnStart = Callable[[], None]
+OnFacts = Callable[[ModelFacts], None]
+OnFailure = Callable[[ModeldynoError], None]
 
 
 class FileInspections:
@@ -49,51 +47,43 @@ class FileInspections:
         self._settled_s = settled_s
         self._hashes = LruCache[tuple[int, ...], str]()
         self._facts = LruCache[str, ModelFacts]()
-        # Each copies a file and starts a process.
-        self._looking = ConcurrencyLimit(
-            MOST_ASKED, "being read", "each is read by a process of its own"
+        self._reading = ConcurrencyLimit(
+            MOST_SYNCHRONOUS, "being read", "each is read by a process of its own"
         )
-        self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "look")
+        self._pool = BackgroundPool(MOST_AT_ONCE, "inspect")
         self._lock = threading.Lock()
-        self._waiting = 0
-        self._under_way: dict[Future[None], None] = {}
 
-    def start(self, path: str, started: Started, found: Found, failed: Failed) -> None:
-        """Look into a file in the background: ``started`` is called, then one of the others, once.
+    def start(self, path: str, on_start: OnStart, on_facts: OnFacts, on_failure: OnFailure) -> None:
+        """Inspect a file in the background: ``on_start`` is called, then one of the others, once.
 
         Raises TooBusy, and then none is.
         """
         with self._lock:
-            if self._waiting >= MOST_WAITING:
+            if self._pool.pending >= MOST_WAITING:
                 raise TooBusy(
                     f"{MOST_WAITING} files wait to be looked into already",
                     why=f"{MOST_AT_ONCE} are looked into at a time",
                     fix="Ask again in a few seconds",
                 )
-            self._waiting += 1
-        running = self._threads.submit(self._run, path, started, found, failed)
-        self._under_way[running] = None
-        running.add_done_callback(lambda ended: self._under_way.pop(ended, None))
-        running.add_done_callback(log_failure)
+            self._pool.submit(self._run, path, on_start, on_facts, on_failure)
 
     def facts(self, path: str) -> ModelFacts:
         """Raises PathRefused, FileNotFound, and what reading the model raises."""
         model = self._kept_at(path)
         if model is not None and model.facts is not None:
             return model.facts
-        known = self._hash_of(path)
-        facts = self._facts.find(known) if known else None
-        if facts is not None:
-            return facts
-        with self._looking.taken(), self._files.borrowed(path) as borrowed:
-            facts = self._files.look(borrowed.model)
-            self._note(borrowed)
-            self._facts.remember(borrowed.sha256, facts)
+        sha256 = self._cached_hash(path)
+        if sha256 and (cached := self._facts.get(sha256)):
+            return cached
+        with self._reading.slot(), self._files.temporary_copy(path) as copy:
+            facts = self._files.inspect_file(copy.model)
+            self._cache_hash(copy)
+            self._facts.put(copy.sha256, facts)
             return facts
 
     def graph(self, path: str) -> Graph:
-        """As the file is now; of one that is gone, or may not be read any more, as the model that
-        was made of it.
+        """Of the file as it is now; if it is gone or no longer readable, of the model that was made
+        of it.
 
         Raises as ``facts`` does, and GraphUnavailable.
         """
@@ -110,47 +100,41 @@ class FileInspections:
 
     def close(self) -> bool:
         """False: one is still at work."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        return not wait((*self._under_way,), LEAVE_S).not_done
+        return self._pool.close()
 
     # ------------------------------------------------------------ inside
 
     def _graph_of_file(self, path: str) -> Graph:
-        sha256 = self._hash_of(path)
-        known = self._models.known_graph(sha256) if sha256 else None
-        if known is not None:
-            return known
-        with self._looking.taken(), self._files.borrowed(path) as borrowed:
-            graph = self._models.graph_of(borrowed.model, path.rpartition("/")[2])
-            self._note(borrowed)
+        sha256 = self._cached_hash(path)
+        if sha256 and (stored := self._models.stored_graph(sha256)):
+            return stored
+        with self._reading.slot(), self._files.temporary_copy(path) as copy:
+            graph = self._models.graph_of(copy.model, path.rpartition("/")[2])
+            self._cache_hash(copy)
             return graph
 
     def _kept_at(self, path: str) -> Model | None:
-        """A model whose path is told to clients because it came without one."""
+        """A model uploaded without a path: clients are given that of our own file."""
         return self._records.models.kept_at(path) if path.startswith("/") else None
 
-    def _hash_of(self, path: str) -> str | None:
-        """Of the file as it is, if it was looked into before; opening it is what decides whether
-        it may be read at all."""
+    def _cached_hash(self, path: str) -> str | None:
+        """Of the file as it is, if it was inspected before. Always opens it: that checks whether it
+        may be read at all."""
         with self._files.opened(path) as file:
-            return self._hashes.find(file.version().key)
+            return self._hashes.get(file.version().key)
 
-    def _note(self, borrowed: TemporaryCopy) -> None:
-        if borrowed.version is not None and borrowed.version.age_s > self._settled_s:
-            self._hashes.remember(borrowed.version.key, borrowed.sha256)
+    def _cache_hash(self, copy: TemporaryCopy) -> None:
+        if copy.version is not None and copy.version.age_s > self._settled_s:
+            self._hashes.put(copy.version.key, copy.sha256)
 
-    def _run(self, path: str, started: Started, found: Found, failed: Failed) -> None:
+    def _run(self, path: str, on_start: OnStart, on_facts: OnFacts, on_failure: OnFailure) -> None:
+        on_start()
         try:
-            started()
-            try:
-                facts = self.facts(path)
-            except ModeldynoError as error:
-                failed(error)
-            except Exception as error:
-                logger.exception("a look into a file failed")
-                failed(ModeldynoError(f"Something went wrong: {type(error).__name__}"))
-            else:
-                found(facts)
-        finally:
-            with self._lock:
-                self._waiting -= 1
+            facts = self.facts(path)
+        except ModeldynoError as error:
+            on_failure(error)
+        except Exception as error:
+            logger.exception("the inspection of a file failed")
+            on_failure(ModeldynoError(unexpected_failure(error).title))
+        else:
+            on_facts(facts)

@@ -1,35 +1,34 @@
-"""What was used last, in memory."""
+"""An LRU cache that several threads may share."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Generic, TypeVar
-
-MOST = 200
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Those not used longest give way; threads may share it."""
+    """Keeps entries up to a total size; by default, each counts as one."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        self._known: OrderedDict[K, V] = OrderedDict()
+    def __init__(self, max_size: int = 200, size_of: Callable[[V], int] = lambda _: 1) -> None:
+        self._max_size = max_size
+        self._size_of = size_of
+        self._entries: OrderedDict[K, V] = OrderedDict()
         self._lock = threading.Lock()
 
-    def find(self, key: K) -> V | None:
+    def get(self, key: K) -> V | None:
         with self._lock:
-            found = self._known.get(key)
-            if found is not None:
-                self._known.move_to_end(key)
-            return found
+            if key in self._entries:
+                self._entries.move_to_end(key)
+            return self._entries.get(key)
 
-    def remember(self, key: K, value: V) -> None:
+    def put(self, key: K, value: V) -> None:
         with self._lock:
-            self._known[key] = value
-            self._known.move_to_end(key)
-            while len(self._known) > self._most:
-                self._known.popitem(last=False)
+            self._entries[key] = value
+            self._entries.move_to_end(key)
+            while sum(map(self._size_of, self._entries.values())) > self._max_size:
+                self._entries.popitem(last=False)

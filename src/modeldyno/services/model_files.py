@@ -1,7 +1,7 @@
-"""Files of models on their way in: received, copied, looked into, and swept out again.
+"""Model files: received or copied into the workspace, inspected, and removed when unused.
 
-A file is kept under its checksum, gets a folder of its own (``store/bundles.py``), and is read by a
-worker there. Only then the database hears of it. What could not be read leaves nothing.
+A file is stored under its checksum, gets a folder of its own (``store/bundles.py``), and is read
+there by a worker. Only then does it get a row. A file that cannot be read leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ from modeldyno.store.writers import is_being_written
 logger = logging.getLogger(__name__)
 
 MOST_ARRIVING = 2
-MOST_READING = 12  # in workers, or waiting for one; each holds one of the server's threads
+MOST_READING = 12  # by or waiting for a worker; each holds one of the server's threads
 MOST_WEIGHTS = 1000  # files beside a model; old exporters write one for each tensor
-UNREADABLE = (WorkerCrashed, OutOfMemory, TimedOut, WorkerGarbled)  # it was the file's doing
+UNREADABLE = (WorkerCrashed, OutOfMemory, TimedOut, WorkerGarbled)  # caused by the file
 
 
 class PreparedModel:
-    """All of a model but its row. Its files are not swept as long as somebody holds this."""
+    """A model without its row. Its files are not swept while this object is alive."""
 
     def __init__(self, records: Records, new: NewModel, held: ExitStack) -> None:
         self._records = records
@@ -81,36 +81,36 @@ class PreparedModel:
         return self._new
 
     def add(self, **instead: Any) -> Model:
-        """The row; ``instead`` are fields of NewModel, to be otherwise than they were prepared."""
+        """Add the row; ``instead`` are fields of NewModel that replace the prepared ones."""
         return self._records.models.add(replace(self._new, **instead))
 
     def add_once(self) -> Model:
-        """The project's own, when it has the same files under the same name already."""
+        """The project's existing model, if it has the same files under the same name."""
         new = self._new
         with self._records.database.writing():
             return self._records.models.at(new.project_id, new.name, new.path) or self.add()
 
 
 @dataclass(frozen=True)
-class Arriving:
+class IncomingUpload:
     """A file that is being received."""
 
     incoming: Incoming
-    has_arrived: Callable[[], None]  # say so: the place is free for the next, this one is read
+    release_slot: Callable[[], None]  # once received: others may send while this one is read
 
 
 @dataclass(frozen=True)
 class TemporaryCopy:
-    """A copy of a file, for a look into it."""
+    """A copy of a file, to inspect it."""
 
     model: ModelSpec
     sha256: str
-    version: FileVersion | None  # of the file it is a copy of; None: that changed meanwhile
+    version: FileVersion | None  # of the original; None: it changed while it was copied
 
 
 class ModelFiles:
-    """``looking`` runs inspections, beside whatever is measured; ``kept`` are the checksums of
-    files that stay even when no model has them."""
+    """``inspections`` runs them beside measurements; ``kept`` gives the checksums of files that
+    stay even when no model uses them."""
 
     def __init__(
         self,
@@ -118,87 +118,87 @@ class ModelFiles:
         objects: Objects,
         bundles: Bundles,
         roots: Roots,
-        looking: RunService,
+        inspections: RunService,
         kept: Callable[[], Collection[str]] = tuple,
     ) -> None:
         self._records = records
         self._objects = objects
         self._bundles = bundles
         self._roots = roots
-        self._looking = looking
+        self._inspections = inspections
         self._kept = kept
-        # Apart: a file that takes long to read does not keep others from arriving.
-        self._arriving = ConcurrencyLimit(
+        # Two limits: a file that takes long to read does not keep others from arriving.
+        self._receiving = ConcurrencyLimit(
             MOST_ARRIVING, "being received", "more at once would only take longer, each of them"
         )
         self._reading = ConcurrencyLimit(
             MOST_READING, "being read", "each is read by a process of its own"
         )
-        self._lock = threading.RLock()  # what is prepared and forgotten is released at any moment
-        self._busy: Counter[str] = Counter()  # checksums and owners that nobody may sweep
+        self._lock = threading.RLock()  # reentrant: collecting a PreparedModel takes it
+        self._in_use: Counter[str] = Counter()  # checksums and owners that must not be swept
         self._gathering: dict[ModelId, threading.Lock] = {}
-        self._read = LruCache[str, ModelFacts]()  # by content
+        self._facts = LruCache[str, ModelFacts]()  # by content
 
     # ------------------------------------------------------------ in
 
     @contextmanager
-    def receiving(self, announced: int = 0) -> Iterator[Arriving]:
-        """For the pieces of an upload; raises TooBusy when two are under way already."""
-        with ExitStack() as place:
-            place.enter_context(self._arriving.taken())
+    def receiving(self, announced: int = 0) -> Iterator[IncomingUpload]:
+        """Receive an upload in pieces; raises TooBusy when two are under way already."""
+        with ExitStack() as slot:
+            slot.enter_context(self._receiving.slot())
             with self._objects.receiving(announced) as incoming:
-                yield Arriving(incoming, place.close)
+                yield IncomingUpload(incoming, slot.close)
 
     def add(
         self, project_id: ProjectId, name: str, incoming: Incoming, origin: Origin = "upload"
     ) -> Model:
-        """A model of what was received; raises what reading it raises, and then nothing stays."""
+        """A model of what was received; raises what reading it raises, and then keeps nothing."""
         stored = incoming.settle()
-        with self._at_work_on(stored.sha256):
+        with self._in_use_by_us(stored.sha256):
             incoming.keep(stored)
             return self._records.models.add(self._new(project_id, name, stored, origin, name))
 
     def add_stored(
         self, project_id: ProjectId, name: str, stored: StoredObject, origin: Origin, source: str
     ) -> Model:
-        """A model of a file that the workspace has already."""
-        with self._at_work_on(stored.sha256):
+        """A model of a file that is in the workspace already."""
+        with self._in_use_by_us(stored.sha256):
             return self._records.models.add(self._new(project_id, name, stored, origin, source))
 
-    def prepared_received(self, name: str, incoming: Incoming, origin: Origin) -> PreparedModel:
-        """A model of what was received, for a project that is yet to be made."""
+    def prepare_received(self, name: str, incoming: Incoming, origin: Origin) -> PreparedModel:
+        """Like ``add``, for a project that does not exist yet: ``add(project_id=…)``."""
         stored = incoming.settle()
         with ExitStack() as held:
-            held.enter_context(self._at_work_on(stored.sha256))
+            held.enter_context(self._in_use_by_us(stored.sha256))
             incoming.keep(stored)
             new = self._new(ProjectId(0), name, stored, origin, name)
             return PreparedModel(self._records, new, held.pop_all())
 
-    def prepared_stored(
+    def prepare_stored(
         self, name: str, stored: StoredObject, origin: Origin, source: str
     ) -> PreparedModel:
-        """The same, for a project that is yet to be made: ``add(project_id=…)``."""
+        """Like ``add_stored``, for a project that does not exist yet: ``add(project_id=…)``."""
         with ExitStack() as held:
-            held.enter_context(self._at_work_on(stored.sha256))
+            held.enter_context(self._in_use_by_us(stored.sha256))
             new = self._new(ProjectId(0), name, stored, origin, source)
             return PreparedModel(self._records, new, held.pop_all())
 
-    def prepared_from(self, project_id: ProjectId, path: str, name: str = "") -> PreparedModel:
+    def prepare_from(self, project_id: ProjectId, path: str, name: str = "") -> PreparedModel:
         """A copy of a file below an allowed folder, with the weights beside it: all, or nothing.
 
         Raises PathRefused, FileNotFound, and what reading the model raises.
         """
         self._records.projects.get(project_id)
-        return self._prepared(project_id, path, name)
+        return self._prepare_copy(project_id, path, name)
 
-    def prepared(self, path: str) -> PreparedModel:
-        """The same, for a project that is yet to be made: ``add(project_id=…)``."""
-        return self._prepared(ProjectId(0), path, "")
+    def prepare(self, path: str) -> PreparedModel:
+        """Like ``prepare_from``, for a project that does not exist yet: ``add(project_id=…)``."""
+        return self._prepare_copy(ProjectId(0), path, "")
 
     @contextmanager
-    def borrowed(self, path: str) -> Iterator[TemporaryCopy]:
-        """A copy of a file below an allowed folder, without weights beside it, for a look into it:
-        it becomes no model, and is gone afterwards.
+    def temporary_copy(self, path: str) -> Iterator[TemporaryCopy]:
+        """A copy of a file below an allowed folder, without weights beside it, to inspect it. It
+        does not become a model, and is removed afterwards.
 
         Raises PathRefused and FileNotFound.
         """
@@ -210,10 +210,10 @@ class ModelFiles:
             incoming.copy(file.descriptor)
             version = before if file.version().key == before.key else None
             stored = incoming.settle()
-            with self._at_work_on(stored.sha256):
+            with self._in_use_by_us(stored.sha256):
                 incoming.keep(stored)
-                place = self._bundles.alone(_called(file, file.name), stored.sha256)
-                model = ModelSpec(str(place), sha256=stored.sha256)
+                copy = self._bundles.alone(_stored_name(file, file.name), stored.sha256)
+                model = ModelSpec(str(copy), sha256=stored.sha256)
                 yield TemporaryCopy(model, stored.sha256, version)
         self.sweep()
 
@@ -222,59 +222,58 @@ class ModelFiles:
         return self._roots.model(path)
 
     def current(self, project_id: ProjectId, path: str, roots: Roots) -> Model:
-        """The model of a file below ``roots`` as that is now; copied unless the project has it.
+        """The model of a file below ``roots`` as it is now; copied unless the project has it.
 
-        Raises as ``prepared_from`` does, and ModelChanged while somebody writes the file.
+        Raises as ``prepare_from`` does, and ModelChanged while the file is being written.
         """
         with roots.model(path) as file:
-            known = self._known(project_id, file, _said_beside(roots, file))
-        return known or self._copied(roots, project_id, path, "", "path").add_once()
+            known = self._find_copy(project_id, file, _read_sidecar(roots, file))
+        return known or self._copy(roots, project_id, path, "", "path").add_once()
 
     def add_packed(self, project_id: ProjectId, path: str, incoming: Incoming) -> Model:
-        """A model out of an archive (zip, tar, tar.gz) with the weights beside it, all or nothing;
-        what else is in there is left out.
+        """A model from an archive (zip, tar, tar.gz) with the weights beside it, all or nothing;
+        anything else in the archive is ignored.
 
         Raises ArchiveRefused, PathRefused, FileNotFound, and what reading the model raises.
         """
         names_in(path)
         owner = secrets.token_hex(16)
         folder = self._bundles.waiting(owner)
-        with self._at_work_on(owner):
+        with self._in_use_by_us(owner):
             folder.parent.mkdir(parents=True, exist_ok=True)
             try:
                 limits = ArchiveLimits(total_bytes=self._objects.largest)
                 with incoming.reading() as archive:
                     extract(archive, folder, limits, self._objects.check_room)
-                return self._copied(Roots([folder]), project_id, path, "", "upload").add()
+                return self._copy(Roots([folder]), project_id, path, "", "upload").add()
             except FileNotFound as error:
                 raise FileNotFound(
-                    error.title, why="the archive does not hold it", fix="Pack it, too"
+                    error.title, why="the archive does not contain it", fix="Add it to the archive"
                 ) from error
             finally:
                 self._bundles.forget(owner)
 
-    def add_made(self, project_id: ProjectId, path: str, name: str, source: str) -> Model:
-        """A model that was converted: its file, its weights and what is said beside it; ``source``
-        is what it was made of."""
-        made = Path(path)
-        prepared = self._copied(Roots([made.parent]), project_id, made.name, name, "conversion")
+    def add_converted(self, project_id: ProjectId, path: str, name: str, source: str) -> Model:
+        """A converted model with its weights and sidecar; ``source`` names the original."""
+        file = Path(path)
+        prepared = self._copy(Roots([file.parent]), project_id, file.name, name, "conversion")
         return prepared.add(source=source)
 
     def add_weights(self, model_id: ModelId, location: str, incoming: Incoming) -> Model:
-        """One of the files that a model lacks. With the last one, it is looked into again; when it
+        """Add one of the files that a model lacks. With the last one, it is inspected again; if it
         cannot be read then, that file is refused."""
         self.require_missing_weights(model_id, location)
-        settled = incoming.settle()
-        with self._one_by_one(model_id):
+        stored = incoming.settle()
+        with self._gathering_weights(model_id):
             model = self.require_missing_weights(model_id, location)
             facts, sha256 = require_inspected(model)
             owner = str(model_id)
             place = self._bundles.waiting(owner).joinpath(*names_in(location))
             incoming.keep_at(place)
-            arrived = ExternalFile(location, settled.size_bytes, settled.sha256)
+            arrived = ExternalFile(location, stored.size_bytes, stored.sha256)
             try:
                 if location == INDEX:
-                    facts = self._told_by_index(owner, Path(model.path).name, sha256, facts)
+                    facts = self._apply_weights_index(owner, Path(model.path).name, sha256, facts)
                     model = replace(model, facts=facts)
                 return self._with_weights(model, (*facts.external, arrived))
             except ModeldynoError:
@@ -282,53 +281,53 @@ class ModelFiles:
                 raise
 
     def require_missing_weights(self, model_id: ModelId, location: str) -> Model:
-        """Raises unless the model waits for a file of that name: before anybody sends it."""
+        """Raises unless the model lacks a file of that name. To be called before it is sent."""
         names_in(location)
         model = self._records.models.get(model_id)
         facts, _ = require_inspected(model)
         if not facts.missing:
             raise WrongState(
-                f"{model.name} lacks nothing",
-                why="its weights are in the model's own file, or have all arrived",
-                fix="Upload other weights with their model, as a model of its own",
+                f"{model.name} has all its weights",
+                why="they are in the model's own file, or have all been uploaded",
+                fix="Upload other weights with their model, as a new model",
             )
         if location not in _declared(facts):
             raise FileNotFound(
-                f'{model.name} names no file "{shown(location)}"',
-                why="only weights that the model asks for are taken",
+                f'{model.name} does not refer to a file "{shown(location)}"',
+                why="only weights that the model refers to can be uploaded",
                 fix="Send one of: " + ", ".join(facts.missing[:5]),
             )
         return model
 
-    # ------------------------------------------------------------ look
+    # ------------------------------------------------------------ inspect
 
-    def look(self, model: ModelSpec) -> ModelFacts:
-        """What a file says of itself, read in a worker; weights beside it need not be there.
+    def inspect_file(self, model: ModelSpec) -> ModelFacts:
+        """The facts of a file, read by a worker; weights beside it need not be there.
 
-        One that says all in itself is read once: who looked at it first, and then makes a project
-        of it, does not wait again.
+        Facts of ONNX files without external weights are cached: inspecting a file and then making a
+        project of it reads it once.
         """
-        known = self._read.find(model.sha256 or "")
-        if known is not None:
-            return replace(known, path=model.path)
-        facts = self._look(Path(model.path), model.sha256, without_weights=True)
-        is_whole = facts.format == "onnx" and not facts.external and not facts.missing
-        if model.sha256 and is_whole:  # by the hash that we know ourselves, not the worker's
-            self._read.remember(model.sha256, facts)
+        cached = self._facts.get(model.sha256 or "")
+        if cached is not None:
+            return replace(cached, path=model.path)
+        facts = self._inspect(Path(model.path), model.sha256, without_weights=True)
+        is_self_contained = facts.format == "onnx" and not facts.external and not facts.missing
+        if model.sha256 and is_self_contained:  # under our own hash, not the worker's
+            self._facts.put(model.sha256, facts)
         return facts
 
     def inspect(self, model_id: ModelId) -> Model:
-        """Look again, in a worker; raises what reading the model raises."""
+        """Inspect it again; raises what reading the model raises."""
         model = self._records.models.get(model_id)
         if model.facts is None or not model.facts.missing:
-            facts = self._look(Path(model.path), model.sha256)
+            facts = self._inspect(Path(model.path), model.sha256)
             return self._records.models.set_facts(model_id, facts)
-        with self._one_by_one(model_id):
+        with self._gathering_weights(model_id):
             path = Path(model.path)
-            facts = self._look(path, model.sha256, without_weights=True)
+            facts = self._inspect(path, model.sha256, without_weights=True)
             if INDEX in self._bundles.gathered(str(model_id)):
                 _, sha256 = require_inspected(model)
-                facts = self._told_by_index(str(model_id), path.name, sha256, facts)
+                facts = self._apply_weights_index(str(model_id), path.name, sha256, facts)
             return self._with_weights(replace(model, facts=facts), model.facts.external)
 
     def open(self, model: Model) -> int:
@@ -336,45 +335,45 @@ class ModelFiles:
         if model.sha256 is None or model.origin == "terminal":
             raise FileNotFound(
                 f"The file of {model.name} is not in the workspace",
-                why="it was measured in the terminal, where it lay",
+                why="it was measured in place, from the terminal",
                 fix="Upload it to a project",
             )
         return self._objects.open(model.sha256)
 
     def entries(self, path: str) -> Listing:
-        """What could be imported; without a path, from where to start."""
+        """What could be imported; without a path, the folders to start from."""
         return self._roots.entries(path) if path else self._roots.top()
 
-    # ------------------------------------------------------------ out
+    # ------------------------------------------------------------ remove
 
     def sweep(self) -> int:
-        """Removes the files that no model has any more. Rows go first, so no row ever names a file
-        that was swept."""
+        """Remove the files that no model uses any more. Rows are deleted first, so no row ever
+        refers to a removed file."""
         with self._lock:
             places = self._records.models.places()
             used = {*places.values(), *(str(number) for number in places)}
-            removed = self._bundles.sweep(used, busy=self._busy, kept=self._kept())
+            removed = self._bundles.sweep(used, busy=self._in_use, kept=self._kept())
             self._gathering = {n: lock for n, lock in self._gathering.items() if n in places}
         self._objects.sweep()
         if removed:
-            logger.info("removed files of %s models that are gone", removed)
+            logger.info("removed files of %s deleted models", removed)
         return removed
 
     # ------------------------------------------------------------ inside
 
-    def _prepared(self, project_id: ProjectId, path: str, name: str) -> PreparedModel:
-        with ExitStack() as place:
-            place.enter_context(self._arriving.taken())
-            return self._copied(self._roots, project_id, path, name, "path", place.close)
+    def _prepare_copy(self, project_id: ProjectId, path: str, name: str) -> PreparedModel:
+        with ExitStack() as slot:
+            slot.enter_context(self._receiving.slot())
+            return self._copy(self._roots, project_id, path, name, "path", slot.close)
 
-    def _copied(
+    def _copy(
         self,
         roots: Roots,
         project_id: ProjectId,
         path: str,
         name: str,
         origin: Origin,
-        has_arrived: Callable[[], None] = lambda: None,
+        release_slot: Callable[[], None] = lambda: None,
     ) -> PreparedModel:
         owner = secrets.token_hex(16)
         with (
@@ -382,34 +381,34 @@ class ModelFiles:
             roots.model(path) as file,
             self._objects.receiving(file.size_bytes) as incoming,
         ):
-            before = _unwritten(file)
+            before = _require_unwritten(file)
             incoming.copy(file.descriptor)
-            if _unwritten(file) != before:
+            if _require_unwritten(file) != before:
                 raise _being_written(file.name)
             stored = incoming.settle()
-            has_arrived()
-            held.enter_context(self._at_work_on(stored.sha256, owner))
+            release_slot()
+            held.enter_context(self._in_use_by_us(stored.sha256, owner))
             incoming.keep(stored)
 
             def gather(facts: ModelFacts) -> ModelFacts:
                 name = Path(facts.path).name
                 if INDEX in facts.missing:
-                    self._bring(roots, file, owner, INDEX, INDEX)
-                    facts = self._told_by_index(owner, name, stored.sha256, facts)
-                is_alone = not facts.missing and not facts.external
+                    self._copy_weights(roots, file, owner, INDEX, INDEX)
+                    facts = self._apply_weights_index(owner, name, stored.sha256, facts)
+                is_single_file = not facts.missing and not facts.external
                 for location in facts.missing:
-                    self._bring(
-                        roots, file, owner, location, _as_called_there(facts, file, location)
-                    )
-                said = _said_beside(roots, file)
-                if said is not None:
-                    self._write_beside(owner, name, said)
-                elif is_alone:
+                    source_name = _weights_source_name(facts, file, location)
+                    self._copy_weights(roots, file, owner, location, source_name)
+                sidecar = _read_sidecar(roots, file)
+                if sidecar is not None:
+                    self._write_sidecar(owner, name, sidecar)
+                elif is_single_file:
                     return facts
-                return self._whole(owner, name, stored.sha256, _described(name, said))
+                return self._complete(owner, name, stored.sha256, _sidecar_files(name, sidecar))
 
             name = name or file.name
-            new = self._new(project_id, name, stored, origin, path, gather, _called(file, name))
+            stored_name = _stored_name(file, name)
+            new = self._new(project_id, name, stored, origin, path, gather, stored_name)
             return PreparedModel(self._records, new, held.pop_all())
 
     def _new(
@@ -420,11 +419,12 @@ class ModelFiles:
         origin: Origin,
         source: str,
         gather: Callable[[ModelFacts], ModelFacts] | None = None,
-        called: str = "",
+        stored_name: str = "",
     ) -> NewModel:
-        """Where it can be run from, and what is in it; ``called``: the file, where not ``name``."""
-        path = self._bundles.alone(called or file_name(name), stored.sha256)
-        facts = self.look(ModelSpec(str(path), sha256=stored.sha256))
+        """Puts it into a folder of its own and inspects it there. ``gather`` adds the files beside
+        it; ``stored_name`` is its file's, if not ``name``."""
+        path = self._bundles.alone(stored_name or file_name(name), stored.sha256)
+        facts = self.inspect_file(ModelSpec(str(path), sha256=stored.sha256))
         _check_weights(path.name, facts)
         if gather is not None:
             facts = gather(facts)
@@ -445,12 +445,14 @@ class ModelFiles:
             boundary=Boundary(domain_flavour=purpose.flavour.name),
         )
 
-    def _bring(self, roots: Roots, model: OpenFile, owner: str, location: str, called: str) -> None:
-        """Weights from where the model came from, and what they are called there, through the same
-        door."""
+    def _copy_weights(
+        self, roots: Roots, model: OpenFile, owner: str, location: str, source_name: str
+    ) -> None:
+        """Weights beside a model's original, with the same checks; ``source_name`` is their name
+        there."""
         try:
             with (
-                roots.open(model.beside(called)) as file,
+                roots.open(model.beside(source_name)) as file,
                 self._objects.receiving(file.size_bytes) as incoming,
             ):
                 incoming.copy(file.descriptor)
@@ -458,74 +460,78 @@ class ModelFiles:
                 incoming.keep_at(self._bundles.waiting(owner).joinpath(*names_in(location)))
         except FileNotFound as error:
             raise FileNotFound(
-                f'{model.name} needs the weights file "{shown(called)}", which is not there',
-                why="the model keeps its weights in a file of their own",
+                f'{model.name} needs the weights file "{shown(source_name)}", which is not there',
+                why="the model keeps its weights in a separate file",
                 fix="Put it beside the model; or upload the model, then its weights",
             ) from error
 
-    def _write_beside(self, owner: str, name: str, said: bytes) -> None:
-        """What somebody wrote about a model goes where it goes: readers look for it there."""
-        with self._objects.receiving(len(said)) as incoming:
-            incoming.write(said)
+    def _write_sidecar(self, owner: str, name: str, sidecar: bytes) -> None:
+        """Beside the model's copy: readers look for it there."""
+        with self._objects.receiving(len(sidecar)) as incoming:
+            incoming.write(sidecar)
             incoming.settle()
             incoming.keep_at(self._bundles.waiting(owner) / (name + SUFFIX))
 
-    def _known(self, project_id: ProjectId, file: OpenFile, said: bytes | None) -> Model | None:
-        """Only by content: names and times tell nothing."""
-        before = _unwritten(file)
+    def _find_copy(
+        self, project_id: ProjectId, file: OpenFile, sidecar: bytes | None
+    ) -> Model | None:
+        """The project's model with the same content; names and times prove nothing."""
+        before = _require_unwritten(file)
         with os.fdopen(os.dup(file.descriptor), "rb") as reading:
             sha256 = hashlib.file_digest(reading, "sha256").hexdigest()
-        if _unwritten(file) != before:
+        if _require_unwritten(file) != before:
             raise _being_written(file.name)
-        name = _called(file, file.name)
-        place = self._bundles.place(name, sha256, _described(name, said))
+        name = _stored_name(file, file.name)
+        place = self._bundles.place(name, sha256, _sidecar_files(name, sidecar))
         return self._records.models.at(project_id, file.name, str(place))
 
     def _with_weights(self, model: Model, known: tuple[ExternalFile, ...]) -> Model:
-        """As complete as the weights make it that have gathered; ``known`` describes those."""
+        """Update its facts with the weights received so far; ``known`` describes some of them."""
         facts, sha256 = require_inspected(model)
         owner = str(model.id)
         name = Path(model.path).name
-        here = self._bundles.gathered(owner, name)
-        missing = tuple(location for location in _declared(facts) if location not in here)
+        received = self._bundles.gathered(owner, name)
+        missing = tuple(location for location in _declared(facts) if location not in received)
         if missing:
             described = {file.location: file for file in known}
             external = tuple(
                 described.get(location) or self._bundles.describe(owner, location)
-                for location in sorted(here)
+                for location in sorted(received)
             )
             facts = replace(facts, missing=missing, external=external)
         else:
-            facts = self._whole(owner, name, sha256)
+            facts = self._complete(owner, name, sha256)
         return self._records.models.set_facts(model.id, facts)
 
-    def _told_by_index(self, owner: str, name: str, sha256: str, facts: ModelFacts) -> ModelFacts:
-        """The index of a SavedModel's weights says into how many files they are split; before it
-        was there, one was assumed."""
+    def _apply_weights_index(
+        self, owner: str, name: str, sha256: str, facts: ModelFacts
+    ) -> ModelFacts:
+        """The index of a SavedModel's weights says into how many files they are split; until it is
+        there, one is assumed."""
         with self._bundles.joined(owner, name, sha256) as path:
-            found = self._look(path, sha256, without_weights=True)
-        _check_weights(name, found)
-        for stray in self._bundles.gathered(owner, name) - {*_declared(found)}:
+            updated = self._inspect(path, sha256, without_weights=True)
+        _check_weights(name, updated)
+        for stray in self._bundles.gathered(owner, name) - {*_declared(updated)}:
             (self._bundles.waiting(owner) / stray).unlink(missing_ok=True)
-        return replace(found, path=facts.path)
+        return replace(updated, path=facts.path)
 
-    def _whole(
+    def _complete(
         self, owner: str, name: str, sha256: str, beside: tuple[ExternalFile, ...] = ()
     ) -> ModelFacts:
         with self._bundles.joined(owner, name, sha256) as path:
-            facts = self._look(path, sha256)
+            facts = self._inspect(path, sha256)
         place = self._bundles.whole(owner, name, sha256, (*facts.external, *beside))
         return replace(facts, path=str(place))
 
-    def _look(self, path: Path, sha256: str | None, without_weights: bool = False) -> ModelFacts:
+    def _inspect(self, path: Path, sha256: str | None, without_weights: bool = False) -> ModelFacts:
         spec = InspectionSpec(
             ModelSpec(str(path), sha256=sha256),
             memory_limit_bytes=default_memory_limit(),
             without_weights=without_weights,
         )
         try:
-            with self._reading.taken():
-                facts = self._looking.run(spec)
+            with self._reading.slot():
+                facts = self._inspections.run(spec)
         except UNREADABLE as error:
             raise ModelUnreadable(
                 f"{path.name} cannot be read: {error.title}", why=error.why, fix=error.fix
@@ -534,59 +540,59 @@ class ModelFiles:
         return facts
 
     @contextmanager
-    def _one_by_one(self, model_id: ModelId) -> Iterator[None]:
-        """One at a time gathers for a model, and nobody sweeps what it has."""
+    def _gathering_weights(self, model_id: ModelId) -> Iterator[None]:
+        """Lock a model's weights, and keep them from being swept."""
         _, sha256 = require_inspected(self._records.models.get(model_id))
         with self._lock:
-            mine = self._gathering.setdefault(model_id, threading.Lock())
-        with mine, self._at_work_on(sha256, str(model_id)):
+            lock = self._gathering.setdefault(model_id, threading.Lock())
+        with lock, self._in_use_by_us(sha256, str(model_id)):
             yield
 
     @contextmanager
-    def _at_work_on(self, *keys: str) -> Iterator[None]:
-        """Nobody sweeps these meanwhile; when it goes wrong, we do."""
+    def _in_use_by_us(self, *keys: str) -> Iterator[None]:
+        """Keep these from being swept; if the body fails, sweep them."""
         with self._lock:
-            self._busy.update(keys)
+            self._in_use.update(keys)
         is_done = False
         try:
             yield
             is_done = True
         finally:
             with self._lock:
-                self._busy.subtract(keys)
-                self._busy = +self._busy
+                self._in_use.subtract(keys)
+                self._in_use = +self._in_use
             if not is_done:
                 try:
                     self.sweep()
-                except Exception:  # there will be another; what went wrong here matters more
+                except Exception:  # a later sweep will do it; the original error matters more
                     logger.exception("files of a model that could not be added may be left")
 
 
 def require_inspected(model: Model) -> tuple[ModelFacts, str]:
     if model.facts is None or model.sha256 is None:
         raise WrongState(
-            f"{model.name} has not been looked into",
-            why="only of what could be read anything is known",
-            fix="Inspect it; that tells what is wrong",
+            f"{model.name} has not been inspected",
+            why="nothing is known about a model until its file was read",
+            fix="Inspect it; that says what is wrong",
         )
     return model.facts, model.sha256
 
 
 def pinned_spec(model: Model) -> ModelSpec:
-    """What was vouched for is what is run."""
+    """Pinned to the content and the code that are trusted."""
     facts, sha256 = require_inspected(model)
     spec = ModelSpec(model.path, sha256=sha256, architecture=architecture_of(facts))
     return with_files(spec, facts)
 
 
-def _called(file: OpenFile, name: str) -> str:
-    """The file of a model of this name. In a SavedModel's folder, it is what loaders look for."""
+def _stored_name(file: OpenFile, name: str) -> str:
+    """Of our copy of a model's file. In a SavedModel's folder, it is what loaders look for."""
     is_inside = file.place.rpartition("/")[2] == SAVED_MODEL
     return SAVED_MODEL if is_inside else file_name(name)
 
 
-def _unwritten(file: OpenFile) -> tuple[int, int]:
-    """How large and how old it is; raises ModelChanged while somebody has it open to write."""
+def _require_unwritten(file: OpenFile) -> tuple[int, int]:
+    """Its size and modification time; raises ModelChanged while a program has it open to write."""
     if is_being_written(file.descriptor):
         raise _being_written(file.name)
     status = os.fstat(file.descriptor)
@@ -597,13 +603,13 @@ def _being_written(name: str) -> ModelChanged:
     return ModelChanged(
         f'"{shown(name)}" is being written right now',
         why="a program has it open to write, or changed it while it was read",
-        fix="Let that finish, then ask again. Who writes under another name and renames at the end "
-        "is never met half-way",
+        fix="Try again when that has finished. A file written under another name and renamed at "
+        "the end is never seen incomplete",
     )
 
 
-def _said_beside(roots: Roots, model: OpenFile) -> bytes | None:
-    """What ``<file>.modeldyno.toml`` says, if it is there, through the same door."""
+def _read_sidecar(roots: Roots, model: OpenFile) -> bytes | None:
+    """``<file>.modeldyno.toml``, if there is one."""
     try:
         with roots.open(model.beside(model.name + SUFFIX)) as file:
             if file.size_bytes > LONGEST_SIDECAR:
@@ -616,23 +622,23 @@ def _said_beside(roots: Roots, model: OpenFile) -> bytes | None:
         return None
 
 
-def _described(name: str, said: bytes | None) -> tuple[ExternalFile, ...]:
-    if said is None:
+def _sidecar_files(name: str, sidecar: bytes | None) -> tuple[ExternalFile, ...]:
+    if sidecar is None:
         return ()
-    return (ExternalFile(name + SUFFIX, len(said), hashlib.sha256(said).hexdigest()),)
+    return (ExternalFile(name + SUFFIX, len(sidecar), hashlib.sha256(sidecar).hexdigest()),)
 
 
 def _declared(facts: ModelFacts) -> tuple[str, ...]:
-    """Every file that the model names, here or not."""
+    """Every file that the model refers to, present or missing."""
     return tuple(sorted({*facts.missing, *(file.location for file in facts.external)}))
 
 
 def _check_weights(name: str, facts: ModelFacts) -> None:
-    """Raises unless the files that it lacks can lie beside it, under their own names."""
+    """Raises unless the missing files can lie beside it under their own names."""
     if len(facts.missing) > MOST_WEIGHTS:
         raise BadValue(
             f"{name} keeps its weights in {len(facts.missing)} files",
-            why=f"up to {MOST_WEIGHTS} are taken",
+            why=f"at most {MOST_WEIGHTS} are supported",
             fix="Export it with all weights in one file",
         )
     taken = {(name,), *(names_in(location) for location in facts.missing)}
@@ -643,6 +649,6 @@ def _check_weights(name: str, facts: ModelFacts) -> None:
         raise refused(name, "the model's own file would have to hold its weights")
 
 
-def _as_called_there(facts: ModelFacts, file: OpenFile, location: str) -> str:
-    """Weights of an OpenVINO model are called like the model, which may have another name here."""
+def _weights_source_name(facts: ModelFacts, file: OpenFile, location: str) -> str:
+    """Weights of an OpenVINO model are named after the model, whose copy may have another name."""
     return Path(file.name).with_suffix(".bin").name if facts.format == "openvino-ir" else location

@@ -141,9 +141,9 @@ class ModelService:
                 f"The graph of {name} cannot be read: {error.title}", why=error.why, fix=error.fix
             ) from error
 
-    def known_graph(self, sha256: str) -> Graph | None:
-        """One that was read before, by the content of its model."""
-        return self._graphs.known(sha256)
+    def stored_graph(self, sha256: str) -> Graph | None:
+        """The graph of a model's content, if it was read before."""
+        return self._graphs.stored(sha256)
 
     # ------------------------------------------------------------ inside
 

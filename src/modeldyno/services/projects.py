@@ -82,7 +82,7 @@ class ProjectService:
         it cannot begin or end at.
         """
         checked_name(wanted.name)
-        prepared = self._files.prepared(wanted.path)
+        prepared = self._files.prepare(wanted.path)
         new = prepared.new
         boundary = boundary_of(
             wanted.inputs, wanted.outputs, wanted.shapes, new, lambda: self._graph(new)

@@ -1,4 +1,4 @@
-"""On which machine each run was measured."""
+"""The machine that measured each run."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from modeldyno.core.ids import RunId
 from modeldyno.services.lru_cache import LruCache
 from modeldyno.store.history import History
 
-MOST = 1000  # runs: those of the longest lists, and of what they are held against
+MAX_RUNS = 1000  # the longest lists, and the baselines they are compared with
 
 
 class RunHosts:
-    """Kept in mind: lists ask again and again, and a result is long to read."""
+    """Cached: lists ask for the same runs again and again, and results are long to read."""
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._known = LruCache[RunId, dict[str, Any]](MOST)
+        self._cache = LruCache[RunId, dict[str, Any]](MAX_RUNS)
 
     def of(self, run_id: RunId) -> dict[str, Any] | None:
-        """Its facts as they are kept; None before there is a result to tell them."""
-        found = self._known.find(run_id)
-        if found is None:
-            found = self._history.host(run_id)
-            if found is not None:
-                self._known.remember(run_id, found)
-        return found
+        """The stored host facts; None while the run has no result."""
+        host = self._cache.get(run_id)
+        if host is None:
+            host = self._history.host(run_id)
+            if host is not None:
+                self._cache.put(run_id, host)
+        return host

@@ -120,7 +120,7 @@ class WorkloadService:
 
         Raises PathRefused, FileNotFound, and what reading a model raises.
         """
-        prepared = [self._files.prepared(model.path) for model in models]
+        prepared = [self._files.prepare(model.path) for model in models]
         folder, note = self._wanted_folder(workspace_path, models[0].path, id)
         name = new_run_id()
         try:

@@ -189,14 +189,14 @@ def test_a_missing_path_is_told(served):
 
 def test_what_was_drawn_is_drawn_again_without_a_worker(served, root, monkeypatch):
     first = graph(served, root / "net.onnx").body
-    monkeypatch.setattr(served.server.model_files._looking, "run", None)  # would fail
+    monkeypatch.setattr(served.server.model_files._inspections, "run", None)  # would fail
     assert graph(served, root / "net.onnx").body == first
 
 
 def test_a_project_of_a_file_that_was_looked_at_starts_no_worker(served, client, root, monkeypatch):
     path = saved(onnx_models.linear("looked"), root / "once.onnx")
     boundary(served, client, path)
-    monkeypatch.setattr(served.server.model_files._looking, "run", None)  # would fail
+    monkeypatch.setattr(served.server.model_files._inspections, "run", None)  # would fail
     body = {"name": "p", "model": {"path": str(path)}}
     assert served.post("/api/project/create", body).status == 200
 

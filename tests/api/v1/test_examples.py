@@ -9,7 +9,7 @@ import socketio
 
 from modeldyno.core.errors import Cancelled, TooBusy
 from modeldyno.core.ids import ProjectId
-from modeldyno.services import example_fetches
+from modeldyno.services.example_fetches import ExampleFetches
 from tests.api.v1.server import PATIENCE_S
 from tests.schemas import check
 
@@ -81,11 +81,12 @@ def test_only_names_of_the_catalogue_are_taken(served, project):
     assert served.post("projects/999999/models/example", {"example": "x"}).status == 404
 
 
-def test_no_more_are_on_their_way_than_may_be(served, project, monkeypatch):
-    monkeypatch.setattr(example_fetches, "MOST_WAITING", 0)
+def test_no_more_are_on_their_way_than_may_be(served, project):
+    server = served.server
     slug = one(served, kind="onnx-wheel", available=True)["slug"]
+    full = ExampleFetches(server.records, server.examples, server.model_files, most_waiting=0)
     with pytest.raises(TooBusy):
-        served.server.example_fetches.start(ProjectId(project), slug)
+        full.start(ProjectId(project), slug)
 
 
 @pytest.mark.parametrize("is_stuck", [True, False])
@@ -98,12 +99,15 @@ def test_closing_does_not_wait_without_end_for_a_fetch(served, project, monkeypa
         may_end.wait(PATIENCE_S)
         raise Cancelled("The server is closing")
 
-    if is_stuck:
-        monkeypatch.setattr(example_fetches, "LEAVE_S", 0.05)
-    else:
+    if not is_stuck:
         may_end.set()
     server = served.server
-    mine = example_fetches.ExampleFetches(server.records, server.examples, server.model_files)
+    mine = ExampleFetches(
+        server.records,
+        server.examples,
+        server.model_files,
+        close_timeout_s=0.05 if is_stuck else PATIENCE_S,
+    )
     monkeypatch.setattr(server.examples, "fetch", fetch)
     for shown in served.get("examples").json["examples"][:4]:  # two of them wait
         mine.start(ProjectId(project), shown["slug"])

@@ -25,7 +25,7 @@ def router(records: Records, demo: DemoProject) -> APIRouter:
         """A project with a small model that ships with Modeldyno, and in the queue a comparison of
         two engines, a benchmark and a profile of it. Needs no network. Asked again while that
         project is there, the answer is that project."""
-        prepared = demo.prepared()
+        prepared = demo.prepare()
 
         def make() -> Response:
             made = prepared()

@@ -132,7 +132,7 @@ def router(
     def import_model(project_id: Id, asked: ImportModelRequest) -> Callable[[], Response]:
         """Copy a file of the server's own disk, with the weights beside it. `GET /files` lists
         what there is."""
-        prepared = files.prepared_from(ProjectId(project_id), asked.path, asked.name or "")
+        prepared = files.prepare_from(ProjectId(project_id), asked.path, asked.name or "")
         return lambda: _added(prepared.add())
 
     @routes.get("/models/{model_id}", **gives(ModelDetailsDocument, 404))

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from modeldyno.core.errors import BadValue
-from modeldyno.services.model_files import Arriving, ModelFiles
+from modeldyno.services.model_files import IncomingUpload, ModelFiles
 from modeldyno.store.objects import Incoming
 
 PIECE = 1 << 20  # bytes that are written at once
@@ -37,12 +37,12 @@ async def received(request: Request, files: ModelFiles) -> AsyncIterator[Incomin
     """The whole body, on the disk; what nobody keeps is gone at the end, and so is what a client
     that hung up has sent."""
     announced = int(request.headers.get("content-length", 0))
-    receiving: AbstractContextManager[Arriving] = files.receiving(announced)
-    arriving = await run_in_threadpool(receiving.__enter__)
+    receiving: AbstractContextManager[IncomingUpload] = files.receiving(announced)
+    upload = await run_in_threadpool(receiving.__enter__)
     try:
-        await _receive(request, arriving.incoming)
-        arriving.has_arrived()
-        yield arriving.incoming
+        await _receive(request, upload.incoming)
+        upload.release_slot()
+        yield upload.incoming
     finally:
         # In a thread, since to unlink a large file takes a while; also when this task is cancelled.
         with CancelScope(shield=True):
