@@ -17,7 +17,7 @@ from modeldyno.core.codec import encode
 from modeldyno.core.documents.runs import ReindexDocument
 from modeldyno.core.errors import NotFound
 from modeldyno.core.ids import RunId
-from modeldyno.core.runs import RunOf, Wanted
+from modeldyno.core.runs import ListQuery, RunOf
 from modeldyno.store.history import History
 from modeldyno.store.indexing import Indexed, RunIndex, sweep
 from modeldyno.store.owners import this_process
@@ -62,7 +62,7 @@ class Indexing:
         assert (project.name, model.name, model.origin) == ("Terminal", "digits.onnx", "terminal")
         assert model.facts is not None
         assert (model.sha256, model.format) == (model.facts.sha256, "onnx")
-        other, twice = desk.records.benchmarks.page(Wanted(project_id=project.id)).items
+        other, twice = desk.records.benchmarks.page(ListQuery(project_id=project.id)).items
         assert [b.state for b in (other, twice)] == ["done", "done"]
         assert other.summary.batch_size == 2
         runs = desk.records.runs.page(of=RunOf("benchmark", twice.id)).items

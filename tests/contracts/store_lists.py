@@ -11,7 +11,7 @@ from modeldyno.core.benchmarks import BenchmarkRow
 from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.runs import Page, RunOf, Wanted
+from modeldyno.core.runs import ListQuery, Page, RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.store.statements import rows_of
 from modeldyno.store.tables import EVENTS, MODELS, PROJECTS, RUNNABLES, RUNS
@@ -22,7 +22,7 @@ SORTS = ("created", "name", "state", "last_run", "latency", "throughput")
 
 
 class Lists:
-    def all_of(self, desk: Desk, wanted: Wanted) -> list[int]:
+    def all_of(self, desk: Desk, wanted: ListQuery) -> list[int]:
         """Page after page, to the end."""
         found: list[int] = []
         page: Page[BenchmarkRow] = desk.records.benchmarks.page(wanted)
@@ -53,8 +53,8 @@ class Lists:
                 desk.measured(
                     benchmark, time, throughput_per_s=rate, samples=time and int(time * 9)
                 )
-        wanted = Wanted(sort=sort, descending=descending, limit=2)
-        whole = desk.records.benchmarks.page(Wanted(sort=sort, descending=descending, limit=100))
+        wanted = ListQuery(sort=sort, descending=descending, limit=2)
+        whole = desk.records.benchmarks.page(ListQuery(sort=sort, descending=descending, limit=100))
         in_pages = self.all_of(desk, wanted)
         assert in_pages == [row.id for row in whole.items]
         assert sorted(in_pages) == [1, 2, 3, 4, 5, 6, 7]
@@ -80,7 +80,7 @@ class Lists:
     def test_lines_that_come_and_go_meanwhile_disturb_no_page(self, desk):
         model = desk.model()
         ids = [desk.benchmark(model).id for _ in range(6)]
-        wanted = Wanted(limit=3)
+        wanted = ListQuery(limit=3)
         first = desk.records.benchmarks.page(wanted)
         desk.benchmark(model)  # newer than all: before the first page
         desk.records.benchmarks.delete(ids[5])  # the very line the first page began with
@@ -98,7 +98,7 @@ class Lists:
         desk.measured(a, 0.1)
 
         def found(**filters) -> list[int]:
-            return [row.id for row in desk.records.benchmarks.page(Wanted(**filters)).items]
+            return [row.id for row in desk.records.benchmarks.page(ListQuery(**filters)).items]
 
         assert found() == [c.id, b.id, a.id]
         assert found(project_id=model.project_id) == [b.id, a.id]
@@ -123,7 +123,7 @@ class Lists:
         desk.measured(b, 0.1, [values.cell(0, cores=2, precision="fp32")])
 
         def found(**cell) -> list[int]:
-            return [row.id for row in desk.records.benchmarks.page(Wanted(cell=cell)).items]
+            return [row.id for row in desk.records.benchmarks.page(ListQuery(cell=cell)).items]
 
         assert found(cores=2) == [b.id, a.id]
         assert found(cores=2, batch_size=8) == []  # no cell has both
@@ -144,19 +144,19 @@ class Lists:
     @pytest.mark.parametrize("limit", [0, -1, 501])
     def test_a_page_has_a_sensible_size(self, desk, limit):
         with pytest.raises(BadValue, match="A page has"):
-            desk.records.benchmarks.page(Wanted(limit=limit))
+            desk.records.benchmarks.page(ListQuery(limit=limit))
 
     def test_an_order_or_filter_that_a_list_has_not_is_told(self, desk):
         with pytest.raises(BadValue, match="Choose one of: accuracy, batch_size, cores, created"):
-            desk.records.benchmarks.page(Wanted(sort="colour"))
+            desk.records.benchmarks.page(ListQuery(sort="colour"))
         with pytest.raises(BadValue, match="cannot be filtered by state"):
-            desk.records.projects.page(Wanted(state="done"))
+            desk.records.projects.page(ListQuery(state="done"))
         with pytest.raises(NotFound):
-            desk.records.benchmarks.page(Wanted(project_id=ProjectId(2**65)))
+            desk.records.benchmarks.page(ListQuery(project_id=ProjectId(2**65)))
         with pytest.raises(BadValue):
-            desk.records.benchmarks.page(Wanted(text="\0"))
+            desk.records.benchmarks.page(ListQuery(text="\0"))
         with pytest.raises(BadValue, match="needs its zone"):
-            desk.records.benchmarks.page(Wanted(since=BEGIN.replace(tzinfo=None)))
+            desk.records.benchmarks.page(ListQuery(since=BEGIN.replace(tzinfo=None)))
 
     @pytest.mark.parametrize(
         "told",
@@ -179,7 +179,7 @@ class Lists:
 
         cursor = base64.urlsafe_b64encode(told.encode()).decode() if told[:1] == "[" else told
         with pytest.raises(BadValue, match="cursor"):
-            desk.records.benchmarks.page(Wanted(cursor=cursor))
+            desk.records.benchmarks.page(ListQuery(cursor=cursor))
 
     def test_every_list_is_one_query(self, desk):
         model = desk.model()
@@ -190,9 +190,11 @@ class Lists:
         desk.optimization(model)
         desk.profile(model)
         for name in ("models", "datasets", "comparisons", "optimizations"):
-            self.is_one(desk, getattr(desk.records, name).page, Wanted(project_id=model.project_id))
+            self.is_one(
+                desk, getattr(desk.records, name).page, ListQuery(project_id=model.project_id)
+            )
         for name in ("projects", "profiles", "runs", "jobs"):
-            self.is_one(desk, getattr(desk.records, name).page, Wanted(text="x"))
+            self.is_one(desk, getattr(desk.records, name).page, ListQuery(text="x"))
         self.is_one(desk, desk.records.runs.page, None, RunOf("benchmark", benchmark.id))
         self.is_one(desk, desk.records.jobs.waiting)
         self.is_one(desk, desk.records.projects.counts, model.project_id)
@@ -204,7 +206,7 @@ class Lists:
         model = desk.model()
         for _ in range(3):
             desk.measured(desk.benchmark(model), 0.1, cells=[values.cell()])
-        wanted = Wanted(project_id=model.project_id)
+        wanted = ListQuery(project_id=model.project_id)
         with counted(desk.database) as said:
             rows = desk.records.benchmarks.page(wanted, with_cells=True).items
         assert len(said) == 2, said
@@ -220,34 +222,36 @@ class Lists:
         benchmark = desk.benchmark()
         done, waits = desk.measured(benchmark, 0.1), desk.run(benchmark)
         job = desk.records.jobs.add(waits.id)
-        assert desk.records.runs.page(Wanted(state="done")).items == (done,)
-        assert desk.records.runs.page(Wanted(text=waits.id)).items == (waits,)
-        assert desk.records.runs.page(Wanted(engine="pytorch")).items == ()
-        assert desk.records.runs.page(Wanted(limit=1)).items == (waits,)
-        assert desk.records.jobs.page(Wanted(state="queued")).items == (job,)
-        assert desk.records.jobs.page(Wanted(engine="onnxruntime", text=waits.id)).items == (job,)
-        assert desk.records.jobs.page(Wanted(project_id=ProjectId(99))).items == ()
+        assert desk.records.runs.page(ListQuery(state="done")).items == (done,)
+        assert desk.records.runs.page(ListQuery(text=waits.id)).items == (waits,)
+        assert desk.records.runs.page(ListQuery(engine="pytorch")).items == ()
+        assert desk.records.runs.page(ListQuery(limit=1)).items == (waits,)
+        assert desk.records.jobs.page(ListQuery(state="queued")).items == (job,)
+        assert desk.records.jobs.page(ListQuery(engine="onnxruntime", text=waits.id)).items == (
+            job,
+        )
+        assert desk.records.jobs.page(ListQuery(project_id=ProjectId(99))).items == ()
 
     def test_ten_thousand_benchmarks_are_paged_filtered_and_sorted_in_one_query_each(self, desk):
         desk.benchmark(desk.model())
         desk.multiply_benchmarks(10_000)
         project = ProjectId(1)
         for wanted, expected in (
-            (Wanted(project_id=project), 20),
-            (Wanted(project_id=project, state="failed"), 20),
-            (Wanted(project_id=project, engine="pytorch"), 20),
-            (Wanted(project_id=project, text="net 0999"), 10),
-            (Wanted(project_id=project, sort="latency", descending=False), 20),
-            (Wanted(project_id=project, sort="name"), 20),
-            (Wanted(project_id=project, since=BEGIN + timedelta(minutes=9_990)), 10),
+            (ListQuery(project_id=project), 20),
+            (ListQuery(project_id=project, state="failed"), 20),
+            (ListQuery(project_id=project, engine="pytorch"), 20),
+            (ListQuery(project_id=project, text="net 0999"), 10),
+            (ListQuery(project_id=project, sort="latency", descending=False), 20),
+            (ListQuery(project_id=project, sort="name"), 20),
+            (ListQuery(project_id=project, since=BEGIN + timedelta(minutes=9_990)), 10),
         ):
             with counted(desk.database) as said:
                 page = desk.records.benchmarks.page(wanted)
             assert (len(page.items), len(said)) == (expected, 1), wanted
-        latencies = Wanted(project_id=project, sort="latency", descending=False, limit=500)
+        latencies = ListQuery(project_id=project, sort="latency", descending=False, limit=500)
         assert len(set(self.all_of(desk, latencies))) == 10_001
 
 
-def wanted_next(wanted: Wanted, cursor: str | None) -> Wanted:
+def wanted_next(wanted: ListQuery, cursor: str | None) -> ListQuery:
     assert cursor is not None
-    return Wanted(**vars(wanted) | {"cursor": cursor})
+    return ListQuery(**vars(wanted) | {"cursor": cursor})

@@ -20,7 +20,7 @@ from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId, RunId
 from modeldyno.core.models import InputSpec, Model, ModelFacts, NewModel, TensorSpec
 from modeldyno.core.notes import Note, Subject, subject_kinds
 from modeldyno.core.optimizations import Pin, Trial
-from modeldyno.core.profiles import OpTypeRow, ProfileRow, RowsWanted
+from modeldyno.core.profiles import OpTypeRow, ProfileRow, ProfileRowsQuery
 from modeldyno.core.projects import Project
 from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.runs import Page, RunOf
@@ -425,13 +425,13 @@ class Nouns:
         desk.records.profiles.add_rows(run.id, rows)  # of the whole, once it has gone on
 
         def nodes(**said):
-            found = desk.records.profiles.some_rows(run.id, RowsWanted(by="node", **said))
+            found = desk.records.profiles.some_rows(run.id, ProfileRowsQuery(by="node", **said))
             return [row.node for row in found]
 
         assert nodes() == ["a", "b", "c"]
         assert nodes(sort="graph") == ["b", "a", "c"]
         assert nodes(start=1, limit=1) == ["b"]
-        by_op = desk.records.profiles.some_rows(run.id, RowsWanted(by="op", sort="name"))
+        by_op = desk.records.profiles.some_rows(run.id, ProfileRowsQuery(by="op", sort="name"))
         assert [row.op_type for row in by_op] == ["Add", "Conv", "Relu"]
         agreement = desk.records.profiles.agreement(profile.id)
         assert (agreement.run_id, agreement.nodes, agreement.sum_s) == (run.id, 3, 0.875)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from modeldyno.core.errors import ModeldynoError, StillUsed, WrongState
-from modeldyno.core.runs import MOVES, Wanted
+from modeldyno.core.runs import MOVES, ListQuery
 from tests import values
 
 
@@ -164,7 +164,7 @@ OPERATIONS = (
 
 
 def check(desk, plain) -> None:
-    everything = Wanted(limit=500)
+    everything = ListQuery(limit=500)
     assert {p.id for p in desk.records.projects.page(everything).items} == plain.projects
     models = desk.records.models.page(everything).items
     assert {m.id: m.project_id for m in models} == plain.models
@@ -176,5 +176,5 @@ def check(desk, plain) -> None:
     runs = desk.records.runs.page(everything).items
     assert {r.id: (r.of.id, r.state, values.typical_ms(r.summary)) for r in runs} == plain.runs
     for name in ("done", "failed", "queued"):
-        found = desk.records.runs.page(Wanted(state=name, limit=500)).items
+        found = desk.records.runs.page(ListQuery(state=name, limit=500)).items
         assert len(found) == sum(told[1] == name for told in plain.runs.values())

@@ -14,7 +14,7 @@ from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import JobId
 from modeldyno.core.jobs import CoreLease, JobOwner
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import MOVES, RunOf, RunState, way
+from modeldyno.core.runs import MOVES, RunOf, RunState, shortest_path
 from modeldyno.store.moves import move_run
 from modeldyno.store.owners import this_job_owner
 from tests import values
@@ -29,7 +29,7 @@ class States:
     @pytest.mark.parametrize("before", STATES)
     def test_only_legal_moves_are_made(self, desk, before, after):
         run = desk.run()
-        for step in way("queued", before):
+        for step in shortest_path("queued", before):
             desk.records.runs.move(run.id, step)
         seen = desk.records.events.last_number()
         if after in MOVES[before]:

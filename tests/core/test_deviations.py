@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import modeldyno
-from modeldyno.core.deviations import fallback_share, ran_as, surprises
+from modeldyno.core.deviations import fallback_share, find_deviations, ran_as
 from modeldyno.core.documents.benchmarks import BenchmarkDocument
 from modeldyno.core.documents.comparisons import ComparisonDocument
 from modeldyno.core.documents.described import json_value
@@ -47,7 +47,7 @@ def facts(**said):
 
 
 def texts(asked=None, model=MODEL, **said):
-    return [one.text for one in surprises(asked or CellSpec(), model, facts(**said))]
+    return [one.text for one in find_deviations(asked or CellSpec(), model, facts(**said))]
 
 
 def test_what_was_asked_for_surprises_nobody():

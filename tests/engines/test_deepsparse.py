@@ -10,7 +10,7 @@ from onnx import helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
 import modeldyno
-from modeldyno.core.deviations import fallback_share, surprises
+from modeldyno.core.deviations import fallback_share, find_deviations
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.specs import CellSpec
 from modeldyno.demo import model_path
@@ -69,7 +69,7 @@ def test_what_it_leaves_to_another_engine_is_a_surprise(monkeypatch, fraction, s
     facts = DeepSparseSession(compiled, threads=1).examined(nodes=10)
     assert fallback_share(facts) == share
     model = ModelFacts("m.onnx", "onnx", "onnx", "0" * 64, 1, 0, (), ())
-    texts = [surprise.text for surprise in surprises(CellSpec(), model, facts)]
+    texts = [surprise.text for surprise in find_deviations(CellSpec(), model, facts)]
     assert texts == ([text] if text else [])
 
 

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from modeldyno.core.errors import GraphUnavailable, ModelUnreadable, UserError
-from modeldyno.core.models import IndexRange, InputSpec, TensorSpec
-from modeldyno.core.signatures import Signature, names_of, serving
+from modeldyno.core.models import (
+    IndexRange,
+    InputSpec,
+    TensorNames,
+    TensorSpec,
+    names_of,
+    serving_signature,
+)
 from modeldyno.formats import catalog, graph_building
 from tests.litert_files import (
     CUSTOM,
@@ -122,9 +128,9 @@ def test_an_input_that_indexes_a_table_stays_inside_it(tmp_path):
 
 
 def test_a_signature_names_inputs_whatever_the_order_of_its_entries():
-    one, other = Signature("a", {"x": 3}, {}), Signature("b", {"z": 3}, {})
-    assert serving([other, one], [3]) is one
-    assert serving([Signature("a", {"x": 1}, {})], [3]) is None
+    one, other = TensorNames("a", {"x": 3}, {}), TensorNames("b", {"z": 3}, {})
+    assert serving_signature([other, one], [3]) is one
+    assert serving_signature([TensorNames("a", {"x": 1}, {})], [3]) is None
     assert names_of([3, 4, 5], {"x": 3, "w": 3}, ["t", "u", "u"]) == ["w", "u", "u#2"]
 
 

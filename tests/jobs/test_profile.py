@@ -10,7 +10,7 @@ from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.requests.measuring import ProfileRequest
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
-from modeldyno.core.traces import MOST_NODES, NodeTime, Repeat, Trace
+from modeldyno.core.traces import MOST_NODES, NodeTime, ProfileRepeat, Trace
 from modeldyno.jobs.profile import checked
 from modeldyno.services.requests import profile_spec
 from modeldyno.settings import Settings
@@ -89,7 +89,7 @@ def test_every_repeat_is_on_the_disk_before_it_is_announced(room, history, tmp_p
     assert seen == ["Started", "Progress", 1, "Progress", 2, "Progress", 3, "Progress"]
     units = list(room.runs.units(result.run_id))
     assert [unit.round for unit in units] == [0, 1, 2]
-    assert all(isinstance(unit.measured, Repeat) for unit in units)
+    assert all(isinstance(unit.measured, ProfileRepeat) for unit in units)
     lines = "".join(room.runs.raw_lines(result.run_id)).splitlines()
     assert {line.partition(",")[0] for line in lines[1:]} == {"plain", "profiled"}
 
@@ -205,7 +205,7 @@ def told(*nodes, **said):
     facts = SessionFacts("scripted", "1", "cpu", (), 1, None, {})
     trace = Trace(nodes or (NodeTime("a", "A", "", 5, 1),), 1, 1, 10)
     usual: dict[str, Any] = {"plain_ns": (9,), "profiled_ns": (9,), "trace": trace}
-    return Repeat(facts=facts, load_s=0.1, contract="hot", **usual | said)
+    return ProfileRepeat(facts=facts, load_s=0.1, contract="hot", **usual | said)
 
 
 def test_names_are_cleaned_of_what_commands_a_terminal():

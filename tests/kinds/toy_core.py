@@ -15,7 +15,7 @@ from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.documents.runs import ArtifactDocument
 from modeldyno.core.exports import csv_text, deliver
 from modeldyno.core.hosts import HostFacts, HostWeather
-from modeldyno.core.identity import given
+from modeldyno.core.identity import non_default_fields
 from modeldyno.core.ids import RunId
 from modeldyno.core.kinds import KINDS, Kind
 from modeldyno.core.models import ModelFacts
@@ -40,7 +40,7 @@ class ToySpec(RunSpec):
         return f"toy {names[0]} --rounds {self.rounds}"
 
     def identity(self) -> list[Any]:
-        return [given(self, {"rounds": 3})]
+        return [non_default_fields(self, {"rounds": 3})]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from modeldyno.core.sessions import SessionFacts
-from modeldyno.core.traces import NodeTime, Repeat, Trace
+from modeldyno.core.traces import NodeTime, ProfileRepeat, Trace
 from modeldyno.measure.profile import LEAST_SHARE, break_down
 
 FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {})
@@ -18,7 +18,7 @@ def node(name, us, events=1, inner=0, device_us=None):
 def repeat(*nodes, plain, profiled, bare=None, most_event_us=100, outer=None):
     """One call, with these microseconds."""
     outer = sum(n.events for n in nodes) if outer is None else outer
-    return Repeat(
+    return ProfileRepeat(
         facts=FACTS,
         load_s=0.1,
         contract="hot",

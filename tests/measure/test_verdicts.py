@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modeldyno.core.gates import gate
-from modeldyno.core.results import Estimate
+from modeldyno.core.results import Estimate, gate_outcome
 from modeldyno.measure.verdicts import compare_verdict, noise_verdict, pairs_needed
 
 
@@ -66,7 +65,7 @@ def test_a_change_as_large_as_the_margin_cannot_be_decided_by_more_pairs():
     ],
 )
 def test_the_gate_fails_only_when_the_whole_interval_is_beyond_what_is_allowed(low, high, answer):
-    assert gate(ratio(low, high), 0.05) == answer
+    assert gate_outcome(ratio(low, high), 0.05) == answer
 
 
 @pytest.mark.parametrize(

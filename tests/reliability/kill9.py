@@ -30,7 +30,7 @@ from sqlalchemy import text
 from modeldyno.core.errors import ModeldynoError, WrongState
 from modeldyno.core.ids import RunId
 from modeldyno.core.jobs import Job, JobMessage, Unit
-from modeldyno.core.runs import MOVES, Wanted
+from modeldyno.core.runs import MOVES, ListQuery
 from modeldyno.jobs.leases import Leases
 from modeldyno.server import open_server
 from modeldyno.settings import Settings
@@ -44,7 +44,7 @@ MOMENTS = ((0.2, b"", 0.1), (0.2, b'"ready"', 0.7), (0.6, b'"unit": ', 0.7))
 MOST_S = 10.0  # on a machine that others use, too
 PATIENCE_S = 5.0  # until nothing of a killed server is left
 ENDED = ("done", "failed", "cancelled")
-STOPPED = Wanted(state="interrupted", limit=5)
+STOPPED = ListQuery(state="interrupted", limit=5)
 WAITING = 3  # jobs in the queue, at least
 _STATES = """SELECT count(*) FROM jobs JOIN runs ON runs.id = jobs.run_id
     WHERE jobs.state <> runs.state"""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.requests.measuring import BenchmarkRequest
-from modeldyno.core.runs import Wanted
+from modeldyno.core.runs import ListQuery
 from modeldyno.services.event_feed import EventFeed
 from modeldyno.services.folder_watch import FolderWatch
 from modeldyno.services.requests import benchmark_spec
@@ -60,7 +60,7 @@ def test_a_run_of_the_terminal_appears_and_its_end_too(settings, records, watch,
     result = bench(settings, script(tmp_path / "m.json"))
     until(lambda: states(records) == ["done"], "the run")
     assert values.typical_ms(records.runs.get(result.run_id).summary) is not None
-    (benchmark,) = records.benchmarks.page(Wanted()).items
+    (benchmark,) = records.benchmarks.page(ListQuery()).items
     assert benchmark.name == "m.json"
     until(lambda: "runnable.created" in seen, "the event")
     feed.close()

@@ -32,7 +32,7 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.models import NewModel
 from modeldyno.core.notes import Subject
-from modeldyno.core.runs import RunOf, Wanted
+from modeldyno.core.runs import ListQuery, RunOf
 from modeldyno.core.specs import CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.settings import Settings
 from modeldyno.store import schema
@@ -482,7 +482,7 @@ def test_what_was_acknowledged_survives_a_kill_at_any_moment(place, acknowledged
         process.kill()
         told += [int(line) for line in process.stdout]
     records = records_of(open_database(*place))
-    kept = {project.id for project in records.projects.page(Wanted(limit=500)).items}
+    kept = {project.id for project in records.projects.page(ListQuery(limit=500)).items}
     assert set(told) <= kept
     assert len(kept) == len(records.events.since(0).events)  # a row and its event, or neither
     if url is None:

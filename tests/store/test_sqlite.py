@@ -3,7 +3,7 @@
 import pytest
 
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.runs import Wanted
+from modeldyno.core.runs import ListQuery
 from tests.contracts.store_contract import StoreContract
 from tests.contracts.store_examples import counted
 from tests.contracts.store_lists import SORTS
@@ -18,7 +18,7 @@ class TestSqlite(StoreContract):
     @pytest.mark.parametrize("sort", SORTS)
     def test_no_order_of_a_list_needs_to_look_at_every_row(self, desk, sort, descending):
         desk.benchmark(desk.model())
-        wanted = Wanted(project_id=ProjectId(1), sort=sort, descending=descending)
+        wanted = ListQuery(project_id=ProjectId(1), sort=sort, descending=descending)
         with counted(desk.database) as said:
             desk.records.benchmarks.page(wanted)
         with desk.database.reading() as connection:

@@ -18,7 +18,7 @@ from sqlalchemy import select
 from modeldyno.core.cell_axes import NAMES
 from modeldyno.core.ids import RunId
 from modeldyno.core.notes import Subject, subject_kinds
-from modeldyno.core.runs import LARGEST_PAGE, Wanted
+from modeldyno.core.runs import LARGEST_PAGE, ListQuery
 from modeldyno.store import schema
 from modeldyno.store.database import FILE, open_database
 from modeldyno.store.documents import REVISION
@@ -30,7 +30,7 @@ from modeldyno.store.tables import CELLS, RUNNABLES, RUNS
 from tests.fixtures.workspaces import restore_postgresql, unpack
 
 OLD = "0009"  # what the frozen workspace was written with
-EVERYTHING = Wanted(limit=LARGEST_PAGE)
+EVERYTHING = ListQuery(limit=LARGEST_PAGE)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

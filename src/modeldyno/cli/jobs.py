@@ -129,7 +129,7 @@ def resume(
 def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
     """From the database, when no server runs: what it says is running is not."""
     from modeldyno.core.documents.jobs import JobDocument
-    from modeldyno.core.runs import LARGEST_PAGE, Wanted
+    from modeldyno.core.runs import LARGEST_PAGE, ListQuery
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_records
 
@@ -138,7 +138,7 @@ def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
         return []
     records = open_records(settings)
     try:
-        jobs = records.jobs.page(Wanted(limit=min(count, LARGEST_PAGE))).items
+        jobs = records.jobs.page(ListQuery(limit=min(count, LARGEST_PAGE))).items
         waiting = {job.id: place for place, job in enumerate(records.jobs.waiting(), start=1)}
     finally:
         records.close()

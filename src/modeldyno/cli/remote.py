@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile
     from modeldyno.core.results import Failure, RunResult
-    from modeldyno.core.runs import KeptRun
+    from modeldyno.core.runs import StoredRun
     from modeldyno.core.specs import RunSpec
     from modeldyno.core.trust import Code, Tier, Trusted
     from modeldyno.services.trust import TrustGrant
@@ -35,8 +35,8 @@ _clients: list[Client] = []
 class Kept(Protocol):
     """Runs that were kept: ``store/history.py`` here, ``ServerRuns`` on a server."""
 
-    def recent(self, count: int) -> tuple[list[KeptRun], list[RunId]]: ...
-    def find(self, word: str | None = None) -> KeptRun: ...
+    def recent(self, count: int) -> tuple[list[StoredRun], list[RunId]]: ...
+    def find(self, word: str | None = None) -> StoredRun: ...
     def id_of(self, word: str | None = None) -> RunId: ...
 
 
@@ -73,8 +73,8 @@ class ServerRuns:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def recent(self, count: int) -> tuple[list[KeptRun], list[RunId]]:
-        runs: list[KeptRun] = []
+    def recent(self, count: int) -> tuple[list[StoredRun], list[RunId]]:
+        runs: list[StoredRun] = []
         unreadable: list[RunId] = []
         for run in islice(self._client.runs.list(), count):
             try:
@@ -83,7 +83,7 @@ class ServerRuns:
                 unreadable.append(RunId(run.id))
         return runs, unreadable
 
-    def find(self, word: str | None = None) -> KeptRun:
+    def find(self, word: str | None = None) -> StoredRun:
         return self._read(self.id_of(word))
 
     def id_of(self, word: str | None = None) -> RunId:
@@ -100,13 +100,13 @@ class ServerRuns:
             raise RunNotFound(f"{what} on this server", fix="`modeldyno ls` lists those there are")
         return runs[0]
 
-    def _read(self, run_id: str) -> KeptRun:
-        from modeldyno.core.runs import Artifact, KeptRun
+    def _read(self, run_id: str) -> StoredRun:
+        from modeldyno.core.runs import Artifact, StoredRun
 
         run = self._client.runs.get(run_id)
         result = self._client.runs.result(run_id) if run.has_result else None
         assert run.created_at is not None
-        return KeptRun(
+        return StoredRun(
             run_id=RunId(run_id),
             created_at=run.created_at.isoformat(),
             state=run.state,
@@ -119,7 +119,7 @@ class ServerRuns:
 
     def _spec(self, run: RunDetailsDocument) -> RunSpec:
         """As far as it is told: enough to say what is measured, not to repeat it."""
-        from modeldyno.core.requests.axes import chosen, combinations
+        from modeldyno.core.requests.axes import axis_choices, combinations
         from modeldyno.core.specs import (
             BenchmarkSpec,
             CellSpec,
@@ -131,7 +131,7 @@ class ServerRuns:
 
         if run.settings is not None:
             name = self._client.benchmarks.get(run.of_id).model_name
-            cells = (CellSpec(**cell) for cell in combinations(chosen(run.settings)))
+            cells = (CellSpec(**cell) for cell in combinations(axis_choices(run.settings)))
             return BenchmarkSpec(ModelSpec(name), tuple(cells))
         if run.profiling is not None:
             name = self._client.profiles.get(run.of_id).model_name

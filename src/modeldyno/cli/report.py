@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from modeldyno.core.results import RunResult as Result
     from modeldyno.core.roofline import PeaksOf
-    from modeldyno.core.runs import KeptRun
+    from modeldyno.core.runs import StoredRun
 
 
 class Format(StrEnum):
@@ -64,7 +64,7 @@ def report(
         output_file.write_text(text, encoding="utf-8")  # as an HTML file says of itself
 
 
-def _result(kept: KeptRun) -> Result:
+def _result(kept: StoredRun) -> Result:
     if kept.result is None:
         raise BadValue(
             f"Run {kept.run_id} has no result to report",

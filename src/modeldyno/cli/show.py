@@ -13,7 +13,7 @@ from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
     from modeldyno.core.ids import RunId
-    from modeldyno.core.runs import KeptRun
+    from modeldyno.core.runs import StoredRun
 
 
 def show(
@@ -64,7 +64,7 @@ def show(
         kinds.show(kept.kind, kept.result, workspace)
 
 
-def _document(kept: KeptRun, workspace: Path | None) -> None:
+def _document(kept: StoredRun, workspace: Path | None) -> None:
     from modeldyno.cli.profile import peaks_in
     from modeldyno.core.documents.runs import RunsDocument
 
@@ -81,7 +81,7 @@ def _log(workspace: Path | None, run_id: RunId) -> Path:
     return open_history(Settings.read(workspace)).folder(run_id).log
 
 
-def _unfinished(kept: KeptRun, log: Path | None) -> None:
+def _unfinished(kept: StoredRun, log: Path | None) -> None:
     """What there is of it, and how to go on."""
     from modeldyno.core import figures
 

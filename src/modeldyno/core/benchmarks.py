@@ -112,7 +112,7 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class ShownCells:
+class StoredCells:
     """Of the latest run that came so far as to have cells."""
 
     documents: tuple[str, ...] = ()  # a CellDocument each, as JSON
@@ -127,7 +127,7 @@ class BenchmarkDetails:
     latest: LatestRun | None
     spec_json: str
     outline_json: str  # mode, axes and worst_noise of its cells
-    cells: ShownCells
+    cells: StoredCells
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class BenchmarkRow(NamedTuple):
     rerun_of: BenchmarkId | None
     summary_json: str
     outline_json: str  # mode, axes and worst_noise of its cells
-    cells: ShownCells
+    cells: StoredCells
 
     @property
     def summary(self) -> SummaryDocument:

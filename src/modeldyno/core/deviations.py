@@ -32,7 +32,7 @@ _NUMBERS = frozenset(
 
 
 @dataclass(frozen=True)
-class Surprise(Described):
+class Deviation(Described):
     """One thing that is not as it was asked for."""
 
     about: About
@@ -43,7 +43,9 @@ class Surprise(Described):
     """What to do about it."""
 
 
-def surprises(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> tuple[Surprise, ...]:
+def find_deviations(
+    spec: CellSpec, model: ModelFacts, facts: SessionFacts
+) -> tuple[Deviation, ...]:
     return (
         *_device(spec, facts),
         *_fallback(facts),
@@ -83,20 +85,20 @@ def ran_as(facts: SessionFacts) -> str:
 # ---------------------------------------------------------------- one by one
 
 
-def _device(spec: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
+def _device(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
     kinds = {device_kind(device) for device in facts.device.split("+")}
     if facts.device and kinds != {device_kind(spec.device)}:
-        yield Surprise("device", f"asked for {spec.device}, runs on {facts.device}")
+        yield Deviation("device", f"asked for {spec.device}, runs on {facts.device}")
 
 
-def _fallback(facts: SessionFacts) -> Iterator[Surprise]:
+def _fallback(facts: SessionFacts) -> Iterator[Deviation]:
     counted = _placed(facts)
     if counted is None or not counted[0]:
         return
     others, nodes = counted
     meant = _meant(facts)
     where = " and ".join(name for name in facts.nodes_by_provider if name and name != meant)
-    yield Surprise(
+    yield Deviation(
         "fallback",
         f"{others} of {figures.counted(nodes, 'node')} ran on {where} instead of {meant}",
         "profile it to see which; each change of place copies data",
@@ -130,7 +132,7 @@ def _unused(facts: SessionFacts) -> str:
     return facts.providers[0] if known else ""
 
 
-def _precision(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterator[Surprise]:
+def _precision(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:
     if facts.precision is None:
         return
     own = precision_of(model) if model.weights_by_dtype else None
@@ -145,40 +147,40 @@ def _precision(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterat
         else "ask for one with --precision where the engine has a choice"
     )
     if wanted not in known:
-        yield Surprise("precision", f"{said}, computed in {' and '.join(known)}", fix)
+        yield Deviation("precision", f"{said}, computed in {' and '.join(known)}", fix)
         return
     less = [part for part in known if _BITS[part] < _BITS[wanted]]
     if less:
-        yield Surprise("precision", f"{said}, partly computed in {' and '.join(less)}", fix)
+        yield Deviation("precision", f"{said}, partly computed in {' and '.join(less)}", fix)
 
 
-def _input_types(model: ModelFacts, facts: SessionFacts) -> Iterator[Surprise]:
+def _input_types(model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:
     for tensor in model.inputs:
         taken = facts.input_dtypes.get(tensor.name)
         if taken != tensor.dtype and taken in _NUMBERS and tensor.dtype in _NUMBERS:
-            yield Surprise(
+            yield Deviation(
                 "input dtype",
                 f"input {tensor.name} is {tensor.dtype} in the model, the engine takes {taken}",
             )
 
 
-def _layout(spec: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
+def _layout(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
     """Only where one was asked for: an engine may arrange numbers inside as it likes."""
     wants = spec.options.get("channels_last") is True
     if wants and facts.layout not in (None, CHANNELS_LAST):
         assert facts.layout is not None
         got = LAYOUTS.get(facts.layout, facts.layout)
-        yield Surprise("layout", f"asked for channels last, computes with {got}")
+        yield Deviation("layout", f"asked for channels last, computes with {got}")
 
 
-def _threads(spec: CellSpec, facts: SessionFacts) -> Iterator[Surprise]:
+def _threads(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
     if facts.threads is not None and facts.threads != spec.cores:
         were = "was" if spec.cores == 1 else "were"
-        yield Surprise(
+        yield Deviation(
             "threads",
             f"the engine computes with {figures.counted(facts.threads, 'thread')}, "
             f"{spec.cores} {were} asked for",
         )
     if None not in (spec.spinning, facts.spinning) and spec.spinning != facts.spinning:
         wanted, got = ("spin", "sleep") if spec.spinning else ("sleep", "spin")
-        yield Surprise("spinning", f"asked that waiting threads {wanted}, but they {got}")
+        yield Deviation("spinning", f"asked that waiting threads {wanted}, but they {got}")

@@ -65,18 +65,18 @@ def framework_of(format: ModelFormat | None, called: str = "") -> Numbered:
     """Who runs files of this format; ``called`` is what else is known of it."""
     if format in _OF_FORMAT:
         return _OF_FORMAT[format]
-    return find(FRAMEWORKS, called) or Numbered(0, called)
+    return find_named(FRAMEWORKS, called) or Numbered(0, called)
 
 
-def find(among: Sequence[Numbered], name: str) -> Numbered | None:
+def find_named(among: Sequence[Numbered], name: str) -> Numbered | None:
     """By its name, large or small letters alike."""
     wanted = name.strip().lower()
     return next((one for one in among if one.name.lower() == wanted), None)
 
 
-def known(among: Sequence[Numbered], name: str, what: str) -> Numbered:
+def require_named(among: Sequence[Numbered], name: str, what: str) -> Numbered:
     """Raises BadValue when there is none of that name."""
-    match = find(among, name)
+    match = find_named(among, name)
     if match is None:
         raise BadValue(
             f"There is no {what} {name[:100]!r}",
@@ -85,7 +85,7 @@ def known(among: Sequence[Numbered], name: str, what: str) -> Numbered:
     return match
 
 
-def numbered(among: Sequence[Numbered], id: int, what: str) -> Numbered:
+def require_numbered(among: Sequence[Numbered], id: int, what: str) -> Numbered:
     """Raises BadValue when there is none of that number."""
     match = next((one for one in among if one.id == id), None)
     if match is None:
@@ -111,7 +111,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Entry:
+class DictionaryEntry:
     """One line of a dictionary; its number is known to clients."""
 
     id: int
@@ -136,19 +136,19 @@ class Preset:
     metric_param: Any
 
 
-Group = Literal["dataloader", "transform", "metric"]
+DictionaryName = Literal["dataloader", "transform", "metric"]
 
 
 @dataclass(frozen=True)
 class Dictionaries:
-    dataloaders: tuple[Entry, ...]
-    transforms: tuple[Entry, ...]
-    metrics: tuple[Entry, ...]
+    dataloaders: tuple[DictionaryEntry, ...]
+    transforms: tuple[DictionaryEntry, ...]
+    metrics: tuple[DictionaryEntry, ...]
     presets: tuple[Preset, ...]
     values: dict[str, dict[str, str]]  # strategies and the like: names, and what they mean
-    types: dict[Group, dict[str, Type]]  # of parameters, by name or by ``transform.name``
+    types: dict[DictionaryName, dict[str, Type]]  # of parameters, by name or by ``transform.name``
 
-    def type_of(self, group: Group, owner: str, name: str) -> Type | None:
+    def type_of(self, group: DictionaryName, owner: str, name: str) -> Type | None:
         """None: there is no such parameter."""
         types = self.types[group]
         return types.get(f"{owner}.{name}") or types.get(name)
@@ -163,14 +163,14 @@ class Dictionaries:
         return presets.get(flavour) or presets.get("")
 
 
-def of_framework(entries: Iterable[Entry], framework: str) -> tuple[Entry, ...]:
+def of_framework(entries: Iterable[DictionaryEntry], framework: str) -> tuple[DictionaryEntry, ...]:
     return tuple(entry for entry in entries if entry.framework == framework)
 
 
-def of_domain(entries: Iterable[Entry], domain: str) -> tuple[Entry, ...]:
+def of_domain(entries: Iterable[DictionaryEntry], domain: str) -> tuple[DictionaryEntry, ...]:
     """Those that fit it, and those that fit all."""
     return tuple(entry for entry in entries if not entry.domains or domain in entry.domains)
 
 
-def names(entries: Iterable[Entry]) -> tuple[str, ...]:
+def names(entries: Iterable[DictionaryEntry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry.name for entry in entries))

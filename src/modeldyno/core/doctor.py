@@ -10,7 +10,7 @@ from modeldyno.core.documents.described import Described
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.results import Noise
 
-State = Literal["ok", "warning", "problem", "unknown"]
+FindingState = Literal["ok", "warning", "problem", "unknown"]
 Fitness = Literal["fit", "fit with care", "unfit"]
 NONE = "none"
 
@@ -21,7 +21,7 @@ class Finding(Described):
 
     name: str
     """What was looked at."""
-    state: State
+    state: FindingState
     """unknown is not held against the machine."""
     value: str
     """What was found."""

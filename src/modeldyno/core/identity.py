@@ -74,26 +74,30 @@ def fingerprint(spec: RunSpec, models: Sequence[int]) -> str | None:
 
 
 def benchmark_identity(spec: BenchmarkSpec) -> list[Any]:
-    cells = [given(cell, _CELL) for cell in spec.cells]
-    settings = given(spec, _BENCHMARK)
+    cells = [non_default_fields(cell, _CELL) for cell in spec.cells]
+    settings = non_default_fields(spec, _BENCHMARK)
     if spec.dataset is not None:
         settings["dataset"] = spec.dataset.identity()
-    return [given(spec.model, _MODEL), cells, settings]
+    return [non_default_fields(spec.model, _MODEL), cells, settings]
 
 
 def comparison_identity(spec: ComparisonSpec) -> list[Any]:
     sides = [
-        [side.label, given(side.model, _MODEL), given(side.cell, _CELL)]
+        [side.label, non_default_fields(side.model, _MODEL), non_default_fields(side.cell, _CELL)]
         for side in (spec.a, spec.b)
     ]
-    return [*sides, given(spec, _COMPARISON)]
+    return [*sides, non_default_fields(spec, _COMPARISON)]
 
 
 def profile_identity(spec: ProfileSpec) -> list[Any]:
-    return [given(spec.model, _MODEL), given(spec.cell, _CELL), given(spec, _PROFILE)]
+    return [
+        non_default_fields(spec.model, _MODEL),
+        non_default_fields(spec.cell, _CELL),
+        non_default_fields(spec, _PROFILE),
+    ]
 
 
-def given(value: object, fields: Fields) -> Fields:
+def non_default_fields(value: object, fields: Fields) -> Fields:
     """The fields that say more than nothing, as JSON."""
     values = {name: encode(getattr(value, name)) for name in fields}
     return {name: values[name] for name, default in fields.items() if values[name] != default}

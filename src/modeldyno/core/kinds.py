@@ -26,7 +26,7 @@ from modeldyno.core.specs import (
     ProfileSpec,
     RunSpec,
 )
-from modeldyno.core.traces import Repeat
+from modeldyno.core.traces import ProfileRepeat
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Kind:
 KINDS: dict[str, Kind] = {
     "benchmark": Kind(BenchmarkSpec, BenchmarkResult, Session),
     "comparison": Kind(ComparisonSpec, ComparisonResult, Pair),
-    "profile": Kind(ProfileSpec, ProfileResult, Repeat),
+    "profile": Kind(ProfileSpec, ProfileResult, ProfileRepeat),
     "optimization": Kind(OptimizationSpec),
     "inspection": Kind(InspectionSpec, ModelFacts),
     "graph": Kind(GraphSpec, Graph),

@@ -21,9 +21,9 @@ from modeldyno.core.sessions import options_text
 from modeldyno.core.work import family, plain_name
 
 By = Literal["node", "op"]
-Standing = Literal["kept", "moved", "appeared", "vanished"]
+ChangeKind = Literal["kept", "moved", "appeared", "vanished"]
 MatchedBy = Literal["name", "parts", "place", "kind"]
-Verdict = Literal[
+ChangeVerdict = Literal[
     "faster", "slower", "no clear difference", "not comparable", "only in A", "only in B"
 ]
 Span = tuple[float, float]
@@ -34,7 +34,7 @@ _SUFFIXES = ("_nchwc", "_nhwc", "_fused", "_fusion", "_quant", "_QuantizeLinear"
 
 
 @dataclass(frozen=True)
-class Part:
+class ChangeSide:
     """What one side has of a change: one node, or several that do the work of the other's."""
 
     names: tuple[str, ...]
@@ -48,10 +48,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Change:
-    a: Part | None
-    b: Part | None
+    a: ChangeSide | None
+    b: ChangeSide | None
     matched_by: MatchedBy | None = None
-    standing: Standing = "kept"
+    standing: ChangeKind = "kept"
     is_comparable: bool = True  # False: two machines measured the sides
 
     @property
@@ -71,7 +71,7 @@ class Change:
         return (self.b.total_s if self.b else 0.0) - (self.a.total_s if self.a else 0.0)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ChangeVerdict:
         if self.b is None:
             return "only in A"
         if self.a is None:
@@ -96,7 +96,7 @@ class ProfileDiff:
         return self.b.latency_s - self.a.latency_s
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ChangeVerdict:
         """Of the whole call."""
         if _are_machines_different(self.a, self.b):
             return "not comparable"
@@ -272,7 +272,7 @@ def _by_op(a: ProfileResult, b: ProfileResult) -> list[Change]:
     changes = []
     for key in dict.fromkeys((*sides[0], *sides[1])):
         here, there = sides[0].get(key), sides[1].get(key)
-        standing: Standing = "kept" if here and there else "vanished" if here else "appeared"
+        standing: ChangeKind = "kept" if here and there else "vanished" if here else "appeared"
         how: MatchedBy | None = None
         if here and there:
             how = "name" if here.op_types == there.op_types else "kind"
@@ -280,7 +280,7 @@ def _by_op(a: ProfileResult, b: ProfileResult) -> list[Change]:
     return changes
 
 
-def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, Part]:
+def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, ChangeSide]:
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(result.rows):
         kind = family(row.op_type)
@@ -297,9 +297,9 @@ def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, 
 # ---------------------------------------------------------------- both
 
 
-def _part(rows: Sequence[NodeResult], numbers: Sequence[int]) -> Part:
+def _part(rows: Sequence[NodeResult], numbers: Sequence[int]) -> ChangeSide:
     some = [rows[number] for number in numbers]
-    return Part(
+    return ChangeSide(
         names=tuple(row.node for row in some),
         op_types=tuple(dict.fromkeys(row.op_type for row in some)),
         providers=tuple(dict.fromkeys(row.provider for row in some)),

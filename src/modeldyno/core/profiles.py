@@ -106,7 +106,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowsWanted:
+class ProfileRowsQuery:
     by: Literal["node", "op"] = "op"
     sort: Literal["time", "graph", "name"] = "time"
     limit: int | None = None  # all
@@ -114,7 +114,7 @@ class RowsWanted:
 
 
 @dataclass(frozen=True)
-class RowsFound:
+class ProfileRows:
     run_id: RunId
     latency_s: float | None
     rows: tuple[ProfileRow, ...] | tuple[OpTypeRow, ...]
@@ -151,8 +151,8 @@ def spec_of(settings: dict[str, Any]) -> ProfileSpec | None:
 
 def in_microseconds(rows: tuple[OpTypeRow, ...]) -> tuple[OpMicroseconds, ...]:
     """Rounding each by itself would lose a tenth of a model that takes 30 µs."""
-    totals = whole([row.total_s * 1e6 for row in rows])
-    on_device = whole([(row.accelerator_s or 0.0) * 1e6 for row in rows])
+    totals = round_to_sum([row.total_s * 1e6 for row in rows])
+    on_device = round_to_sum([(row.accelerator_s or 0.0) * 1e6 for row in rows])
     return tuple(
         OpMicroseconds(
             op_type=row.op_type,
@@ -166,7 +166,7 @@ def in_microseconds(rows: tuple[OpTypeRow, ...]) -> tuple[OpMicroseconds, ...]:
     )
 
 
-def whole(values: list[float]) -> list[int]:
+def round_to_sum(values: list[float]) -> list[int]:
     """Whole numbers that add up to the rounded sum: the largest remainders are rounded up."""
     numbers = [int(value) for value in values]
     left = round(sum(values)) - sum(numbers)
@@ -189,7 +189,7 @@ class Slice:
     nodes: int
     calls: int
     total_s: float
-    told_s: float
+    recorded_s: float  # by the profiler, its own cost included
     cpu_s: float
     accelerator_s: float | None
     share: float  # of the latency
@@ -224,7 +224,7 @@ def slices(result: ProfileResult, by: By) -> list[Slice]:
                 nodes=len(rows),
                 calls=sum(row.calls for row in rows),
                 total_s=total,
-                told_s=sum(row.told_s for row in rows),
+                recorded_s=sum(row.told_s for row in rows),
                 cpu_s=sum(row.cpu_s for row in rows),
                 accelerator_s=sum(on_device) if on_device else None,
                 share=share(total, result),

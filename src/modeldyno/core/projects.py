@@ -31,7 +31,7 @@ class Project(Described):
     """The benchmark that the others are held against."""
 
 
-Subject = Annotated[str, KindSchema("model")]  # or a kind of runs
+ActivitySubject = Annotated[str, KindSchema("model")]  # or a kind of runs
 Action = Literal[
     "add-model",
     "complete-model",
@@ -65,7 +65,7 @@ class Happened(Described):
 
     at: datetime
     """In UTC."""
-    subject: Subject
+    subject: ActivitySubject
     """To what."""
     id: int
     """Its number."""

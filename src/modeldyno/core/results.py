@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
-from modeldyno.core.deviations import Surprise, surprises
+from modeldyno.core.deviations import Deviation, find_deviations
 from modeldyno.core.errors import ModeldynoError
-from modeldyno.core.gates import Gate, gate
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
@@ -31,6 +30,7 @@ Objective = Literal["latency", "throughput"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 Verdict = Literal["faster", "slower", "equivalent", "different-but-small", "inconclusive"]
 Statistic = Literal["wall p10", "cpu p25"]
+Gate = Literal["pass", "fail", "inconclusive"]  # of --fail-if-slower
 
 DECISIVE = "floor"  # the level that verdicts go by, in a word
 FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
@@ -81,6 +81,13 @@ class Estimate:
     def relative(self) -> float:
         """Half the interval as a share of the value."""
         return self.half_width / self.value if self.value else float("inf")
+
+
+def gate_outcome(ratio: Estimate, allowed: float) -> Gate:
+    """Whether B is at most ``allowed`` slower than A; ``ratio`` is B's time divided by A's."""
+    if ratio.low > 1 + allowed:
+        return "fail"
+    return "pass" if ratio.high <= 1 + allowed else "inconclusive"
 
 
 @dataclass(frozen=True)
@@ -189,7 +196,7 @@ class CellResult:
     parity: Parity | None = None  # to the first cell with that batch; None of that one itself
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
-    surprises: tuple[Surprise, ...] = ()  # where it is not what was asked for
+    surprises: tuple[Deviation, ...] = ()  # where it is not what was asked for
 
     @property
     def items(self) -> int:
@@ -425,8 +432,8 @@ class SideResult:
     sandbox: SandboxReport | None = None
 
     @property
-    def surprises(self) -> tuple[Surprise, ...]:
-        return surprises(self.spec, self.model, self.facts)
+    def surprises(self) -> tuple[Deviation, ...]:
+        return find_deviations(self.spec, self.model, self.facts)
 
     @property
     def items(self) -> int:
@@ -475,9 +482,9 @@ class ComparisonResult(RunResult):
 
     @property
     def gate(self) -> Gate | None:
-        """What the gate that it was measured for comes to; None where there was none."""
+        """Outcome of the gate it was measured for; None without one."""
         allowed = self.spec.fail_if_slower
-        return None if allowed is None else gate(self.ratio, allowed)
+        return None if allowed is None else gate_outcome(self.ratio, allowed)
 
     def assert_not_slower(self, allowed: float = 0.05) -> None:
         """Raise AssertionError unless B is known to be at most ``allowed`` slower than A.
@@ -595,8 +602,8 @@ class ProfileResult(RunResult):
     ci95_s_by_figure: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
-    def surprises(self) -> tuple[Surprise, ...]:
-        return surprises(self.spec.cell, self.model, self.facts)
+    def surprises(self) -> tuple[Deviation, ...]:
+        return find_deviations(self.spec.cell, self.model, self.facts)
 
     def __repr__(self) -> str:
         return (

@@ -35,7 +35,7 @@ def may_move(before: RunState, after: RunState) -> bool:
     return after in MOVES[before]
 
 
-def way(before: RunState, after: RunState) -> tuple[RunState, ...]:
+def shortest_path(before: RunState, after: RunState) -> tuple[RunState, ...]:
     """The shortest legal way there: for who looks now and then, and missed what was between."""
     ways: deque[tuple[RunState, ...]] = deque([()])
     while True:
@@ -154,7 +154,7 @@ class PlainRunnable(Runnable, NewPlainRunnable):
 
 
 @dataclass(frozen=True)
-class KeptRun:
+class StoredRun:
     run_id: RunId
     created_at: str  # when it began
     state: RunState
@@ -219,7 +219,7 @@ LARGEST_PAGE = 500
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ListQuery:
     """Conditions are joined by "and"; what a list does not know, it refuses."""
 
     project_id: ProjectId | None = None

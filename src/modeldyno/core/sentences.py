@@ -6,21 +6,22 @@ from itertools import combinations
 
 from modeldyno.core import figures
 from modeldyno.core.cell_axes import WORKLOAD
-from modeldyno.core.gates import gate
 from modeldyno.core.requests.axes import is_alike
 from modeldyno.core.results import (
     DECISIVE,
     BenchmarkResult,
     CellResult,
     ComparisonResult,
+    Gate,
     Measurement,
     Objective,
     ProfileResult,
     Standing,
     Verdict,
+    gate_outcome,
 )
 
-Span = tuple[float, float, float]  # the value, and between what it lies
+RatioSpan = tuple[float, float, float]  # the value, and between what it lies
 
 RANKED_FROM = 4  # rounds
 FEW_PAIRS = 8  # below it, one odd pair weighs much
@@ -119,7 +120,7 @@ def comparison_limits(result: ComparisonResult) -> list[str]:
 
 
 def pair_sentence(
-    verdict: Verdict, ratio: Span, margin: float, names: tuple[str, str] = ("A", "B")
+    verdict: Verdict, ratio: RatioSpan, margin: float, names: tuple[str, str] = ("A", "B")
 ) -> str:
     """``B is 1.31× faster than A (1.24–1.38, 95 %).`` ``ratio`` is B's time by A's.
 
@@ -187,10 +188,21 @@ def change(ratio: float) -> str:
     return f"{(ratio - 1) * 100:+.1f} %".replace("-", "\u2212")
 
 
+def gate_sentence(outcome: Gate, allowed: float) -> str:
+    limit = figures.percent(allowed)
+    match outcome:
+        case "pass":
+            return f"Gate passed: B is at most {limit} slower than A"
+        case "fail":
+            return f"Gate failed: B is more than {limit} slower than A"
+        case "inconclusive":
+            return f"Gate undecided: whether B is more than {limit} slower than A is open"
+
+
 def not_slower_complaint(result: ComparisonResult, allowed: float) -> str | None:
     """Why B cannot be called at most ``allowed`` slower; None when it can."""
     limit = f"the limit is {change(1 + allowed)}"
-    match gate(result.ratio, allowed):
+    match gate_outcome(result.ratio, allowed):
         case "pass":
             return None
         case "fail":

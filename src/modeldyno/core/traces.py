@@ -48,7 +48,7 @@ class ProfilePlan:
 
 
 @dataclass(frozen=True)
-class Repeat(UnitContent):
+class ProfileRepeat(UnitContent):
     """One fresh session beside another under the profiler, called in turns."""
 
     facts: SessionFacts

@@ -17,7 +17,7 @@ OptimizationType = Literal["quantization", "graph", "mixed-precision"]
 Strategy = Literal[
     "basic", "bayesian", "exhaustive", "automixedprecision", "mse", "random", "sigopt", "tpe"
 ]
-Objective = Literal["accuracy", "performance", "footprint", "modelsize"]
+TuningObjective = Literal["accuracy", "performance", "footprint", "modelsize"]
 Criterion = Literal["relative", "absolute"]
 
 # What each type can aim at.
@@ -43,7 +43,7 @@ def type_for(precision: str, before: OptimizationType) -> OptimizationType:
     return fitting[-1]
 
 
-def expect_fit(type: OptimizationType, precision: str) -> None:
+def require_fitting_precision(type: OptimizationType, precision: str) -> None:
     """Raises BadValue when that type cannot make that precision."""
     if precision not in PRECISIONS[type]:
         raise BadValue(
@@ -73,7 +73,7 @@ class TuningSettings(Described):
     """What `threshold` is a part of."""
     threshold: float = 0.1
     """A fraction: 0.1 allows a tenth less accuracy, or 0.1 less where absolute."""
-    objective: Objective = "performance"
+    objective: TuningObjective = "performance"
     """What is to become better."""
     timeout_s: float = 0.0
     """0: as soon as a model is good enough."""
@@ -89,11 +89,11 @@ def tuning_of(settings: dict[str, Any]) -> TuningSettings:
     return TuningSettings(**{name: settings[name] for name in known & settings.keys()})
 
 
-def expect_possible(settings: dict[str, Any]) -> None:
+def require_possible(settings: dict[str, Any]) -> None:
     """Raises BadValue for what cannot be."""
     tuning = tuning_of(settings)
     _one_of("strategy", tuning.strategy, Strategy)
-    _one_of("objective", tuning.objective, Objective)
+    _one_of("objective", tuning.objective, TuningObjective)
     _one_of("accuracy criterion", tuning.criterion, Criterion)
     _between("batch size", tuning.batch_size, 1, MOST)
     _between("sampling size", tuning.sampling_size, 1, MOST)

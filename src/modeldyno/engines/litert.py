@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modeldyno.core.errors import BadValue, EngineFailed
+from modeldyno.core.models import TensorNames, names_of, serving_signature
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
-from modeldyno.core.signatures import Signature, names_of, serving
 from modeldyno.engines.litert_profiling import FileOperator, LiteRtProfiled, file_operators
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.session_checks import (
@@ -314,7 +314,9 @@ def _interpreter(target: Target, takes_xnnpack: bool, content: bytes | None = No
 def _ports(interpreter: Any) -> tuple[tuple[LiteRtPort, ...], tuple[LiteRtPort, ...]]:
     """Inputs and outputs in the order of the graph, by the names that a signature gives them."""
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
-    signature = serving(_signatures(interpreter), [details["index"] for details in inputs])
+    signature = serving_signature(
+        _signatures(interpreter), [details["index"] for details in inputs]
+    )
     return (
         _named_ports(inputs, signature.inputs if signature else {}),
         _named_ports(outputs, signature.outputs if signature else {}),
@@ -334,11 +336,11 @@ def _named_ports(
     )
 
 
-def _signatures(interpreter: Any) -> list[Signature]:
+def _signatures(interpreter: Any) -> list[TensorNames]:
     """Those of the first graph, which is the one that is invoked."""
     raw = interpreter._interpreter
     return [
-        Signature(key, ports["inputs"], ports["outputs"])
+        TensorNames(key, ports["inputs"], ports["outputs"])
         for key, ports in (interpreter._get_full_signature_list() or {}).items()
         if raw.GetSubgraphIndexFromSignature(key) == 0
     ]

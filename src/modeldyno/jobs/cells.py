@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from modeldyno.core.deviations import surprises
+from modeldyno.core.deviations import find_deviations
 from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.models import ModelFacts
@@ -138,7 +138,7 @@ class Cell:
             parity=self.prepared.parity if self.prepared else None,
             sandbox=self.sandbox,
             input_shapes=self._input_shapes(),
-            surprises=surprises(self.spec, model, facts) if facts else (),
+            surprises=find_deviations(self.spec, model, facts) if facts else (),
         )
 
     def _input_shapes(self) -> dict[str, tuple[int, ...]]:

@@ -10,7 +10,7 @@ from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.jobs import Job
 from modeldyno.core.kinds import KINDS
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import LARGEST_PAGE, Wanted
+from modeldyno.core.runs import LARGEST_PAGE, ListQuery
 from modeldyno.jobs.recording import Ending
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
@@ -60,7 +60,7 @@ class JobEndings:
 
     def _queue_again(self) -> None:
         """All that earlier servers left unfinished; the oldest of them runs next."""
-        jobs = self._records.jobs.page(Wanted(state="interrupted", limit=LARGEST_PAGE)).items
+        jobs = self._records.jobs.page(ListQuery(state="interrupted", limit=LARGEST_PAGE)).items
         for job in jobs:  # the newest first
             folder = self._folders.folder(job.run_id)
             if job.attempts >= MOST_STARTS or (folder.exists() and folder.is_at_work()):

@@ -20,7 +20,7 @@ from modeldyno.core.redaction import without_controls
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.sessions import SandboxReport, call_note, examined_as
 from modeldyno.core.specs import GraphSpec, ProfileSpec
-from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, Repeat
+from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, ProfileRepeat
 from modeldyno.core.versions import tool_version
 from modeldyno.inputs.model_overrides import refuse_needless
 from modeldyno.jobs.graph import read as read_graph
@@ -132,7 +132,7 @@ class _Repeats:
         self._context = context
         self._used_s = used_s  # of the time limit, without waiting for cores
         earlier = (unit.measured for unit in context.earlier)
-        self.repeats = [measured for measured in earlier if isinstance(measured, Repeat)]
+        self.repeats = [measured for measured in earlier if isinstance(measured, ProfileRepeat)]
         self.sandbox: SandboxReport | None = None
         self.note = ""  # about the cores they were measured on
         self.waited_s = 0.0  # for cores
@@ -210,7 +210,7 @@ class _Repeats:
 # ---------------------------------------------------------------- a worker is not trusted
 
 
-def checked(repeat: Repeat) -> Repeat:
+def checked(repeat: ProfileRepeat) -> ProfileRepeat:
     """A worker's repeat with harmless names; raises WorkerGarbled if it contradicts itself."""
     trace = repeat.trace
     counts = [trace.calls, trace.outer, trace.most_event_ns, repeat.bare_ns or 0]
@@ -296,7 +296,7 @@ def _window(node: GraphNode) -> tuple[int, ...]:
     )
 
 
-def _completed(repeats: list[Repeat], model: _ModelNodes) -> list[Repeat]:
+def _completed(repeats: list[ProfileRepeat], model: _ModelNodes) -> list[ProfileRepeat]:
     if not model.names:
         return repeats
     completed = []

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise, repeat
 from pathlib import Path
 
-from modeldyno.core.doctor import ClockReading, Finding, NoiseReading, State
+from modeldyno.core.doctor import ClockReading, Finding, FindingState, NoiseReading
 from modeldyno.core.figures import duration, percent, size
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.sessions import SessionPlan
@@ -44,7 +44,7 @@ def judge_machine(host: HostFacts, weather: HostWeather) -> Iterator[Finding]:
     yield _judge_container(host)
 
 
-def _grade(reading: float, warning: float, problem: float) -> State:
+def _grade(reading: float, warning: float, problem: float) -> FindingState:
     if reading >= problem:
         return "problem"
     return "warning" if reading >= warning else "ok"

@@ -14,7 +14,7 @@ from math import sqrt
 from statistics import fmean, median, stdev
 
 from modeldyno.core.results import NodeResult
-from modeldyno.core.traces import NodeTime, Repeat
+from modeldyno.core.traces import NodeTime, ProfileRepeat
 from modeldyno.core.work import work_of
 from modeldyno.measure.student import half_interval
 
@@ -53,7 +53,7 @@ class Breakdown:
         return self.sum_s / self.latency_s if self.latency_s else 0.0
 
 
-def break_down(repeats: Sequence[Repeat]) -> Breakdown:
+def break_down(repeats: Sequence[ProfileRepeat]) -> Breakdown:
     """An event costs the same in all repeats; the machine's speed differs between them."""
     profiles = [_ProfiledRepeat.of(repeat) for repeat in repeats]
     cost = min(repeats[0].trace.most_event_ns, median(p.event_cost() for p in profiles))
@@ -136,7 +136,7 @@ class _ProfiledRepeat:
     bare: float | None  # a call that computes nothing
 
     @classmethod
-    def of(cls, repeat: Repeat) -> _ProfiledRepeat:
+    def of(cls, repeat: ProfileRepeat) -> _ProfiledRepeat:
         nodes, calls = repeat.trace.nodes, max(1, repeat.trace.calls)
         ranked = sorted(repeat.plain_ns)
         profiled = median(repeat.profiled_ns)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from modeldyno.core import figures
-from modeldyno.core.gates import gate_sentence
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.names import shown_name
 from modeldyno.core.requests.commands import bench_command, compare_command, profile_command
@@ -23,6 +22,7 @@ from modeldyno.core.roofline import PeaksOf, Roof, no_peaks
 from modeldyno.core.sentences import (
     comparison_limits,
     comparison_sentence,
+    gate_sentence,
     profile_sentence,
     remarks,
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core import exports, figures
-from modeldyno.core.profile_diffs import Part, ProfileDiff
+from modeldyno.core.profile_diffs import ChangeSide, ProfileDiff
 from modeldyno.core.profiles import Agreement, By, OpTypeRow, ProfileRow, Slice, share, slices
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Held, PeaksOf, Roof, roof_of
@@ -150,7 +150,7 @@ def _csv_rows(result: ProfileResult, by: By) -> Iterable[dict[str, Any]]:
             "cumulative_share": one.cumulative,
             "cpu_ms": one.cpu_s * 1e3,
             "accelerator_ms": None if one.accelerator_s is None else one.accelerator_s * 1e3,
-            "recorded_ms": one.told_s * 1e3,
+            "recorded_ms": one.recorded_s * 1e3,
             "flop": one.flop,
             "bytes": one.moved_bytes,
         }
@@ -210,7 +210,7 @@ def diff_rows(
 DIFF_LEFT = ("node", "operator", "in A", "in B", "what", "change")
 
 
-def _named(part: Part | None) -> str:
+def _named(part: ChangeSide | None) -> str:
     """Its operators, and how many nodes they are where that is not one."""
     if part is None:
         return figures.NOTHING
@@ -218,7 +218,7 @@ def _named(part: Part | None) -> str:
     return ops if part.nodes == 1 else f"{ops} ({part.nodes})"
 
 
-def _took(part: Part | None, scale: float) -> str:
+def _took(part: ChangeSide | None, scale: float) -> str:
     if part is None:
         return figures.NOTHING
     if part.ci95_s is None:

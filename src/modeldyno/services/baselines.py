@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from modeldyno.core.benchmarks import CellFigures, ShownCells, VersusBaseline
+from modeldyno.core.benchmarks import CellFigures, StoredCells, VersusBaseline
 from modeldyno.core.ids import BenchmarkId, RunId
 from modeldyno.core.judgements import MARGIN, machines_apart, matched
 from modeldyno.measure.verdicts import compare_verdict, unpaired_ratio
@@ -18,7 +18,7 @@ class Baselines:
     def __init__(self, hosts: RunHosts) -> None:
         self._hosts = hosts
 
-    def versus(self, shown: ShownCells) -> VersusBaseline | None:
+    def versus(self, shown: StoredCells) -> VersusBaseline | None:
         """At the quickest of the cells that both have; None before there is anything to hold. What
         another machine measured is not held against: what would differ is the machine."""
         baseline, cells = shown.baseline, shown.figures

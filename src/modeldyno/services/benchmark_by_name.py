@@ -28,7 +28,7 @@ from modeldyno.core.models import InputSpec, Model
 from modeldyno.core.requests.axes import shared_sizes
 from modeldyno.core.requests.measuring import MOST_BATCH, BenchmarkRequest
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import ACTIVE, Wanted
+from modeldyno.core.runs import ACTIVE, ListQuery
 from modeldyno.engines import availability, catalog
 from modeldyno.engines.catalog import EngineEntry, title_of
 from modeldyno.inputs.model_overrides import check_complete
@@ -168,7 +168,7 @@ class BenchmarkByName:
             return self._known_project() or self._records.projects.add(PROJECT).id
 
     def _known_project(self) -> ProjectId | None:
-        wanted = Wanted(text=PROJECT, descending=False, limit=200)
+        wanted = ListQuery(text=PROJECT, descending=False, limit=200)
         found = self._records.projects.page(wanted).items
         return next((project.id for project in found if project.name == PROJECT), None)
 

@@ -16,7 +16,7 @@ from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.jobs import Job
 from modeldyno.core.models import Model
 from modeldyno.core.requests.commands import bench_command
-from modeldyno.core.runs import Page, Wanted
+from modeldyno.core.runs import ListQuery, Page
 from modeldyno.core.specs import BenchmarkSpec, RunSpec
 from modeldyno.jobs.rounds import expected_s
 from modeldyno.measure.cpus import allowed_cpus
@@ -89,7 +89,7 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
         """All of a project, oldest first; none of a project that is not there."""
         return self._records.benchmarks.outcomes(project_id)
 
-    def page(self, wanted: Wanted, *, with_cells: bool = False) -> Page[BenchmarkRow]:
+    def page(self, wanted: ListQuery, *, with_cells: bool = False) -> Page[BenchmarkRow]:
         return self._records.benchmarks.page(wanted, with_cells=with_cells)
 
     def edit(

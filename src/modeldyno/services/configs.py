@@ -10,7 +10,7 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.requests.checking import by_key, require_valid
 from modeldyno.core.requests.commands import CONFIG_KEYS
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
-from modeldyno.core.requests.texts import filled, parse_bytes
+from modeldyno.core.requests.texts import fill_request, parse_bytes
 from modeldyno.store.configs import read_config
 
 
@@ -24,8 +24,8 @@ def read_benchmark_config(path: Path) -> tuple[BenchmarkRequest, ModelFile]:
         values["memory_limit"] = parse_bytes("memory_limit", str(values["memory_limit"]))
     if "seconds" in values:
         values["budget"] = _seconds(values)
-    request = filled(BenchmarkRequest, values, naming=by_key)
-    model = filled(ModelFile, values, naming=by_key)
+    request = fill_request(BenchmarkRequest, values, naming=by_key)
+    model = fill_request(ModelFile, values, naming=by_key)
     for part in (request, model):
         require_valid(part, by_key)
     return request, _beside(path, model)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.datasets import Dataset, NewDataset
-from modeldyno.core.dictionaries import Entry, Group, names
+from modeldyno.core.dictionaries import DictionaryEntry, DictionaryName, names
 from modeldyno.core.errors import BadValue, NotFound, StorageFailed
 from modeldyno.core.ids import DatasetId, ProjectId
 from modeldyno.services.dataset_code import code_for
@@ -158,7 +158,7 @@ def _metric(name: str, told: Any) -> dict[str, Any] | None:
     return {"name": name, "param": typed(only.type, only.name, told)}
 
 
-def _typed(group: Group, owner: str, told: Any) -> dict[str, Any]:
+def _typed(group: DictionaryName, owner: str, told: Any) -> dict[str, Any]:
     """Each as its name wants it; those that nobody filled in are left out."""
     found: dict[str, Any] = {}
     for name, value in _pairs(owner, told).items():
@@ -193,12 +193,12 @@ def _are_pairs(told: Any) -> bool:
     )
 
 
-def _entries(group: Group) -> tuple[Entry, ...]:
-    found: tuple[Entry, ...] = getattr(dictionaries(), f"{group}s")
+def _entries(group: DictionaryName) -> tuple[DictionaryEntry, ...]:
+    found: tuple[DictionaryEntry, ...] = getattr(dictionaries(), f"{group}s")
     return found
 
 
-def _expect(name: str, among: Iterable[Entry], what: str) -> None:
+def _expect(name: str, among: Iterable[DictionaryEntry], what: str) -> None:
     known = names(among)
     if name not in known:
         raise BadValue(

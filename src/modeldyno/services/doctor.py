@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from modeldyno.core.doctor import Checkup, Finding, NoiseReading, Peaks, State
+from modeldyno.core.doctor import Checkup, Finding, FindingState, NoiseReading, Peaks
 from modeldyno.core.errors import LeasesUnusable, RunFailed
 from modeldyno.core.figures import size
 from modeldyno.core.jobs import JobMessage, Progress
@@ -144,7 +144,7 @@ def _disk(workspace: Path) -> Finding:
     fix = "free some, or choose another folder with --workspace"
     if not os.access(there, os.W_OK):
         return Finding("disk", "problem", f"{there} is not writable", "runs cannot be kept", fix)
-    state: State = "ok" if shutil.disk_usage(there).free >= LEAST_DISK_BYTES else "problem"
+    state: FindingState = "ok" if shutil.disk_usage(there).free >= LEAST_DISK_BYTES else "problem"
     if state == "ok":
         return Finding("disk", state, value)
     return Finding("disk", state, value, "a run stops when its samples cannot be written", fix)

@@ -18,7 +18,7 @@ from modeldyno.core.names import file_name_part, shown_name
 from modeldyno.core.redaction import placeless, without_folders
 from modeldyno.core.results import RunResult
 from modeldyno.core.roofline import PeaksOf
-from modeldyno.core.runs import ACTIVE, Artifact, KeptRun, Run, RunOf, Wanted
+from modeldyno.core.runs import ACTIVE, Artifact, ListQuery, Run, RunOf, StoredRun
 from modeldyno.core.specs import RunSpec
 from modeldyno.present.markdown import markdown_of
 from modeldyno.present.reports.page import html_report
@@ -132,7 +132,7 @@ class ExportService:
         """Newest first; those of optimizations end with models, not with numbers."""
         cursor: str | None = None
         while True:
-            wanted = Wanted(project_id=project_id, limit=200, cursor=cursor)
+            wanted = ListQuery(project_id=project_id, limit=200, cursor=cursor)
             page = self._records.runs.page(wanted)
             yield from (run for run in page.items if KINDS[run.of.kind].result is not None)
             if page.next is None:
@@ -172,7 +172,7 @@ class ExportService:
             raise _no_result(run, kept)
         return placeless(kept.result, self._names(run, kept))
 
-    def _kept(self, run_id: RunId) -> KeptRun | None:
+    def _kept(self, run_id: RunId) -> StoredRun | None:
         """None before it began, and when its files cannot be read."""
         if not self._history.folder(run_id).exists():
             return None
@@ -181,7 +181,7 @@ class ExportService:
         except (OSError, ValueError, KeyError):
             return None
 
-    def _names(self, run: Run, kept: KeptRun) -> dict[str, str]:
+    def _names(self, run: Run, kept: StoredRun) -> dict[str, str]:
         """Models by their paths: files that we keep are called by their checksums."""
         names = self._records.of_kind(run.of.kind).names(run.of.id)
         paths = [model.path for model in kept.spec.models()]
@@ -218,7 +218,7 @@ def _spec(run: Run) -> RunSpec | None:
         return None
 
 
-def _no_result(run: Run, kept: KeptRun | None) -> NotFound:
+def _no_result(run: Run, kept: StoredRun | None) -> NotFound:
     if run.state in ACTIVE:
         so_far = f"; {kept.kept} so far" if kept and sum(kept.sessions) else ""
         return NotFound(

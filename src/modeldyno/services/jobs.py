@@ -14,7 +14,7 @@ from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.errors import LeasesUnusable, QueueFull, WrongState
 from modeldyno.core.ids import JobId, ProjectId
 from modeldyno.core.jobs import CoreLease, Job
-from modeldyno.core.runs import ACTIVE, Page, RunOf, Wanted
+from modeldyno.core.runs import ACTIVE, ListQuery, Page, RunOf
 from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.leases import Leases
 from modeldyno.jobs.supervisor import Supervisor
@@ -81,7 +81,7 @@ class JobService:
     def get(self, job_id: JobId) -> JobStatus:
         return self._shown([self._records.jobs.get(job_id)])[0]
 
-    def page(self, wanted: Wanted) -> Page[JobStatus]:
+    def page(self, wanted: ListQuery) -> Page[JobStatus]:
         found = self._records.jobs.page(wanted)
         return Page(tuple(self._shown(found.items)), found.next)
 

@@ -13,7 +13,7 @@ from modeldyno.core.errors import (
 from modeldyno.core.graphs import Graph
 from modeldyno.core.ids import ModelId
 from modeldyno.core.models import Architecture, Model, ModelState
-from modeldyno.core.runs import Page, Wanted
+from modeldyno.core.runs import ListQuery, Page
 from modeldyno.core.specs import (
     GraphSpec,
     ModelSpec,
@@ -63,7 +63,7 @@ class ModelService:
     def get(self, model_id: ModelId) -> ModelStatus:
         return self.shown([self._records.models.get(model_id)])[0]
 
-    def page(self, wanted: Wanted) -> Page[ModelStatus]:
+    def page(self, wanted: ListQuery) -> Page[ModelStatus]:
         found = self._records.models.page(wanted)
         return Page(tuple(self.shown(found.items)), found.next)
 

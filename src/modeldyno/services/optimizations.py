@@ -17,9 +17,14 @@ from modeldyno.core.optimizations import (
     PinKind,
     Trial,
 )
-from modeldyno.core.runs import Page, Wanted
+from modeldyno.core.runs import ListQuery, Page
 from modeldyno.core.specs import OptimizationSpec
-from modeldyno.core.tuning import OptimizationType, expect_fit, expect_possible, type_for
+from modeldyno.core.tuning import (
+    OptimizationType,
+    require_fitting_precision,
+    require_possible,
+    type_for,
+)
 from modeldyno.services.model_files import pinned_spec
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runnables import RunnableService
@@ -48,8 +53,8 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
     ) -> Optimization:
         """Of the project's first model where none is named. Raises BadValue for what does not fit
         together: it would only fail later."""
-        expect_fit(type, precision)
-        expect_possible(settings or {})
+        require_fitting_precision(type, precision)
+        require_possible(settings or {})
         with self._records.database.writing():
             return self._records.optimizations.add(
                 NewOptimization(
@@ -66,7 +71,7 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
     def details(self, number: OptimizationId) -> OptimizationDetails:
         return self._records.optimizations.details(number)
 
-    def page(self, wanted: Wanted) -> Page[OptimizationDetails]:
+    def page(self, wanted: ListQuery) -> Page[OptimizationDetails]:
         return self._records.optimizations.details_page(wanted)
 
     def trials(self, shown: OptimizationDetails) -> tuple[Trial, ...]:
@@ -89,8 +94,8 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
             before = self._records.optimizations.get(number)
             if precision is not None and type is None:
                 type = type_for(precision, before.type)
-            expect_fit(type or before.type, precision or before.precision)
-            expect_possible(before.settings | (settings or {}))
+            require_fitting_precision(type or before.type, precision or before.precision)
+            require_possible(before.settings | (settings or {}))
             return self._records.optimizations.edit(
                 number,
                 name=name,
@@ -109,7 +114,7 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
 
     def _first_model(self, project_id: ProjectId) -> ModelId:
         self._records.projects.get(project_id)  # raises NotFound
-        first = Wanted(project_id=project_id, descending=False, limit=1)
+        first = ListQuery(project_id=project_id, descending=False, limit=1)
         for model in self._records.models.page(first).items:
             return model.id
         raise BadValue(

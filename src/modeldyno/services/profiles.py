@@ -18,8 +18,8 @@ from modeldyno.core.profiles import (
     Agreement,
     OpMicroseconds,
     Profile,
-    RowsFound,
-    RowsWanted,
+    ProfileRows,
+    ProfileRowsQuery,
     in_microseconds,
 )
 from modeldyno.core.requests.measuring import ProfileRequest, SideRequest
@@ -102,16 +102,16 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         """Of the latest run that has rows; None before there is one."""
         return self._records.profiles.agreement(profile_id)
 
-    def rows(self, profile_id: ProfileId, wanted: RowsWanted | None = None) -> RowsFound:
+    def rows(self, profile_id: ProfileId, wanted: ProfileRowsQuery | None = None) -> ProfileRows:
         """Of the latest run that has rows; raises NotFound when none has."""
-        wanted = wanted or RowsWanted()
+        wanted = wanted or ProfileRowsQuery()
         agreement = self._agreement(profile_id)
         more = None if wanted.limit is None else wanted.limit + 1
         rows = self._records.profiles.some_rows(agreement.run_id, replace(wanted, limit=more))
         if wanted.limit is None or len(rows) <= wanted.limit:
-            return RowsFound(agreement.run_id, agreement.latency_s, rows)
+            return ProfileRows(agreement.run_id, agreement.latency_s, rows)
         after = wanted.start + wanted.limit
-        return RowsFound(agreement.run_id, agreement.latency_s, rows[: wanted.limit], after)
+        return ProfileRows(agreement.run_id, agreement.latency_s, rows[: wanted.limit], after)
 
     def roof(self, profile_id: ProfileId) -> Roof:
         """What its rows are held against: peaks of the machine that measured them."""
@@ -137,7 +137,7 @@ class ProfileService(RunnableService[ProfileId, Profile]):
     def csv(self, profile_id: ProfileId, by: Literal["node", "op"] = "op") -> str:
         """The slowest first, with a line for what is outside all nodes; raises NotFound."""
         agreement = self._agreement(profile_id)
-        rows = self._records.profiles.some_rows(agreement.run_id, RowsWanted(by=by))
+        rows = self._records.profiles.some_rows(agreement.run_id, ProfileRowsQuery(by=by))
         return rows_csv(rows, agreement)
 
     def _agreement(self, profile_id: ProfileId) -> Agreement:

@@ -16,7 +16,7 @@ from modeldyno.core.models import Model
 from modeldyno.core.projects import Best, Happened, NextStep, Project, ProjectStanding
 from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Objective
-from modeldyno.core.runs import LARGEST_PAGE, Run, Wanted
+from modeldyno.core.runs import LARGEST_PAGE, ListQuery, Run
 from modeldyno.core.specs import CellSpec
 from modeldyno.engines import catalog
 from modeldyno.measure.verdicts import unpaired_ratio
@@ -44,7 +44,7 @@ class ProjectOverviewService:
         """Raises NotFound."""
         records = self._records
         project = records.projects.get(project_id)
-        of_project = Wanted(project_id=project_id, limit=LARGEST_PAGE)
+        of_project = ListQuery(project_id=project_id, limit=LARGEST_PAGE)
         models = self._models.page(of_project).items
         measured = records.benchmarks.measured_cells(project_id)
         comparisons = records.comparisons.page(of_project).items
@@ -64,7 +64,7 @@ class ProjectOverviewService:
         )
 
     def _activity(self, project_id: ProjectId, models: Sequence[Model]) -> tuple[Happened, ...]:
-        runs = self._records.runs.page(Wanted(project_id=project_id, limit=MOST_HAPPENED)).items
+        runs = self._records.runs.page(ListQuery(project_id=project_id, limit=MOST_HAPPENED)).items
         came = (
             Happened(
                 at=model.created_at, subject="model", id=model.id, sentence=f"{model.name} came in"

@@ -178,7 +178,7 @@ def parse_goal(to: str) -> Goal:
 
 def cell_specs(request: CellRequest) -> tuple[CellSpec, ...]:
     require_valid(request)
-    values = axes.chosen(request)
+    values = axes.axis_choices(request)
     require_cores(values["cores"])
     engines = values.get("engines", ())
     values["engines"] = tuple(_engines(engines))

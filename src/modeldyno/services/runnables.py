@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.jobs import Job
 from modeldyno.core.models import Model
-from modeldyno.core.runs import Page, RunKind, RunOf, Wanted
+from modeldyno.core.runs import ListQuery, Page, RunKind, RunOf
 from modeldyno.core.specs import CellSpec, RunSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.measure.cpus import allowed_cpus
@@ -50,7 +50,7 @@ class RunnableService(Generic[Number, Value]):
         found: list[Any] = self._kept.all_details(project_id)
         return found
 
-    def page(self, wanted: Wanted) -> Page[Any]:
+    def page(self, wanted: ListQuery) -> Page[Any]:
         found: Page[Any] = self._kept.page(wanted)
         return found
 

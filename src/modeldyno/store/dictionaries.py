@@ -7,7 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.dictionaries import Dictionaries, Entry, Group, Parameter, Preset
+from modeldyno.core.dictionaries import (
+    Dictionaries,
+    DictionaryEntry,
+    DictionaryName,
+    Parameter,
+    Preset,
+)
 
 FILE = Path(__file__).with_name("dictionaries.json")
 
@@ -33,10 +39,10 @@ def dictionaries(path: Path = FILE) -> Dictionaries:
     )
 
 
-def _entries(told: Json, group: Group) -> tuple[Entry, ...]:
+def _entries(told: Json, group: DictionaryName) -> tuple[DictionaryEntry, ...]:
     helps, about = told["help"][f"{group}s"], told["parameters"][group]
     return tuple(
-        Entry(
+        DictionaryEntry(
             id=row["id"],
             name=row["name"],
             framework=row["framework"],

@@ -12,7 +12,7 @@ from modeldyno.core.errors import BadValue, RunNotFound
 from modeldyno.core.ids import RunId
 from modeldyno.core.ids import run_id as checked
 from modeldyno.core.kinds import result_from
-from modeldyno.core.runs import KeptRun
+from modeldyno.core.runs import StoredRun
 from modeldyno.store.runs import RunFolder
 
 LATEST = "latest"
@@ -24,9 +24,9 @@ class History:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def recent(self, count: int) -> tuple[list[KeptRun], list[RunId]]:
+    def recent(self, count: int) -> tuple[list[StoredRun], list[RunId]]:
         """The newest runs, newest first; and those among them that we cannot read."""
-        runs: list[KeptRun] = []
+        runs: list[StoredRun] = []
         unreadable: list[RunId] = []
         for run_id in self.ids()[:count]:
             try:
@@ -35,7 +35,7 @@ class History:
                 unreadable.append(run_id)
         return runs, unreadable
 
-    def find(self, word: str | None = None) -> KeptRun:
+    def find(self, word: str | None = None) -> StoredRun:
         """The run of that id, or with that as a part of it; the newest when nothing is said."""
         run_id = self.id_of(word)
         try:
@@ -93,14 +93,14 @@ class History:
         names = (path.name for path in self._root.iterdir() if _began(path.name))
         return [RunId(name) for name in sorted(names, reverse=True)]
 
-    def read(self, run_id: RunId) -> KeptRun:
+    def read(self, run_id: RunId) -> StoredRun:
         """Raises OSError, ValueError or KeyError when it is damaged, or of another version."""
         try:
             return self._read(run_id)
         except (TypeError, AttributeError, IndexError, RecursionError) as error:
             raise ValueError(f"not what we write: {error}"[:200]) from error
 
-    def _read(self, run_id: RunId) -> KeptRun:
+    def _read(self, run_id: RunId) -> StoredRun:
         folder = self.folder(run_id)
         spec = folder.spec()
         if not spec.is_kept:
@@ -114,7 +114,7 @@ class History:
         # While a stopped run goes on, its result is that of the time before.
         if folder.is_over() and file.exists():
             result = result_from(json.loads(file.read_text()))
-        return KeptRun(
+        return StoredRun(
             run_id=run_id,
             created_at=began.isoformat(),
             state=state,

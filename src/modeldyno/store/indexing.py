@@ -31,7 +31,7 @@ from modeldyno.core.ids import ModelId, ProjectId, RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file, search_key
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import ACTIVE, KeptRun, RunOf, way
+from modeldyno.core.runs import ACTIVE, RunOf, StoredRun, shortest_path
 from modeldyno.core.specs import ModelSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.store.database import Database
@@ -69,7 +69,7 @@ class Indexed:
 
 @dataclass(frozen=True)
 class _Found:
-    run: KeptRun
+    run: StoredRun
     stamp: int  # when its state was written, in nanoseconds
     sha256: str | None
 
@@ -246,7 +246,9 @@ class RunIndex:
 
     def _change(self, connection: Connection, found: _Found, before: Any) -> None:
         row = find_run(connection, found.run.run_id)
-        steps = way(before, found.run.state)  # it may have gone on and ended since we looked
+        steps = shortest_path(
+            before, found.run.state
+        )  # it may have gone on and ended since we looked
         for state in steps:
             enter_state(connection, row, state, self._clock(), quiet=state != steps[-1])
         connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(stamp=found.stamp))
@@ -431,5 +433,5 @@ def _write_facts(connection: Connection, model_id: int, facts: ModelFacts) -> bo
     return connection.execute(update(MODELS).where(*is_bare).values(values)).rowcount > 0
 
 
-def _content_of(run: KeptRun) -> str | None:
+def _content_of(run: StoredRun) -> str | None:
     return "+".join(facts.sha256 for facts in run.result.models()) if run.result else None

@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.names import checked_text, search_key
-from modeldyno.core.runs import LARGEST_PAGE, Page, Wanted
+from modeldyno.core.runs import LARGEST_PAGE, ListQuery, Page
 from modeldyno.store.statements import Query, rows_of
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class Sorting:
 def page_of(
     connection: Connection,
     query: Query,
-    wanted: Wanted,
+    wanted: ListQuery,
     sortings: Mapping[str, Sorting],
     number: Column[Any],
     read: Callable[[Any], T],
@@ -73,7 +73,7 @@ def page_of(
     return Page(items, _sealed(wanted, *place))
 
 
-def _is_filtered(wanted: Wanted) -> bool:
+def _is_filtered(wanted: ListQuery) -> bool:
     """By more than the project."""
     conditions = (wanted.text, wanted.since, wanted.until, wanted.engine, wanted.state)
     return any(conditions) or wanted.cursor is not None
@@ -96,20 +96,20 @@ def _in_project(query: Query, table: Table) -> Query:
     return query.where(table.c.project_id == bindparam("of_project"))
 
 
-def of_project(query: Query, wanted: Wanted, table: Table) -> Query:
+def of_project(query: Query, wanted: ListQuery, table: Table) -> Query:
     """The filters that every list of a project's things has; ``query`` is best a constant."""
     if wanted.project_id is not None:
         query = _in_project(query, table)
     return named(dated(query, wanted, table.c.created_at), wanted, table.c.name_key)
 
 
-def named(query: Query, wanted: Wanted, name_key: Column[Any]) -> Query:
+def named(query: Query, wanted: ListQuery, name_key: Column[Any]) -> Query:
     if not wanted.text:
         return query
     return query.where(name_key.contains(search_key(wanted.text), autoescape=True))
 
 
-def dated(query: Query, wanted: Wanted, moment: Column[Any]) -> Query:
+def dated(query: Query, wanted: ListQuery, moment: Column[Any]) -> Query:
     if wanted.since is not None:
         query = query.where(moment >= _zoned(wanted.since))
     if wanted.until is not None:
@@ -117,7 +117,7 @@ def dated(query: Query, wanted: Wanted, moment: Column[Any]) -> Query:
     return query
 
 
-def refuse(wanted: Wanted, *names: str) -> None:
+def refuse(wanted: ListQuery, *names: str) -> None:
     """A filter that a list does not have must not be ignored: the answer would be wrong."""
     for name in names:
         if getattr(wanted, name) is not None:
@@ -130,7 +130,7 @@ def _zoned(moment: datetime) -> datetime:
     return moment
 
 
-def _sorting(wanted: Wanted, sortings: Mapping[str, Sorting]) -> Sorting:
+def _sorting(wanted: ListQuery, sortings: Mapping[str, Sorting]) -> Sorting:
     if wanted.sort not in sortings:
         raise BadValue(
             f"This list cannot be sorted by {wanted.sort!r}",
@@ -139,7 +139,7 @@ def _sorting(wanted: Wanted, sortings: Mapping[str, Sorting]) -> Sorting:
     return sortings[wanted.sort]
 
 
-def _check(wanted: Wanted) -> None:
+def _check(wanted: ListQuery) -> None:
     if not 1 <= wanted.limit <= LARGEST_PAGE:
         raise BadValue(
             f"A page has 1 to {LARGEST_PAGE} lines", why=f"{wanted.limit} were asked for"
@@ -161,7 +161,7 @@ def _order(sorting: Sorting, descending: bool, number: Column[Any]) -> list[Colu
 
 
 def _after(
-    wanted: Wanted, sorting: Sorting, number: Column[Any], last: tuple[Any, Any]
+    wanted: ListQuery, sorting: Sorting, number: Column[Any], last: tuple[Any, Any]
 ) -> ColumnElement[bool]:
     value, at = last
     column = sorting.column
@@ -175,7 +175,7 @@ def _after(
     return or_(beyond, and_(column == value, beyond_at), column.is_(None))
 
 
-def _sealed(wanted: Wanted, value: Any, number: Any) -> str:
+def _sealed(wanted: ListQuery, value: Any, number: Any) -> str:
     """For the client it is a word without meaning; it fits the order it was made for alone."""
     plain = {"at": value.isoformat()} if isinstance(value, datetime) else value
     order = [wanted.sort, wanted.descending]
@@ -183,7 +183,7 @@ def _sealed(wanted: Wanted, value: Any, number: Any) -> str:
     return base64.urlsafe_b64encode(told).decode().rstrip("=")
 
 
-def _opened(wanted: Wanted, sorting: Sorting, number: Column[Any]) -> tuple[Any, Any]:
+def _opened(wanted: ListQuery, sorting: Sorting, number: Column[Any]) -> tuple[Any, Any]:
     assert wanted.cursor is not None
     padded = wanted.cursor + "=" * (-len(wanted.cursor) % 4)
     try:
@@ -202,7 +202,7 @@ def _opened(wanted: Wanted, sorting: Sorting, number: Column[Any]) -> tuple[Any,
     return value, at
 
 
-def _expect_order(wanted: Wanted, sort: object, descending: object) -> None:
+def _expect_order(wanted: ListQuery, sort: object, descending: object) -> None:
     if (sort, descending) != (wanted.sort, wanted.descending):
         raise ValueError("made for another order")
 

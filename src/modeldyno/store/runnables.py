@@ -28,7 +28,7 @@ from sqlalchemy import (
 
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.runnables import NUMBER_PATHS
-from modeldyno.core.runs import LatestRun, Page, RunKind, RunnableDetails, Wanted
+from modeldyno.core.runs import LatestRun, ListQuery, Page, RunKind, RunnableDetails
 from modeldyno.store.columns import JsonNumber, Sizes
 from modeldyno.store.database import Database
 from modeldyno.store.deleting import delete_thing
@@ -102,9 +102,9 @@ class RunnableRecords(Repository, Generic[N, V]):
             new = kind.new(**settings, rerun_of=number)
             return self._find(connection, add_runnable(connection, new, self._clock()))
 
-    def page(self, wanted: Wanted | None = None) -> Page[V]:
+    def page(self, wanted: ListQuery | None = None) -> Page[V]:
         with self._database.reading() as connection:
-            return page_of_kind(connection, self.kind, wanted or Wanted(), self._read)
+            return page_of_kind(connection, self.kind, wanted or ListQuery(), self._read)
 
     def delete(self, number: int, *, cascade: bool = False) -> None:
         """With its runs, whose folders are removed by the next sweep."""
@@ -240,7 +240,7 @@ def numbered(query: Query) -> Query:
 def page_of_kind(
     connection: Connection,
     kind: str,
-    wanted: Wanted,
+    wanted: ListQuery,
     read: Callable[[Any], T],
     query: Query | None = None,
 ) -> Page[T]:

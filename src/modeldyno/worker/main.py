@@ -41,7 +41,7 @@ from modeldyno.core.sessions import (
     SessionFacts,
     Target,
 )
-from modeldyno.core.traces import Repeat
+from modeldyno.core.traces import ProfileRepeat
 from modeldyno.engines import catalog
 from modeldyno.engines.protocol import (
     Engine,
@@ -427,7 +427,7 @@ def _measure_pair(command: MeasurePair) -> Pair:
         return Pair(a.session(timed_a), b.session(timed_b), _parity_of_pair(a, b))
 
 
-def _profile(command: ProfileSession) -> Repeat:
+def _profile(command: ProfileSession) -> ProfileRepeat:
     target = command.target
     engine, tensors = _ready_engine(target, command.inputs)
     if not isinstance(engine, Profiles):
@@ -446,7 +446,7 @@ def _profile(command: ProfileSession) -> Repeat:
         )
         facts = plain.facts(target)
         bare = profiled.bare(plain.contract)
-        return Repeat(
+        return ProfileRepeat(
             facts=facts,
             load_s=opened.load_s,
             contract=facts.contract or plain.contract,

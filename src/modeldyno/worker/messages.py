@@ -31,7 +31,7 @@ from modeldyno.core.sessions import (
     SessionPlan,
     Target,
 )
-from modeldyno.core.traces import ProfilePlan, Repeat
+from modeldyno.core.traces import ProfilePlan, ProfileRepeat
 from modeldyno.inputs.plans import InputPlan
 
 HEADER = struct.Struct(">I")
@@ -251,7 +251,7 @@ class SessionMeasured:
 
 @dataclass(frozen=True)
 class SessionProfiled:
-    repeat: Repeat
+    repeat: ProfileRepeat
     kind: Literal["profiled"] = "profiled"
 
 

@@ -2473,7 +2473,7 @@ export interface components {
              * @description Where it is not what was requested: silent defaults of the engine, in plain words.
              * @default []
              */
-            surprises: components["schemas"]["Surprise"][];
+            surprises: components["schemas"]["Deviation"][];
             /**
              * @description Items per second of one caller that never pauses: items ÷ wall time of all samples.
              * @default null
@@ -2853,6 +2853,24 @@ export interface components {
         DemoDocument: {
             /** @description Number of its project. */
             project_id: number;
+        };
+        /**
+         * Deviation
+         * @description One thing that is not as it was asked for.
+         */
+        Deviation: {
+            /**
+             * @description What it is about.
+             * @enum {string}
+             */
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            /**
+             * @description What to do about it.
+             * @default compare it with care
+             */
+            fix: string;
+            /** @description One plain sentence. */
+            text: string;
         };
         /**
          * DiffPartDocument
@@ -4899,7 +4917,7 @@ export interface components {
             /** @description Of all nodes. */
             sum_ms: components["schemas"]["Figure"];
             /** @description Where it is not what was requested: silent defaults of the engine, in plain words. */
-            surprises: components["schemas"]["Surprise"][];
+            surprises: components["schemas"]["Deviation"][];
             /** @description Version of Modeldyno. */
             tool_version: string;
             /** @description Why not to rely on it, in plain words. */
@@ -5478,7 +5496,7 @@ export interface components {
             /** @description Requests that one call makes at the same time, inside the engine. */
             streams: number;
             /** @description Where it is not what was requested: silent defaults of the engine, in plain words. */
-            surprises: components["schemas"]["Surprise"][];
+            surprises: components["schemas"]["Deviation"][];
         };
         /**
          * SideSettingsDocument
@@ -5686,24 +5704,6 @@ export interface components {
              * @default null
              */
             verdict: ("faster" | "slower" | "equivalent" | "different-but-small" | "inconclusive") | null;
-        };
-        /**
-         * Surprise
-         * @description One thing that is not as it was asked for.
-         */
-        Surprise: {
-            /**
-             * @description What it is about.
-             * @enum {string}
-             */
-            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
-            /**
-             * @description What to do about it.
-             * @default compare it with care
-             */
-            fix: string;
-            /** @description One plain sentence. */
-            text: string;
         };
         /**
          * SystemDocument
@@ -6089,6 +6089,7 @@ export type ConversionMessage = components['schemas']['ConversionMessage'];
 export type ConversionsDocument = components['schemas']['ConversionsDocument'];
 export type DatasetDocument = components['schemas']['DatasetDocument'];
 export type DemoDocument = components['schemas']['DemoDocument'];
+export type Deviation = components['schemas']['Deviation'];
 export type DiffPartDocument = components['schemas']['DiffPartDocument'];
 export type DiffSideDocument = components['schemas']['DiffSideDocument'];
 export type DistributionDocument = components['schemas']['DistributionDocument'];
@@ -6158,7 +6159,6 @@ export type SideSettingsDocument = components['schemas']['SideSettingsDocument']
 export type SignInCodeDocument = components['schemas']['SignInCodeDocument'];
 export type StandingDocument = components['schemas']['StandingDocument'];
 export type SummaryDocument = components['schemas']['SummaryDocument'];
-export type Surprise = components['schemas']['Surprise'];
 export type SystemDocument = components['schemas']['SystemDocument'];
 export type TensorDocument = components['schemas']['TensorDocument'];
 export type ThingMessage = components['schemas']['ThingMessage'];

@@ -10,7 +10,7 @@ from modeldyno.api.inc.naming import domain_named, framework_named
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.api.inc.shapes import everything
-from modeldyno.core.dictionaries import FLAVOURS, find
+from modeldyno.core.dictionaries import FLAVOURS, find_named
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import DatasetId, ProjectId
 from modeldyno.services.datasets import DatasetForm
@@ -81,7 +81,7 @@ def _predefined(asked: Parameters) -> dict[str, Any]:
     _expect(asked, _REQUIRED_OF_PRESETS)
     framework = framework_named(asked.text("framework")).name
     domain = domain_named(asked.text("domain", ""))
-    flavour = find(FLAVOURS, asked.text("domain_flavour", ""))
+    flavour = find_named(FLAVOURS, asked.text("domain_flavour", ""))
     found = dictionaries().preset(framework, domain, flavour.name if flavour else "")
     if found is None:
         raise NotFound(

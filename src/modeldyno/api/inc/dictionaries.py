@@ -13,7 +13,7 @@ from modeldyno.core.dictionaries import (
     FLAVOURS,
     OPTIMIZATION_TYPES,
     PRECISIONS,
-    Entry,
+    DictionaryEntry,
     Numbered,
     Parameter,
     of_domain,
@@ -39,9 +39,9 @@ def operations() -> Operations:
     return found
 
 
-def entries_of(name: str) -> tuple[Entry, ...]:
+def entries_of(name: str) -> tuple[DictionaryEntry, ...]:
     """``dataloaders``, ``transforms`` or ``metrics``."""
-    found: tuple[Entry, ...] = getattr(dictionaries(), name)
+    found: tuple[DictionaryEntry, ...] = getattr(dictionaries(), name)
     return found
 
 
@@ -74,11 +74,11 @@ def _of_framework(name: str) -> Operation:
     return found
 
 
-def _rows(entries: Iterable[Entry]) -> list[Row]:
+def _rows(entries: Iterable[DictionaryEntry]) -> list[Row]:
     return [entry_shape(entry) for entry in entries]
 
 
-def entry_shape(entry: Entry) -> Row:
+def entry_shape(entry: DictionaryEntry) -> Row:
     row: Row = {"id": entry.id, "name": entry.name, "help": entry.help}
     if entry.show_dataset_location is not None:
         row["show_dataset_location"] = entry.show_dataset_location

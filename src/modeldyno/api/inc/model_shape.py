@@ -13,7 +13,7 @@ from modeldyno.core.dictionaries import (
     NONE,
     PRECISIONS,
     Numbered,
-    find,
+    find_named,
     framework_of,
 )
 from modeldyno.core.models import Boundary, Model, ModelFormat, precision_of
@@ -65,8 +65,8 @@ def model_shape(model: Model) -> dict[str, Any]:
         "framework": framework_of(model.format, model.framework).told,
         "size": megabytes(model.size_bytes or 0),
         "precision": precision(model).told,
-        "domain": (find(DOMAINS, model.domain) or NONE).told,
-        "domain_flavour": (find(FLAVOURS, boundary.domain_flavour) or NO_FLAVOUR).told,
+        "domain": (find_named(DOMAINS, model.domain) or NONE).told,
+        "domain_flavour": (find_named(FLAVOURS, boundary.domain_flavour) or NO_FLAVOUR).told,
         "input_nodes": inputs,
         "output_nodes": outputs,
         "supports_profiling": model.format in _WITH_PROFILE,
@@ -90,7 +90,7 @@ def path_of(model: Model) -> str:
 def precision(model: Model) -> Numbered:
     """As somebody said, or as its weights are."""
     found = model.precision or (precision_of(model.facts) if model.facts else "")
-    return find(PRECISIONS, found) or FP32
+    return find_named(PRECISIONS, found) or FP32
 
 
 def megabytes(size_bytes: int) -> float:

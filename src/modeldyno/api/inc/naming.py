@@ -10,7 +10,7 @@ from modeldyno.core.dictionaries import (
     ONNXRT,
     QUANTIZATION,
     Numbered,
-    find,
+    find_named,
 )
 from modeldyno.core.errors import BadValue
 from modeldyno.core.tuning import OptimizationType
@@ -25,7 +25,7 @@ _ALSO = {"onnxrt_qlinearops": ONNXRT, "onnxrt_integerops": ONNXRT, "onnx": ONNXR
 
 
 def framework_named(name: str) -> Numbered:
-    found = find(FRAMEWORKS, name) or _ALSO.get(name.strip().lower())
+    found = find_named(FRAMEWORKS, name) or _ALSO.get(name.strip().lower())
     if found is None:
         raise BadValue(
             f"Framework {name[:100]} is not supported.",
@@ -38,7 +38,7 @@ def domain_named(name: str) -> str:
     """Empty: no domain in particular. ``image_recognition`` will do as well."""
     if not name.strip():
         return ""
-    found = find(DOMAINS, name.replace("_", " "))
+    found = find_named(DOMAINS, name.replace("_", " "))
     if found is None:
         raise BadValue(
             f"Domain {name[:100]} is not supported.",

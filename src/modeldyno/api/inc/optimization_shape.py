@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from modeldyno.api.inc.naming import TYPES
 from modeldyno.api.inc.shapes import Json, Place, head_shape, moment, note_shape, state_shape
-from modeldyno.core.dictionaries import PRECISIONS, Numbered, find
+from modeldyno.core.dictionaries import PRECISIONS, Numbered, find_named
 from modeldyno.core.optimizations import Optimization, OptimizationDetails, Trial
 from modeldyno.core.tuning import minimal_accuracy
 
@@ -22,7 +22,9 @@ def optimization_shape(
     tuning = tuning_shape(optimization) if trials is not None else None
     if tuning is not None:
         tuning["tuning_history"] = history_shape(optimization, trials or ())
-    precision = find(PRECISIONS, optimization.precision) or Numbered(0, optimization.precision)
+    precision = find_named(PRECISIONS, optimization.precision) or Numbered(
+        0, optimization.precision
+    )
     return {
         **head_shape(optimization),
         "precision": precision.told,

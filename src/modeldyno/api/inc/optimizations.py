@@ -13,7 +13,7 @@ from modeldyno.api.inc.optimization_shape import optimization_shape, tuning_shap
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.api.inc.runnables import before_its_first_run
 from modeldyno.api.inc.shapes import Json, Place, everything
-from modeldyno.core.dictionaries import OPTIMIZATION_TYPES, PRECISIONS, numbered
+from modeldyno.core.dictionaries import OPTIMIZATION_TYPES, PRECISIONS, require_numbered
 from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, ProjectId, RunId
 from modeldyno.core.optimizations import OptimizationDetails, PinKind
 from modeldyno.core.tuning import OptimizationType
@@ -128,11 +128,11 @@ def _existing(file: Path) -> str | None:
 
 
 def _type(number: int) -> OptimizationType:
-    return _OF_NUMBER[numbered(OPTIMIZATION_TYPES, number, "optimization type").id]
+    return _OF_NUMBER[require_numbered(OPTIMIZATION_TYPES, number, "optimization type").id]
 
 
 def _precision(number: int) -> str:
-    return numbered(PRECISIONS, number, "precision").name
+    return require_numbered(PRECISIONS, number, "precision").name
 
 
 def _dataset(asked: Parameters) -> DatasetId | None:

@@ -19,7 +19,7 @@ from modeldyno.core.dictionaries import (
     ONNXRT,
     PYTORCH,
     TENSORFLOW,
-    Entry,
+    DictionaryEntry,
     of_domain,
     of_framework,
 )
@@ -97,7 +97,7 @@ def _entries(name: str) -> Values:
     return values
 
 
-def _value(entry: Entry) -> Row:
+def _value(entry: DictionaryEntry) -> Row:
     """Without numbers: these are names."""
     row = {key: value for key, value in entry_shape(entry).items() if key not in _NUMBERS}
     if not entry.params:

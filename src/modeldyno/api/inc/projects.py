@@ -11,7 +11,7 @@ from modeldyno.api.inc.naming import domain_named
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.shapes import everything, moment
-from modeldyno.core.dictionaries import PRECISIONS, known
+from modeldyno.core.dictionaries import PRECISIONS, require_named
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.projects import Project
@@ -111,7 +111,7 @@ def _wanted(asked: Parameters) -> NewProject:
         inputs=_nodes(model, "input_nodes"),
         outputs=_nodes(model, "output_nodes"),
         domain=domain_named(domain) if "domain" in model else None,
-        precision=known(PRECISIONS, precision, "precision").name if precision else None,
+        precision=require_named(PRECISIONS, precision, "precision").name if precision else None,
         shapes=_shapes(model),
     )
 

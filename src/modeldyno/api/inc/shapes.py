@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from modeldyno.api.errors import sentences
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.redaction import without_folders
-from modeldyno.core.runs import ACTIVE, LARGEST_PAGE, LatestRun, Page, Runnable, State, Wanted
+from modeldyno.core.runs import ACTIVE, LARGEST_PAGE, LatestRun, ListQuery, Page, Runnable, State
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -60,13 +60,13 @@ def note_shape(latest: LatestRun | None, place: Place, *more: str) -> str:
 
 
 def everything(
-    page: Callable[[Wanted], Page[T]], project_id: ProjectId | None = None
+    page: Callable[[ListQuery], Page[T]], project_id: ProjectId | None = None
 ) -> Iterator[T]:
     """All there is, oldest first."""
     cursor = None
     while True:
         found = page(
-            Wanted(project_id=project_id, descending=False, limit=LARGEST_PAGE, cursor=cursor)
+            ListQuery(project_id=project_id, descending=False, limit=LARGEST_PAGE, cursor=cursor)
         )
         yield from found.items
         cursor = found.next

@@ -20,7 +20,7 @@ from modeldyno.core.benchmarks import (
     Benchmark,
     BenchmarkDetails,
     BenchmarkRow,
-    ShownCells,
+    StoredCells,
     VersusBaseline,
 )
 from modeldyno.core.codec import decode, encode
@@ -44,7 +44,7 @@ from modeldyno.core.requests.measuring import (
     PlanBenchmarkRequest,
     benchmark_request,
 )
-from modeldyno.core.runs import Wanted
+from modeldyno.core.runs import ListQuery
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.present.reproducing import reproduction
 from modeldyno.services import requests
@@ -66,7 +66,7 @@ class ListBenchmarksRequest(ListRequest, OfRuns, OfCells):
     sort: Sort = "created"
     with_cells: Annotated[bool, Field(description="Tell every cell of every line.")] = False
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ListQuery:
         return replace(self.wanted_without("with_cells", *CELL_FILTERS), cell=self.cell())
 
 
@@ -150,7 +150,7 @@ def _dataset(number: int | None) -> DatasetId | None:
 
 
 _OUTLINE = ("mode", "axes", "worst_noise")  # one text in the row
-Versus = Callable[[ShownCells], VersusBaseline | None]
+Versus = Callable[[StoredCells], VersusBaseline | None]
 
 
 _of_row = copier(BenchmarkSummary, *_OUTLINE, "vs_baseline", "summary", "cells")

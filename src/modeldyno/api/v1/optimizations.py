@@ -27,9 +27,9 @@ from modeldyno.core.tuning import (
     MOST,
     MOST_SEED,
     Criterion,
-    Objective,
     OptimizationType,
     Strategy,
+    TuningObjective,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class TuningRequest(RequestBody):
     threshold: float = Field(
         0.1, ge=0, le=1, description="How much less accuracy will do, as a fraction: 0.01 is 1 %."
     )
-    objective: Objective = "performance"
+    objective: TuningObjective = "performance"
     timeout_s: float = Field(
         0, ge=0, le=MOST, description="0: until a model is good enough, or trials are used up."
     )

@@ -34,7 +34,7 @@ from starlette.datastructures import QueryParams
 
 from modeldyno.api.v1.shape import MOST_ID
 from modeldyno.core.cell_axes import AXES, SIZES, CellAxis
-from modeldyno.core.runs import State, Wanted
+from modeldyno.core.runs import ListQuery, State
 
 MOST = 200
 
@@ -71,13 +71,13 @@ class ListRequest(BaseModel):
         str | None, Field(max_length=1000, description="`next` of the page before.")
     ] = None
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> ListQuery:
         return self.wanted_without()
 
-    def wanted_without(self, *names: str) -> Wanted:
+    def wanted_without(self, *names: str) -> ListQuery:
         """``names`` are about how lines are told, not about which."""
         said = {name: value for name, value in self if name not in names}
-        return Wanted(descending=said.pop("order") == "descending", **said)
+        return ListQuery(descending=said.pop("order") == "descending", **said)
 
 
 def one_of(*words: str) -> Any:

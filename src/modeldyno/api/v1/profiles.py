@@ -25,7 +25,7 @@ from modeldyno.core.documents.profiles import (
 from modeldyno.core.documents.runnables import LatestRunSummary
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
 from modeldyno.core.profile_diffs import diff
-from modeldyno.core.profiles import Agreement, Profile, RowsWanted, spec_of
+from modeldyno.core.profiles import Agreement, Profile, ProfileRowsQuery, spec_of
 from modeldyno.core.requests.measuring import EditProfileRequest, NewProfileRequest, profile_request
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.runs import RunnableDetails
@@ -79,7 +79,7 @@ def router(
 
     def result(profile_id: int) -> ProfileResult:
         """Of the latest run that has rows; raises NotFound."""
-        run_id = profiles.rows(ProfileId(profile_id), RowsWanted(limit=1)).run_id
+        run_id = profiles.rows(ProfileId(profile_id), ProfileRowsQuery(limit=1)).run_id
         found: ProfileResult = exports.result(run_id)
         return found
 
@@ -133,7 +133,7 @@ def router(
         cursor: Cursor = None,
     ) -> Response:
         """Where the time goes, by node or by operator, of the latest run that has rows."""
-        wanted = RowsWanted(by=by, sort=sort, limit=limit, start=int(cursor or 0))
+        wanted = ProfileRowsQuery(by=by, sort=sort, limit=limit, start=int(cursor or 0))
         found = profiles.rows(ProfileId(profile_id), wanted)
         more = str(found.next) if found.next is not None else None
         roof = profiles.roof(ProfileId(profile_id))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal
 
-from modeldyno.core.deviations import Surprise, fallback_share, ran_as
+from modeldyno.core.deviations import Deviation, fallback_share, ran_as
 from modeldyno.core.documents.axes import CellHead
 from modeldyno.core.documents.described import (
     Amount,
@@ -153,7 +153,7 @@ class CellDocument(CellHead):
     mismatches: tuple[str, ...] = ()
     """What keeps the cell out of the ranking, in plain words: another precision, input type, call
     contract or result than the first cell's, or more cores than allowed."""
-    surprises: tuple[Surprise, ...] = ()
+    surprises: tuple[Deviation, ...] = ()
     """Where it is not what was requested: silent defaults of the engine, in plain words."""
     parity: Parity | None = None
     """Largest deviation from the outputs of the first cell with that batch size; of that cell

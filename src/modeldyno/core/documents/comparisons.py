@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from modeldyno.core.deviations import Surprise
+from modeldyno.core.deviations import Deviation
 from modeldyno.core.documents.axes import SideHead
 from modeldyno.core.documents.cells import EffectiveDocument
 from modeldyno.core.documents.described import (
@@ -23,12 +23,11 @@ from modeldyno.core.documents.hosts import WeatherDocument
 from modeldyno.core.documents.models import ModelDocument
 from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead, SummaryDocument
 from modeldyno.core.documents.runs import ArtifactDocument
-from modeldyno.core.gates import Gate
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.requests.checking import Doc
 from modeldyno.core.requests.measuring import SideRequest
-from modeldyno.core.results import ComparisonResult, Noise, SideResult, Statistic, Verdict
+from modeldyno.core.results import ComparisonResult, Gate, Noise, SideResult, Statistic, Verdict
 from modeldyno.core.sessions import CallContract, Parity
 
 
@@ -43,7 +42,7 @@ class SideDocument(SideHead):
     brackets."""
     effective: EffectiveDocument
     """As what it really ran."""
-    surprises: tuple[Surprise, ...]
+    surprises: tuple[Deviation, ...]
     """Where it is not what was requested: silent defaults of the engine, in plain words."""
     latency_ms: LevelDocument
     """Geometric means over the pairs."""

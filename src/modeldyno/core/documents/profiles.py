@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
-from modeldyno.core.deviations import Surprise
+from modeldyno.core.deviations import Deviation
 from modeldyno.core.doctor import Peaks
 from modeldyno.core.documents.cells import EffectiveDocument
 from modeldyno.core.documents.described import (
@@ -29,11 +29,11 @@ from modeldyno.core.names import shown_name
 from modeldyno.core.profile_diffs import (
     By,
     Change,
+    ChangeKind,
+    ChangeSide,
+    ChangeVerdict,
     MatchedBy,
-    Part,
     ProfileDiff,
-    Standing,
-    Verdict,
     diff_sentence,
 )
 from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow, Slice, slices
@@ -139,7 +139,7 @@ class TimeDocument(Described):
             cumulative_share=time.cumulative,
             cpu_ms=time.cpu_s * 1e3,
             accelerator_ms=_ms(time.accelerator_s),
-            recorded_ms=time.told_s * 1e3,
+            recorded_ms=time.recorded_s * 1e3,
             work=WorkDocument.of(time.flop, time.moved_bytes, time.held(roof)),
         )
 
@@ -240,7 +240,7 @@ class ProfileDocument(Described):
     brackets."""
     effective: EffectiveDocument
     """As what it really ran."""
-    surprises: tuple[Surprise, ...]
+    surprises: tuple[Deviation, ...]
     """Where it is not what was requested: silent defaults of the engine, in plain words."""
     latency_ms: LevelDocument
     """Of calls without the profiler."""
@@ -333,7 +333,7 @@ class DiffPartDocument(Described):
     """In one call of the model."""
 
     @classmethod
-    def of(cls, part: Part, repeats: int) -> DiffPartDocument:
+    def of(cls, part: ChangeSide, repeats: int) -> DiffPartDocument:
         return cls.from_fields(part, total_ms=Figure.of_span(part.total_s, part.ci95_s, repeats))
 
 
@@ -343,12 +343,12 @@ class ChangeDocument(Described):
 
     name: str
     """What it is called."""
-    standing: Standing
+    standing: ChangeKind
     """`moved`: in both, at another place in the order of execution, or run by another provider."""
     matched_by: MatchedBy | None
     """How the counterpart was found: by its name, by the model's nodes it is made of, by operator
     and place, or by its kind of work; null where there is none."""
-    verdict: Verdict
+    verdict: ChangeVerdict
     """Faster or slower where the intervals do not overlap; not comparable: measured on two
     machines."""
     delta_ms: float
@@ -414,7 +414,7 @@ class ProfileDiffDocument(Described):
     """The profile after."""
     delta_ms: float
     """Latency of B less that of A."""
-    verdict: Verdict
+    verdict: ChangeVerdict
     """Faster or slower where the intervals do not overlap."""
     text: str
     """The same in words."""

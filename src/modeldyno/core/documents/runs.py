@@ -11,7 +11,7 @@ from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure
 from modeldyno.core.ids import RunId
 from modeldyno.core.results import Verdict
-from modeldyno.core.runs import Artifact, KeptRun, RunKind, RunState
+from modeldyno.core.runs import Artifact, RunKind, RunState, StoredRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class RunDocument(Described):
     """Files that it left."""
 
     @classmethod
-    def of(cls, run: KeptRun) -> RunDocument:
+    def of(cls, run: StoredRun) -> RunDocument:
         comparison = run.result.compared() if run.result else None
         return cls.from_fields(
             run,
@@ -86,7 +86,7 @@ class RunsDocument(Described):
     """Ids of runs that are damaged, or of another version of Modeldyno."""
 
     @classmethod
-    def of(cls, runs: Sequence[KeptRun], unreadable: Sequence[str] = ()) -> RunsDocument:
+    def of(cls, runs: Sequence[StoredRun], unreadable: Sequence[str] = ()) -> RunsDocument:
         return cls(runs=tuple(map(RunDocument.of, runs)), unreadable=tuple(unreadable))
 
 

@@ -89,7 +89,7 @@ def differences(cells: Sequence[CellSpec]) -> str:
 # ---------------------------------------------------------------- from requests
 
 
-def chosen(request: Any) -> dict[str, tuple[Any, ...]]:
+def axis_choices(request: Any) -> dict[str, tuple[Any, ...]]:
     """The values that a request has of each axis, whether it may have several or one. Raises
     BadValue for sizes that cannot be combined."""
     values = {}

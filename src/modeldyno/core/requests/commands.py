@@ -52,7 +52,7 @@ CONFIG_KEYS = (
     *("sandbox", "dims", "values", "data", "inputs", "architecture", "arguments"),
     *("architecture_folder", "signature", "timeout", "memory_limit", "seed"),
 )
-Request = BenchmarkRequest | SideRequest | PairingRequest | ProfileRequest
+RepeatableRequest = BenchmarkRequest | SideRequest | PairingRequest | ProfileRequest
 
 
 def bench_command(spec: BenchmarkSpec, model: str) -> str:
@@ -117,12 +117,12 @@ def _command(
     return shlex.join(words + _options(request, _OF_A_RUN))
 
 
-def _axes_of(request: Request) -> list[str]:
+def _axes_of(request: RepeatableRequest) -> list[str]:
     names = {name for a in AXES if a.kind != "sizes" for name in (a.field, a.name)}
     return [name for name in hints(type(request)) if name in names]
 
 
-def _options(request: Request, names: Iterable[str]) -> list[str]:
+def _options(request: RepeatableRequest, names: Iterable[str]) -> list[str]:
     """Of those that the request has, what is not as usual."""
     annotations, words = hints(type(request)), []
     for name in names:
@@ -133,7 +133,7 @@ def _options(request: Request, names: Iterable[str]) -> list[str]:
     return words
 
 
-def _usual(request: Request, name: str) -> Any:
+def _usual(request: RepeatableRequest, name: str) -> Any:
     if name == "warmup" and getattr(request, "iterations", None) is not None:
         return USUAL_WARMUP
     like = PairingRequest if isinstance(request, PairingRequest) else type(request)

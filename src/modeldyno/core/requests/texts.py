@@ -345,16 +345,16 @@ class LocalProfileWords(ProfileWords, FileWords, total=False): ...
 
 def request_of(kind: type[R], words: Mapping[str, Any], **more: Any) -> R:
     """The request that the words of Python describe, with ``more`` fields."""
-    return filled(kind, words, **_budget(kind, words), **more)
+    return fill_request(kind, words, **_budget(kind, words), **more)
 
 
 def typed_request(kind: type[R], words: Mapping[str, Any], **more: Any) -> R:
     """The same from a terminal, where numbers and lists are texts: ``1,8``."""
-    return filled(kind, words, read=_typed_value, **_budget(kind, words), **more)
+    return fill_request(kind, words, read=_typed_value, **_budget(kind, words), **more)
 
 
 def file_of(path: str | Path, words: Mapping[str, Any]) -> ModelFile:
-    return filled(ModelFile, words, path=path)
+    return fill_request(ModelFile, words, path=path)
 
 
 def _budget(kind: type[Request], words: Mapping[str, Any]) -> dict[str, Any]:
@@ -364,7 +364,7 @@ def _budget(kind: type[Request], words: Mapping[str, Any]) -> dict[str, Any]:
     return {"budget": choose_budget(quick, thorough, words.get("budget"))}
 
 
-def filled(
+def fill_request(
     kind: type[T],
     words: Mapping[str, Any],
     *,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from modeldyno.core.signatures import Signature
+from modeldyno.core.models import TensorNames
 from modeldyno.formats.containers.flatbuffer import Damaged, Flatbuffer, Table
 from modeldyno.formats.litert.schema import CUSTOM, DTYPES, OPERATORS
 from modeldyno.formats.refusals import damaged
@@ -61,7 +61,7 @@ class LiteRtFile:
     version: int
     description: str
     subgraphs: tuple[Subgraph, ...]  # the first one is the model; others belong to operators
-    signatures: tuple[Signature, ...]  # of the first one
+    signatures: tuple[TensorNames, ...]  # of the first one
     other_signatures: int
 
 
@@ -173,8 +173,8 @@ def _require_tensors(numbers: Sequence[int], tensors: int, lowest: int) -> None:
         raise Damaged(f"it uses tensors that do not exist: it has {tensors}")
 
 
-def _signature(table: Table) -> Signature:
+def _signature(table: Table) -> TensorNames:
     inputs, outputs = (
         {port.text(0): port.whole(1, "<I") for port in table.tables(field)} for field in (0, 1)
     )
-    return Signature(table.text(2), inputs, outputs)
+    return TensorNames(table.text(2), inputs, outputs)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
-from modeldyno.core.signatures import names_of, serving
+from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec, names_of, serving_signature
 from modeldyno.formats.litert.flatbuffer_file import LiteRtFile, LiteRtTensor, Subgraph, opened
 from modeldyno.formats.model_facts import (
     NEVER_LEARNED,
@@ -49,7 +48,7 @@ def read(path: Path) -> ModelFacts:
 def ports_of(file: LiteRtFile) -> tuple[tuple[InputSpec, ...], tuple[TensorSpec, ...]]:
     """Inputs and outputs in the order of the graph, by the names that a signature gives them."""
     graph = file.subgraphs[0]
-    signature = serving(file.signatures, graph.inputs)
+    signature = serving_signature(file.signatures, graph.inputs)
     uses = _index_uses(graph)
     inputs = _specs(graph, graph.inputs, signature.inputs if signature else {})
     outputs = _specs(graph, graph.outputs, signature.outputs if signature else {})

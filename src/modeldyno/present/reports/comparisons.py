@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from modeldyno.core import figures
-from modeldyno.core.gates import gate_sentence
 from modeldyno.core.names import shown_name
 from modeldyno.core.requests.commands import compare_command
 from modeldyno.core.results import DECISIVE, ComparisonResult, Estimate
-from modeldyno.core.sentences import comparison_limits, comparison_sentence
+from modeldyno.core.sentences import comparison_limits, comparison_sentence, gate_sentence
 from modeldyno.present.charts.ratios import Ratio, ratio_chart
 from modeldyno.present.reports.blocks import Section, table
 from modeldyno.present.tables import comparison_rows

@@ -17,14 +17,14 @@ from modeldyno.core.benchmarks import (
     MeasuredCell,
     MeasuredCells,
     NewBenchmark,
-    ShownCells,
+    StoredCells,
 )
 from modeldyno.core.cell_axes import AXES
 from modeldyno.core.codec import decode
 from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.ids import BenchmarkId, ProjectId
-from modeldyno.core.runs import Page, Wanted
+from modeldyno.core.runs import ListQuery, Page
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.store.documents import FIGURE_COLUMNS, REVISION, cell_text, figures_of, summary_text
 from modeldyno.store.moves import shown_columns
@@ -169,11 +169,13 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
         return MeasuredCells(tuple(cells), count, first)
 
     def page(  # type: ignore[override]  # its lists have lines of their own
-        self, wanted: Wanted | None = None, *, with_cells: bool = False
+        self, wanted: ListQuery | None = None, *, with_cells: bool = False
     ) -> Page[BenchmarkRow]:
         """In one query; in two with cells, or with a baseline to compare with."""
         with self._database.reading() as connection:
-            page = page_of_kind(connection, self.kind, wanted or Wanted(), lambda row: row, _LIST)
+            page = page_of_kind(
+                connection, self.kind, wanted or ListQuery(), lambda row: row, _LIST
+            )
             cells = _cells_of_page(connection, page.items, with_documents=with_cells)
             rows = tuple(
                 BenchmarkRow._make(
@@ -215,12 +217,12 @@ def _key(row: Any) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in _KEYS)
 
 
-_NO_CELLS = ShownCells()
+_NO_CELLS = StoredCells()
 
 
 def _cells_of_page(
     connection: Connection, rows: Sequence[Any], *, with_documents: bool
-) -> dict[int, ShownCells]:
+) -> dict[int, StoredCells]:
     baselines = {row.baseline_id for row in rows} - {None}
     if not rows or not (baselines or with_documents):
         return {}
@@ -232,7 +234,7 @@ def _cells_of_page(
 
 def _shown_cells(
     connection: Connection, rows: Sequence[Any], cells: Iterable[Any], *, with_documents: bool
-) -> dict[int, ShownCells]:
+) -> dict[int, StoredCells]:
     """By benchmark. Cells that were not measured have documents that say so."""
     figures: dict[int, list[CellFigures]] = {}
     documents: dict[int, list[str]] = {}
@@ -243,7 +245,7 @@ def _shown_cells(
     if with_documents and (unmeasured := {row.id for row in rows} - documents.keys()):
         documents |= _planned(connection, unmeasured)
     return {
-        row.id: ShownCells(
+        row.id: StoredCells(
             tuple(documents.get(row.id, ())),
             tuple(figures.get(row.id, ())),
             None

@@ -12,7 +12,7 @@ from modeldyno.core.errors import WrongState
 from modeldyno.core.ids import JobId, ProjectId, RunId
 from modeldyno.core.jobs import Job, JobOwner
 from modeldyno.core.results import Failure
-from modeldyno.core.runs import ACTIVE, Page, RunOf, RunState, Wanted
+from modeldyno.core.runs import ACTIVE, ListQuery, Page, RunOf, RunState
 from modeldyno.store.moves import end_of_queue, find_run, move_run
 from modeldyno.store.pages import Sorting, dated, page_of
 from modeldyno.store.records.events import add_event, add_events
@@ -181,8 +181,8 @@ class JobRecords(Repository):
             changes = [(job.project_id, {"id": job.id}) for job in jobs]
             add_events(connection, "job.changed", changes, self._clock())
 
-    def page(self, wanted: Wanted | None = None) -> Page[Job]:
-        wanted = wanted or Wanted()
+    def page(self, wanted: ListQuery | None = None) -> Page[Job]:
+        wanted = wanted or ListQuery()
         query = _QUERY
         if wanted.project_id is not None:
             query = query.where(RUNS.c.project_id == wanted.project_id)

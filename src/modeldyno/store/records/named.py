@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from sqlalchemy import Connection, insert, select, update
 
-from modeldyno.core.runs import Page, Wanted
+from modeldyno.core.runs import ListQuery, Page
 from modeldyno.store.deleting import delete_thing
 from modeldyno.store.pages import Sorting, of_project, page_of, refuse
 from modeldyno.store.records.events import add_event
@@ -27,8 +27,8 @@ class NamedRecords(Repository, Generic[V]):
     def rename(self, number: int, name: str) -> V:
         return self._change(number, name_columns(name))
 
-    def page(self, wanted: Wanted | None = None) -> Page[V]:
-        wanted = wanted or Wanted()
+    def page(self, wanted: ListQuery | None = None) -> Page[V]:
+        wanted = wanted or ListQuery()
         refuse(wanted, "engine", "state")
         table = THINGS[self.kind]
         query = of_project(_ALL[self.kind], wanted, table)

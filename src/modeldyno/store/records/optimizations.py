@@ -19,7 +19,7 @@ from modeldyno.core.optimizations import (
     PinKind,
     Trial,
 )
-from modeldyno.core.runs import Page, Wanted
+from modeldyno.core.runs import ListQuery, Page
 from modeldyno.store.moves import find_run
 from modeldyno.store.records.events import add_event
 from modeldyno.store.records.models import model_of
@@ -50,7 +50,7 @@ class OptimizationRecords(RunnableRecords[NewOptimization, Optimization]):
         with self._database.reading() as connection:
             return self._with_details(connection, [self._row(connection, number, _DETAILS)])[0]
 
-    def details_page(self, wanted: Wanted) -> Page[OptimizationDetails]:
+    def details_page(self, wanted: ListQuery) -> Page[OptimizationDetails]:
         """In three queries. The engine filter is ignored: an optimization has no engine."""
         wanted = replace(wanted, engine=None)
         with self._database.reading() as connection:

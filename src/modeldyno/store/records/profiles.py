@@ -16,7 +16,7 @@ from modeldyno.core.profiles import (
     OpTypeRow,
     Profile,
     ProfileRow,
-    RowsWanted,
+    ProfileRowsQuery,
 )
 from modeldyno.store.moves import find_run
 from modeldyno.store.records.rows import find_row, value_of
@@ -67,11 +67,11 @@ class ProfileRecords(RunnableRecords[NewProfile, Profile]):
 
     def by_op_type(self, run_id: RunId) -> tuple[OpTypeRow, ...]:
         """The slowest first."""
-        rows = self.some_rows(run_id, RowsWanted(by="op"))
+        rows = self.some_rows(run_id, ProfileRowsQuery(by="op"))
         return tuple(row for row in rows if isinstance(row, OpTypeRow))
 
     def some_rows(
-        self, run_id: RunId, wanted: RowsWanted
+        self, run_id: RunId, wanted: ProfileRowsQuery
     ) -> tuple[ProfileRow, ...] | tuple[OpTypeRow, ...]:
         """Sorted and cut in the database."""
         by_node = wanted.by == "node"

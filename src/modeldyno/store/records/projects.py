@@ -12,7 +12,7 @@ from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.kinds import kept_kinds
 from modeldyno.core.names import checked_name
 from modeldyno.core.projects import Project
-from modeldyno.core.runs import Page, Wanted
+from modeldyno.core.runs import ListQuery, Page
 from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
 from modeldyno.store.records.named import NamedRecords
 from modeldyno.store.records.rows import is_of_kind, name_columns, require_in_project, value_of
@@ -58,9 +58,9 @@ class ProjectRecords(NamedRecords[Project]):
         query = _OLDEST_FIRST.where(PROJECTS.c.is_draft, PROJECTS.c.created_at < before)
         return tuple(map(self._read, self._all(query)))
 
-    def page(self, wanted: Wanted | None = None) -> Page[Project]:
+    def page(self, wanted: ListQuery | None = None) -> Page[Project]:
         """Without drafts."""
-        wanted = wanted or Wanted()
+        wanted = wanted or ListQuery()
         refuse(wanted, "engine", "state", "project_id")
         query = named(dated(_LISTED, wanted, PROJECTS.c.created_at), wanted, PROJECTS.c.name_key)
         with self._database.reading() as connection:

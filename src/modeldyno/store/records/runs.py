@@ -15,7 +15,7 @@ from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.errors import BadValue, WrongState
 from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.results import Failure, RunResult
-from modeldyno.core.runs import ACTIVE, Page, Run, RunOf, RunState, Wanted
+from modeldyno.core.runs import ACTIVE, ListQuery, Page, Run, RunOf, RunState
 from modeldyno.store.documents import cell_columns, cell_text, summary_columns, summary_text
 from modeldyno.store.moves import WITH_OWNER, find_run, move_run, show_latest
 from modeldyno.store.pages import Sorting, dated, page_of
@@ -87,9 +87,9 @@ class RunRecords(Repository):
         with self._database.reading() as connection:
             return cells_of(connection, run_id)
 
-    def page(self, wanted: Wanted | None = None, of: RunOf | None = None) -> Page[Run]:
+    def page(self, wanted: ListQuery | None = None, of: RunOf | None = None) -> Page[Run]:
         """Runs of everything, of a project, or of one runnable."""
-        wanted = wanted or Wanted()
+        wanted = wanted or ListQuery()
         query = WITH_OWNER if of is None else WITH_OWNER.where(*_is_of(of))
         for name in ("project_id", "engine", "state"):
             if getattr(wanted, name) is not None:
