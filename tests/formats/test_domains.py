@@ -8,7 +8,7 @@ from onnx import helper
 
 from modeldyno.core.models import precision_of
 from modeldyno.formats.catalog import read
-from modeldyno.formats.domains import purpose_of, telling_words
+from modeldyno.formats.domains import detector_words, purpose_of
 from tests import onnx_models
 from tests.onnx_models import FLOAT, INT64, model, saved, value, weight
 
@@ -98,8 +98,8 @@ def test_text_goes_before_all_else(tmp_path):
 
 
 def test_words_are_found_in_names_and_not_in_other_words():
-    assert telling_words(["a/SSDLite/conv", "YOLOv8n"]) == ("ssd", "yolo")
-    assert telling_words(["passd/conv", "ssdx", "polo"]) == ()
+    assert detector_words(["a/SSDLite/conv", "YOLOv8n"]) == ("ssd", "yolo")
+    assert detector_words(["passd/conv", "ssdx", "polo"]) == ()
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_what_is_counted_is_never_less_than_what_is_sent(letter, tmp_path):
         patch.setattr(onnx_nodes, "GraphBuilder", Watched)
         graph = read_graph(path, infer_shapes=False)
     (builder,) = builders
-    assert frame(graph) < LARGEST_BYTES - builder._left
+    assert frame(graph) < LARGEST_BYTES - builder._bytes_left
 
 
 def test_attributes_by_the_thousand_are_counted_and_not_shown(tmp_path):

@@ -20,7 +20,7 @@ from modeldyno.formats.openvino import model as openvino_model
 from modeldyno.formats.pytorch import graph as pytorch_graph
 from modeldyno.formats.pytorch import model as pytorch_model
 from modeldyno.formats.recognise import recognise
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 from modeldyno.formats.tensorflow import frozen_graph, saved_model
 from modeldyno.formats.tensorflow import graph as tensorflow_graph
 from modeldyno.inputs.model_overrides import without_signatures
@@ -33,9 +33,9 @@ _WITHOUT_GRAPH = {
 
 
 def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
-    """The facts of a model file; raises ModelNotFound, ModelUnreadable or UnsafeFormat.
+    """The facts of a model file.
 
-    ``signature``: BadValue is raised if it has none of that name.
+    Raises ModelNotFound, ModelUnreadable or UnsafeFormat; BadValue for an unknown ``signature``.
 
     ``without_weights``: absent weights files are listed as missing, not refused.
     """
@@ -43,7 +43,7 @@ def read(path: Path, without_weights: bool = False, signature: str = "") -> Mode
 
 
 def _read(path: Path, without_weights: bool, signature: str) -> ModelFacts:
-    match _recognised(path, signature):
+    match _format_of(path, signature):
         case "onnx":
             return onnx_model.read(path, without_weights)
         case "scripted":
@@ -69,8 +69,8 @@ def _read(path: Path, without_weights: bool, signature: str) -> ModelFacts:
 
 
 def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Graph:
-    """A model's graph; raises as ``read`` does, and GraphUnavailable if there is none."""
-    match _recognised(path, signature):
+    """A model's graph; raises as ``read`` does, and GraphUnavailable if it has none."""
+    match _format_of(path, signature):
         case "onnx":
             return onnx_graph.read_graph(path, infer_shapes)
         case "torch-export":
@@ -85,10 +85,10 @@ def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Gr
             return keras_graph.read_graph(path)
         case "litert":
             return litert_graph.read_graph(path)
-        case "torchscript" | "torch-checkpoint" | "scripted" as without_graph:
+        case "torchscript" | "torch-checkpoint" | "scripted" as model_format:
             raise GraphUnavailable(
-                f"There is no graph to show for {shown(path)}",
-                why=f"it {_WITHOUT_GRAPH[without_graph]}; graphs are read from ONNX files, "
+                f"There is no graph to show for {printable_name(path)}",
+                why=f"it {_WITHOUT_GRAPH[model_format]}; graphs are read from ONNX files, "
                 "torch.export programs (.pt2), OpenVINO IR, LiteRT and TensorFlow's files",
                 fix="Export the model to ONNX, or with torch.export.save, and look at that file",
             )
@@ -96,8 +96,8 @@ def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Gr
             assert_never(unreachable)
 
 
-def _recognised(path: Path, signature: str) -> ModelFormat:
+def _format_of(path: Path, signature: str) -> ModelFormat:
     model_format = recognise(path)
     if signature and model_format != saved_model.FORMAT:
-        raise without_signatures(shown(path), model_format)
+        raise without_signatures(printable_name(path), model_format)
     return model_format

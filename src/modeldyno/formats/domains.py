@@ -1,8 +1,8 @@
-"""What a model is for, as far as its names, operators and shapes tell.
+"""What a model is for, inferred from its names, operators and shapes.
 
-The rules are those of INC Bench, with two differences: a model is called a detector for the names
-of its outputs and not of any node in it ("classifier" is none), and one with convolutions is about
-images only if an input could be one.
+The rules are INC Bench's, with two differences: only names of outputs make a model a detector, not
+those of any node (else "classifier" would match), and convolutions mean image recognition only if
+an input could be an image.
 """
 
 from __future__ import annotations
@@ -24,21 +24,19 @@ from modeldyno.core.dictionaries import (
 from modeldyno.core.models import InputSpec, ModelFacts
 from modeldyno.inputs.name_hints import says_past, says_sequence, says_state
 
-_TELLING = re.compile(r"(?<![a-z])ssd(?=lite|$|[^a-z])|yolo", re.IGNORECASE)
+_DETECTOR_WORDS = re.compile(r"(?<![a-z])ssd(?=lite|$|[^a-z])|yolo", re.IGNORECASE)
 _TEXT_INPUTS = frozenset(
     """
     input_ids input_mask segment_ids attention_mask token_type_ids decoder_input_ids
     input_word_ids input_type_ids
-    """.split()  # noqa: SIM905 - a name to a line would fill the page
+    """.split()  # noqa: SIM905 - one name per line would fill the page
 )
-_BOXES = ("box", "bbox", "detection")
-_DETECTS = ("nonmaxsuppression", "efficientnms", "batchednms", "nms")
-_CONVOLVES = re.compile(r"(qlinear|fused|nhwc|_)?conv(olution|[_\d]|$|transpose|integer)")
-_CHANNELS = (1, 3, 4)
-_SIDE = {
-    IMAGE_RECOGNITION: 224,
-    OBJECT_DETECTION: 300,
-}  # of a picture, when the model leaves it open
+_BOX_OUTPUTS = ("box", "bbox", "detection")
+_DETECTION_OPERATORS = ("nonmaxsuppression", "efficientnms", "batchednms", "nms")
+_CONVOLUTION = re.compile(r"(qlinear|fused|nhwc|_)?conv(olution|[_\d]|$|transpose|integer)")
+_IMAGE_CHANNELS = (1, 3, 4)
+# The side of an image if the model leaves it dynamic.
+_IMAGE_SIDE = {IMAGE_RECOGNITION: 224, OBJECT_DETECTION: 300}
 
 
 @dataclass(frozen=True)
@@ -46,12 +44,12 @@ class Purpose:
     domain: Numbered
     flavour: Numbered
     shape: str  # of the inputs, without the batch: "3,224,224", or "[128],[128]" of several
-    is_exact: bool  # the model fixes that shape; else it is a guess, or empty
+    is_exact: bool  # the model fixes that shape; otherwise it is a guess, or empty
 
 
-def telling_words(names: Iterable[str]) -> tuple[str, ...]:
-    """What names of nodes say about a detector's kind: for the worker, which has all of them."""
-    return tuple(sorted({one.lower() for name in names for one in _TELLING.findall(name)}))
+def detector_words(names: Iterable[str]) -> tuple[str, ...]:
+    """Words in node names that hint at the kind of detector; the worker sees every name."""
+    return tuple(sorted({word.lower() for name in names for word in _DETECTOR_WORDS.findall(name)}))
 
 
 def purpose_of(facts: ModelFacts) -> Purpose:
@@ -62,26 +60,23 @@ def purpose_of(facts: ModelFacts) -> Purpose:
 
 
 def _domain(facts: ModelFacts) -> Numbered:
-    if any(_plain(one.name) in _TEXT_INPUTS for one in facts.inputs):
+    if any(_base_name(spec.name) in _TEXT_INPUTS for spec in facts.inputs):
         return LANGUAGE_PROCESSING
-    if _detects(facts):
+    if _is_detector(facts):
         return OBJECT_DETECTION
-    convolves = any(_CONVOLVES.match(_short(op)) for op in facts.nodes_by_op)
-    if convolves and any(one.shape is None or len(one.shape) == 4 for one in facts.inputs):
+    convolves = any(_CONVOLUTION.match(_operator_name(op)) for op in facts.nodes_by_op)
+    if convolves and any(spec.shape is None or len(spec.shape) == 4 for spec in facts.inputs):
         return IMAGE_RECOGNITION
     return NONE
 
 
-def _detects(facts: ModelFacts) -> bool:
-    if any(_short(op).startswith(_DETECTS) for op in facts.nodes_by_op):
+def _is_detector(facts: ModelFacts) -> bool:
+    if any(_operator_name(op).startswith(_DETECTION_OPERATORS) for op in facts.nodes_by_op):
         return True
-    outputs = [_plain(one.name) for one in facts.outputs]
-    has = {start: any(one.startswith(start) for one in outputs) for start in ("score", "class")}
-    return (
-        any(one.startswith(_BOXES) for one in outputs)
-        or all(has.values())
-        or "yolo" in facts.telling
-    )
+    outputs = [_base_name(spec.name) for spec in facts.outputs]
+    if any(name.startswith(_BOX_OUTPUTS) for name in outputs) or "yolo" in facts.telling:
+        return True
+    return all(any(name.startswith(start) for name in outputs) for start in ("score", "class"))
 
 
 def _flavour(facts: ModelFacts) -> Numbered:
@@ -91,12 +86,12 @@ def _flavour(facts: ModelFacts) -> Numbered:
     return NO_FLAVOUR
 
 
-def _plain(name: str) -> str:
-    """TensorFlow's exporters leave their ``:0``."""
+def _base_name(name: str) -> str:
+    """``scope/Boxes:0`` → ``boxes``."""
     return name.partition(":")[0].rpartition("/")[2].lower()
 
 
-def _short(op: str) -> str:
+def _operator_name(op: str) -> str:
     """``com.microsoft.FusedConv`` → ``fusedconv``, ``aten.conv2d`` → ``conv2d``."""
     return op.removesuffix(".default").rpartition(".")[2].lower()
 
@@ -105,28 +100,28 @@ def _short(op: str) -> str:
 
 
 def _shape(inputs: tuple[InputSpec, ...], domain: Numbered) -> tuple[str, bool]:
-    shapes = [_filled(one, domain) for one in inputs]
+    shapes = [_item_shape(spec, domain) for spec in inputs]
     if not shapes or any(shape is None or not shape[0] for shape in shapes):
         return "", False
     known = [shape for shape in shapes if shape is not None]
     texts = [",".join(map(str, sizes)) for sizes, _ in known]
     is_exact = all(exact for _, exact in known)
-    return (texts[0] if len(texts) == 1 else ",".join(f"[{one}]" for one in texts)), is_exact
+    return (texts[0] if len(texts) == 1 else ",".join(f"[{text}]" for text in texts)), is_exact
 
 
-def _filled(one: InputSpec, domain: Numbered) -> tuple[tuple[int, ...], bool] | None:
-    """Without the batch, and whether nothing of it is a guess; None when there is no guess."""
-    if one.shape is None or says_state(one.name) or says_past(one.name):
+def _item_shape(spec: InputSpec, domain: Numbered) -> tuple[tuple[int, ...], bool] | None:
+    """The shape without the batch, and whether it is exact; None if it cannot be guessed."""
+    if spec.shape is None or says_state(spec.name) or says_past(spec.name):
         return None
-    first, sizes = one.shape[:1], one.shape[1:]
-    if any(isinstance(dim, str) and says_sequence(dim) for dim in first):  # that is no batch
+    first, sizes = spec.shape[:1], spec.shape[1:]
+    if any(isinstance(dim, str) and says_sequence(dim) for dim in first):  # not a batch
         return None
     if all(isinstance(size, int) and size > 0 for size in sizes):
         return tuple(size for size in sizes if isinstance(size, int)), True
-    side = _SIDE.get(domain)
+    side = _IMAGE_SIDE.get(domain)
     if side is None or len(sizes) != 3:
         return None
-    is_last = sizes[2] in _CHANNELS and sizes[0] not in _CHANNELS
+    is_last = sizes[2] in _IMAGE_CHANNELS and sizes[0] not in _IMAGE_CHANNELS
     usual = (side, side, 3) if is_last else (3, side, side)
     return tuple(
         size if isinstance(size, int) and size > 0 else guess

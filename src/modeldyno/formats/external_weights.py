@@ -1,7 +1,7 @@
-"""Files beside a model that hold its weights: checked before anything opens them.
+"""Weights files beside a model, checked before anything opens them.
 
-A location may be a string in a file from a stranger. It may name only regular files in the model's
-own folder: otherwise a model could make an engine read ``/etc/shadow`` as weights.
+Their locations come from an untrusted file. They may name only regular files in the model's own
+folder; otherwise a model could make an engine read ``/etc/shadow`` as weights.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import ExternalFile
 from modeldyno.formats.file_reading import sha256
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 
 _LFS_POINTER = b"version https://git-lfs"
 
@@ -40,7 +40,7 @@ def exists(path: Path, location: str) -> bool:
 
 def outside(path: Path, location: str, why: str) -> UnsafeFormat:
     return UnsafeFormat(
-        f"{shown(path)} keeps weights outside its own folder",
+        f"{printable_name(path)} keeps weights outside its own folder",
         why=f"it names the file {location[:200]!r}; {why}",
         fix="Put the model and its weights into one folder and export again, or copy both there "
         "with `cp -L`",
@@ -58,12 +58,12 @@ def _checked(path: Path, location: str, end: int, tensor: str) -> ExternalFile:
     if not stat.S_ISREG(status.st_mode):
         raise _missing(path, location)
     if end > status.st_size:
-        raise _too_short(path, location, real, f"tensor {tensor!r} ends at byte {end}")
+        raise _truncated(path, location, real, f"tensor {tensor!r} ends at byte {end}")
     return ExternalFile(location, status.st_size, sha256(real))
 
 
 def _refuse_links(path: Path, location: str, real: Path, links: int) -> None:
-    """A link may stay inside the folder; caches that link to models keep both files together."""
+    """Links within the folder are allowed: model caches link to both files alike."""
     homes = (path.parent.resolve(), path.resolve().parent)
     if not any(real.is_relative_to(home) for home in homes):
         raise outside(path, location, "that is a link to another folder")
@@ -73,24 +73,24 @@ def _refuse_links(path: Path, location: str, real: Path, links: int) -> None:
 
 def _missing(path: Path, location: str) -> ModelUnreadable:
     return ModelUnreadable(
-        f"{shown(path)} needs the weights file {location!r}, which is not there",
+        f"{printable_name(path)} needs the weights file {location!r}, which is not there",
         why="the model keeps its weights in a file of their own",
         fix=f"Put {location!r} into the folder of the model",
     )
 
 
-def _too_short(path: Path, location: str, real: Path, why: str) -> ModelUnreadable:
+def _truncated(path: Path, location: str, real: Path, why: str) -> ModelUnreadable:
     size = real.stat().st_size
     with real.open("rb") as file:
         is_pointer = file.read(len(_LFS_POINTER)) == _LFS_POINTER
     if is_pointer:
         return ModelUnreadable(
-            f"The weights file {location!r} of {shown(path)} is a Git LFS pointer",
+            f"The weights file {location!r} of {printable_name(path)} is a Git LFS pointer",
             why="the repository was cloned without Git LFS",
             fix="Run `git lfs pull` in the repository it comes from",
         )
     return ModelUnreadable(
-        f"The weights file {location!r} of {shown(path)} is truncated",
+        f"The weights file {location!r} of {printable_name(path)} is truncated",
         why=f"{why}, the file has {size} bytes",
         fix="Copy, download or export it again",
     )

@@ -1,6 +1,6 @@
-"""Reading files that come from strangers: without waiting for them, and never too much at once.
+"""Read untrusted files without blocking, and never too much at once.
 
-A stranger may have put a link to ``/dev/zero`` there, or a pipe that nobody writes to.
+The path may be a link to ``/dev/zero``, or a pipe that nobody writes to.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 LONGEST = 1 << 20  # bytes of a small file
-_NOT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | _NOT_WAITING
+_NONBLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | _NONBLOCKING
 _LONGEST_CHARACTER = 4  # bytes, in UTF-8
 
 
@@ -22,8 +22,8 @@ class Unsuitable(OSError):
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file for reading; raises OSError. Links are followed: model caches are made of
-    them, and a worker sees nothing outside the model's folder."""
+    """Open a regular file for reading; raises OSError. Links are followed, as model caches consist
+    of them; a worker sees nothing outside the model's folder."""
     _require_regular(path, path.stat())  # opening a device can have effects
     file = os.fdopen(os.open(path, _FLAGS), "rb")
     try:
@@ -49,22 +49,22 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
 
 
 def sha256(path: Path) -> str:
-    """Read in pieces: weights may be larger than memory."""
+    """Reads in pieces: weights may be larger than memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def is_text(data: bytes) -> bool:
-    """Whether this is UTF-8 without control characters; it may end in the middle of a character."""
+def is_text(content: bytes) -> bool:
+    """Whether this is UTF-8 without control characters; the last character may be cut off."""
     try:
-        text = data.decode("utf-8")
+        text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start == 0 or error.start <= len(data) - _LONGEST_CHARACTER:
+        if error.start == 0 or error.start <= len(content) - _LONGEST_CHARACTER:
             return False
-        text = data[: error.start].decode("utf-8")
+        text = content[: error.start].decode("utf-8")
     return all(c.isprintable() or c in "\t\n\r\f\ufeff" for c in text)
 
 
 def decoded(text: str | bytes) -> str:
-    """protobuf returns a name that is not UTF-8 as bytes; raises UnicodeDecodeError then."""
+    """Raises UnicodeDecodeError for bytes that are not UTF-8, as protobuf returns such names."""
     return text if isinstance(text, str) else text.decode("utf-8")

@@ -1,4 +1,4 @@
-"""Attributes of nodes, within bounds: what is large is described, never dumped."""
+"""Attributes of nodes, bounded: large ones are described, never shown in full."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_NAME = 100
 
 
 def scalar(value: Any) -> Scalar:
-    """As JSON can represent it."""
+    """A form that JSON can represent."""
     if isinstance(value, float):
         return number(value)
     if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**64):
@@ -26,7 +26,7 @@ def scalar(value: Any) -> Scalar:
 
 
 def number(value: float) -> Scalar:
-    """As JSON can represent it; a 32-bit float with no more digits than it has."""
+    """A form that JSON can represent, with no more digits than a 32-bit float has."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

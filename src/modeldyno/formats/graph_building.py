@@ -1,4 +1,4 @@
-"""Builds a graph from a stranger's file: ids made unique, everything bounded."""
+"""Build a graph from an untrusted file: unique ids, everything bounded."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from modeldyno.core.graphs import (
 )
 from modeldyno.core.models import Dim, ModelFormat
 from modeldyno.formats.file_reading import decoded, sha256
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 
-LONGEST_NAME = 256  # characters; the longest that we saw in a real model has 180
+LONGEST_NAME = 256  # characters; the longest seen in a real model has 180
 LONGEST_PART = 80  # of a scope
 DEEPEST_SCOPE = 24
 DEEPEST_BODY = 8  # sub-graphs inside sub-graphs
@@ -33,7 +33,7 @@ _CUT = "…"
 _WIDEST_CHARACTER = 12  # bytes in JSON: two escaped surrogates
 _ROW = 32  # bytes of JSON around the texts of a row, at most
 _NUMBER = 24  # bytes of a number, at most
-_PLACE = 8  # of a number that stands for a tensor
+_PLACE = 8  # bytes of a number that stands for a tensor
 
 
 Parts = tuple[str, ...]  # of a scope, the outermost first
@@ -55,14 +55,14 @@ def too_many_nodes(path: Path, count: int) -> GraphUnavailable:
 
 def _too_large(path: Path, why: str) -> GraphUnavailable:
     return GraphUnavailable(
-        f"The graph of {shown(path)} is too large to be shown",
+        f"The graph of {printable_name(path)} is too large to be shown",
         why=why,
         fix="Look at its operators with `modeldyno inspect`; it can be measured all the same",
     )
 
 
 class Names:
-    """The tensors that nodes can see by name: those of their own graph, then the outer ones."""
+    """The tensors that nodes can refer to by name: of their own graph, then of those around it."""
 
     def __init__(self, outer: Names | None = None) -> None:
         self._own: dict[str, str] = {}
@@ -75,7 +75,7 @@ class Names:
         self._own[name] = id_
 
     def find(self, name: str) -> str | None:
-        """The tensor's id; None if nothing makes it."""
+        """The tensor's id; None if no node produces it."""
         graph: Names | None = self
         while graph is not None:
             if name in graph._own:
@@ -99,7 +99,7 @@ class GraphBuilder:
         self._notes: dict[str, None] = {}
         self._scopes: dict[tuple[str, ...], str] = {(): ""}
         self._node_ids, self._tensor_ids = _Ids(), _Ids()
-        self._left = LARGEST_BYTES - _ROW * 100
+        self._bytes_left = LARGEST_BYTES - _ROW * 100
 
     def require_room(self, count: int) -> None:
         """Raises GraphUnavailable if a graph of that many nodes cannot be shown."""
@@ -108,24 +108,24 @@ class GraphBuilder:
 
     # ------------------------------------------------------------ parts
 
-    def tensor(
+    def add_tensor(
         self, name: str, kind: TensorKind, dtype: str | None, shape: tuple[Dim, ...] | None
     ) -> str:
-        """Its id."""
-        text = self._short(name)
+        """Returns its id."""
+        text = self._shorten(name)
         id_ = self._tensor_ids.unique(text or "tensor")
-        dtype = None if dtype is None else self._short(dtype)
+        dtype = None if dtype is None else self._shorten(dtype)
         if shape is not None and len(shape) > HIGHEST_RANK:
-            self.note(f"a tensor has {len(shape)} dimensions: shapes that long are not shown")
+            self.add_note(f"a tensor has {len(shape)} dimensions: shapes that long are not shown")
             shape = None
         if shape is not None:
-            shape = tuple(d if d is None or isinstance(d, int) else self._short(d) for d in shape)
+            shape = tuple(d if d is None or isinstance(d, int) else self._shorten(d) for d in shape)
         self._spend((id_, text, dtype or "", *(d for d in shape or () if isinstance(d, str))))
-        self._left -= _NUMBER * len(shape or ())
+        self._bytes_left -= _NUMBER * len(shape or ())
         self._tensors.append(GraphTensor(id_, text, kind, dtype, shape))
         return id_
 
-    def node(
+    def add_node(
         self,
         op_type: str,
         name: str,
@@ -146,7 +146,7 @@ class GraphBuilder:
         in, ``function`` the scope of the local function it calls.
         """
         self.require_room(len(self._nodes) + 1)
-        op_type, domain, name = (self._short(text) for text in (op_type, domain, name))
+        op_type, domain, name = (self._shorten(text) for text in (op_type, domain, name))
         id_ = self._node_ids.unique(name or f"{op_type}#{position}")
         # The brackets keep bodies apart from scopes of names: ``If_3[then_branch]``.
         label = id_.rpartition("/")[2] or op_type
@@ -158,14 +158,14 @@ class GraphBuilder:
             *(tuple(attributes), tuple(body_scopes)),
         )
         self._spend((id_, op_type, domain, name, scope, *body_scopes))
-        self._left -= _PLACE * (len(node.inputs) + len(node.outputs))
+        self._bytes_left -= _PLACE * (len(node.inputs) + len(node.outputs))
         for attribute in node.attributes:
             self._spend_attribute(attribute)
         self._nodes.append(node)
         for body, graph in zip(inner, nested, strict=True):
-            self.body(body, graph.name, depth + 1, graph.read)
+            self.add_body(body, graph.name, depth + 1, graph.read)
 
-    def body(
+    def add_body(
         self,
         parts: Parts,
         name: str,
@@ -175,25 +175,25 @@ class GraphBuilder:
     ) -> None:
         """Add a body; ``read`` adds its nodes, given its scope and its depth."""
         if depth > DEEPEST_BODY:
-            self.note(f"sub-graphs nested deeper than {DEEPEST_BODY} are left out")
+            self.add_note(f"sub-graphs nested deeper than {DEEPEST_BODY} are left out")
             return
         inputs, outputs = read(parts, depth)
-        name, scope = self._short(name), self.scope(parts)
+        name, scope = self._shorten(name), self.scope(parts)
         self._spend((scope, name))
-        self._left -= _PLACE * (len(inputs) + len(outputs))
+        self._bytes_left -= _PLACE * (len(inputs) + len(outputs))
         self._bodies.append(Body(scope, name, kind, tuple(inputs), tuple(outputs)))
 
-    def find(self, names: Names, name: str) -> str:
-        """The id of a tensor by its name."""
+    def tensor_id(self, names: Names, name: str) -> str:
+        """The id of the tensor with that name; added as missing if there is none."""
         id_ = names.find(name)
         if id_ is None:
-            id_ = names[name] = self.missing(name)
+            id_ = names[name] = self.add_missing(name)
         return id_
 
-    def missing(self, name: str) -> str:
-        """A tensor that nodes use and nothing makes."""
-        self.note("it uses tensors that nothing makes: engines will refuse it")
-        return self.tensor(name, "missing", None, None)
+    def add_missing(self, name: str) -> str:
+        """Add a tensor that nodes use but none produces; returns its id."""
+        self.add_note("it uses tensors that nothing makes: engines will refuse it")
+        return self.add_tensor(name, "missing", None, None)
 
     def scope(self, parts: Parts) -> str:
         """``a/b/c``; beyond the limits, the enclosing group."""
@@ -202,7 +202,7 @@ class GraphBuilder:
             inner = (*known, part[:LONGEST_PART])
             if inner not in self._scopes:
                 if len(self._scopes) > MOST_GROUPS:
-                    self.note(f"it has more than {MOST_GROUPS} groups: the others are left out")
+                    self.add_note(f"it has more than {MOST_GROUPS} groups: the others are left out")
                     break
                 around = self._scopes[known]
                 label = _cut(part, LONGEST_PART).replace("/", "_")
@@ -210,7 +210,7 @@ class GraphBuilder:
             known = inner
         return self._scopes[known]
 
-    def note(self, text: str) -> None:
+    def add_note(self, text: str) -> None:
         if len(self._notes) < MOST_NOTES:
             self._notes[_cut(text, 300)] = None
 
@@ -218,8 +218,8 @@ class GraphBuilder:
         self, model_format: ModelFormat, name: str, inputs: Iterable[str], outputs: Iterable[str]
     ) -> Graph:
         input_ids, output_ids = tuple(inputs), tuple(outputs)
-        self._left -= _PLACE * (len(input_ids) + len(output_ids))
-        name = self._short(name)
+        self._bytes_left -= _PLACE * (len(input_ids) + len(output_ids))
+        name = self._shorten(name)
         self._spend((name,))
         graph = Graph(
             format=model_format,
@@ -235,28 +235,28 @@ class GraphBuilder:
         count = _nodes_in_cycles(graph)
         if not count:
             return graph
-        # No engine accepts it, but people may look at it.
+        # No engine accepts it, but users may still look at it.
         note = f"{count} nodes lie on a circle or behind one: engines will refuse the model"
         return replace(graph, notes=(*graph.notes, note))
 
     # ------------------------------------------------------------ bounds
 
-    def _short(self, text: str | bytes) -> str:
+    def _shorten(self, text: str | bytes) -> str:
         text = decoded(text)
         if len(text) <= LONGEST_NAME:
             return text
-        self.note(f"names of more than {LONGEST_NAME} characters are cut")
+        self.add_note(f"names of more than {LONGEST_NAME} characters are cut")
         return _cut(text, LONGEST_NAME)
 
     def _spend_attribute(self, attribute: Attribute) -> None:
         value = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
         texts = [item for item in value if isinstance(item, str)]
         self._spend((attribute.name, attribute.type, attribute.note, attribute.dtype or "", *texts))
-        self._left -= _NUMBER * (len(value) + len(attribute.shape or ()))
+        self._bytes_left -= _NUMBER * (len(value) + len(attribute.shape or ()))
 
     def _spend(self, texts: Iterable[str]) -> None:
-        self._left -= _ROW + sum(map(_bytes, texts))
-        if self._left < 0:
+        self._bytes_left -= _ROW + sum(map(_bytes, texts))
+        if self._bytes_left < 0:
             most = f"{LARGEST_BYTES >> 20} MiB"
             raise _too_large(self._path, f"its names and attributes alone take more than {most}")
 
@@ -282,14 +282,14 @@ def _cut(text: str, most: int) -> str:
 
 
 def _bytes(text: str) -> int:
-    """In JSON, with quotes and a comma; at most."""
+    """At most, in JSON with quotes and a comma."""
     if text.isascii() and text.isprintable():
         return len(text) + text.count('"') + text.count("\\") + 3
     return _WIDEST_CHARACTER * len(text) + 3
 
 
 def _nodes_in_cycles(graph: Graph) -> int:
-    """How many nodes can never run, because they wait for each other."""
+    """The number of nodes that can never run, because they wait for each other."""
     waiting = {node.id: 0 for node in graph.nodes}
     successors: dict[str, list[str]] = {}
     for edge in graph.edges:

@@ -1,4 +1,4 @@
-"""What the facts of all formats have in common: counted weights, operators, ranges of indices."""
+"""What every format's reader reports alike: counts of weights and operators, index ranges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from modeldyno.core.models import (
     ModelFormat,
     TensorSpec,
 )
-from modeldyno.formats.domains import telling_words
+from modeldyno.formats.domains import detector_words
 from modeldyno.formats.file_reading import sha256
 
 # Types of shapes, axes and conditions: constants of these are part of the graph, not learned.
@@ -39,7 +39,7 @@ def model_facts(
     external: tuple[ExternalFile, ...] = (),
     **more: Any,
 ) -> ModelFacts:
-    """``names`` are those of nodes and tensors, which hint at what the model is for."""
+    """``names`` of nodes and tensors hint at what the model is for."""
     return ModelFacts(
         path=str(path),
         format=model_format,
@@ -52,13 +52,13 @@ def model_facts(
         external=external,
         nodes_by_op=dict(Counter(operators).most_common()),
         weights_by_dtype=weights,
-        telling=telling_words(names),
+        telling=detector_words(names),
         **more,
     )
 
 
 def count_weights(tensors: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Learned elements by dtype, from the dtype and number of elements of each tensor."""
+    """Learned elements by dtype, given each tensor's dtype and number of elements."""
     counts: Counter[str] = Counter()
     for dtype, elements in tensors:
         if dtype not in NEVER_LEARNED:
@@ -67,7 +67,7 @@ def count_weights(tensors: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def and_more(names: Iterable[str], most: int = 4) -> str:
-    """``Foo, Bar``, and that there are more."""
+    """``Foo, Bar and more``."""
     listed = list(names)
     return ", ".join(listed[:most]) + (" and more" if len(listed) > most else "")
 

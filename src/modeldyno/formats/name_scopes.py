@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-# What torch's exporters write where a node belongs to no module.
+# What torch's exporters write for a node that belongs to no module.
 _NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
 _QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
@@ -26,28 +26,32 @@ def from_name(name: str) -> tuple[str, ...]:
 
 
 def from_metadata(metadata: Mapping[str, str]) -> tuple[str, ...] | None:
-    """From the metadata that torch.onnx's exporter adds to each node; None if there is none.
+    """From the metadata that torch.onnx's exporter adds to each node; None if absent.
 
     ``pkg.torch.onnx.name_scopes`` is ``['', 'layer1', 'layer1.0', 'conv2d']``: modules by their
-    whole path, then the node itself. ``namespace`` has the same in one line, with classes:
+    full path, then the node itself. ``namespace`` has the same on one line, with classes:
     ``: Net/layer1: Sequential/layer1.0: Conv2d/conv2d: aten.conv2d.default``.
     """
     scopes = metadata.get("pkg.torch.onnx.name_scopes", "")[:_LONGEST_READ]
     if scopes:
-        return _of_modules([single or double for single, double in _QUOTED.findall(scopes)][:-1])
+        return _innermost_module(
+            [single or double for single, double in _QUOTED.findall(scopes)][:-1]
+        )
     namespace = metadata.get("namespace", "")[:_LONGEST_READ]
     if namespace:
-        return _of_modules([part.partition(":")[0].strip() for part in namespace.split("/")][:-1])
+        return _innermost_module(
+            [part.partition(":")[0].strip() for part in namespace.split("/")][:-1]
+        )
     return None
 
 
 def from_module_stack(stack: str) -> tuple[str, ...]:
     """From a torch.export node: ``L__self__,,Net;L__self__layer1,layer1,Sequential``."""
     entries = (entry.split(",") for entry in stack[:_LONGEST_READ].split(";"))
-    return _of_modules([parts[1] for parts in entries if len(parts) > 1])
+    return _innermost_module([parts[1] for parts in entries if len(parts) > 1])
 
 
-def _of_modules(paths: Sequence[str]) -> tuple[str, ...]:
-    """The innermost module's path contains those around it."""
+def _innermost_module(paths: Sequence[str]) -> tuple[str, ...]:
+    """Parts of the innermost module's path, which contains the outer ones."""
     deepest = next((path for path in reversed(paths) if path and path != _NO_MODULE), "")
     return tuple(part for part in re.split(r"[./]", deepest) if part.strip())

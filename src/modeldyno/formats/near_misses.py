@@ -1,4 +1,4 @@
-"""Files that somebody may have meant. A far-fetched guess is worse than none."""
+"""Names that the user may have meant. No guess is better than a far-fetched one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ OTHER_SUFFIX = 0.9  # the suffix does not count towards it: all models end in .o
 
 
 def near_misses(name: str, names: Iterable[str], most: int = 1) -> list[str]:
-    """Names that differ from ``name`` as a typing mistake does, the closest first."""
+    """Names that differ from ``name`` by what looks like a typo, the closest first."""
     likeness = {candidate: _likeness(name, candidate) for candidate in names}
     close = [candidate for candidate, alike in likeness.items() if alike > 0]
     return sorted(close, key=lambda candidate: (-likeness[candidate], candidate))[:most]
 
 
 def _likeness(name: str, candidate: str) -> float:
-    """How alike the stems are; 0 when that is not alike enough."""
+    """How alike the stems are; 0 if not alike enough."""
     wanted, other = PurePath(name.lower()), PurePath(candidate.lower())
     alike = SequenceMatcher(None, wanted.stem, other.stem).ratio()
     same = wanted.suffix == other.suffix

@@ -1,4 +1,4 @@
-"""Which format a file has: judged by its content, never by its name."""
+"""Recognise the format of a file by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from modeldyno.formats.litert.flatbuffer_file import is_litert
 from modeldyno.formats.near_misses import near_misses
 from modeldyno.formats.onnx.recognition import Outline, broken, outline_of
 from modeldyno.formats.pytorch.model import is_pickle, list_file, torch_format
-from modeldyno.formats.refusals import FileRefusal, shown
+from modeldyno.formats.refusals import FileRefusal, printable_name
 from modeldyno.formats.tensorflow.recognition import tf_format
 
 SCRIPTED = "scripted/1"
@@ -31,7 +31,7 @@ _JSON = re.compile(r"\{\s*[\"}]|\[\s*[\[\]{\"\d-]")  # an .ini file begins with 
 
 def recognise(path: Path) -> ModelFormat:
     """The file's format; raises ModelNotFound, ModelUnreadable or UnsafeFormat for all others."""
-    size = _size(path)
+    size = _require_content(path)
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
@@ -50,14 +50,14 @@ def recognise(path: Path) -> ModelFormat:
         return "litert"
     if (model_format := torch_format(path, head)) is not None:
         return model_format
-    raise _refusal(path, head, size, outline)
+    raise _unreadable(path, head, size, outline)
 
 
 # ---------------------------------------------------------------- the file itself
 
 
-def _size(path: Path) -> int:
-    """Bytes of a regular file that is not empty."""
+def _require_content(path: Path) -> int:
+    """Bytes of the file, which must be regular and not empty."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
@@ -65,7 +65,7 @@ def _size(path: Path) -> int:
     except OSError as error:
         raise _cannot_open(path, error) from error
     if stat.S_ISDIR(status.st_mode):
-        raise _folder(path)
+        raise _folder_error(path)
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait forever
         raise refusals.NOT_A_FILE.of(path)
     if status.st_size == 0:
@@ -92,13 +92,13 @@ def _files_in(folder: Path) -> list[str]:
 
 def _cannot_open(path: Path, error: OSError) -> ModelUnreadable:
     return ModelUnreadable(
-        f"{shown(path)} cannot be opened",
+        f"{printable_name(path)} cannot be opened",
         why=(error.strerror or str(error)).lower(),
         fix="Check the file's permissions",
     )
 
 
-def _folder(path: Path) -> UserError:
+def _folder_error(path: Path) -> UserError:
     names = _files_in(path)
     if "saved_model.pb" in names:
         return refusals.SAVED_MODEL_FOLDER.of(path)
@@ -116,35 +116,35 @@ def _folder(path: Path) -> UserError:
 # ---------------------------------------------------------------- everything else
 
 
-def _refusal(path: Path, head: bytes, size: int, outline: Outline) -> UserError:
+def _unreadable(path: Path, head: bytes, size: int, outline: Outline) -> UserError:
     if is_pickle(head):
         return refusals.pickle(path, list(list_file(path).imports))
     if is_zip(head):
-        return _zip(path)
+        return _damaged_or_foreign_zip(path)
     for offset, magic, refusal in refusals.BY_MAGIC:
         if head[offset : offset + len(magic)] == magic:
             return refusal.of(path)
     if _is_safetensors(head, size):
         return refusals.SAFETENSORS.of(path)
     if is_text(head):
-        return _text(head).of(path)
+        return _text_refusal(head).of(path)
     if outline.looks_like_onnx:
         return broken(path, size, outline)
     if not head.strip(b"\0"):
         return refusals.ZEROS.of(path)
-    return _other_protobuf(outline).of(path)
+    return _protobuf_refusal(outline).of(path)
 
 
-def _zip(path: Path) -> UserError:
+def _damaged_or_foreign_zip(path: Path) -> UserError:
     names = member_names(path)
     if names is None:
         why = "its table of contents, which is at the end, is missing or broken"
         fix = "Copy or download it again"
         return FileRefusal("a truncated or damaged zip archive", fix, why=why).of(path)
-    return _zip_of(names).of(path)
+    return _zip_refusal(names).of(path)
 
 
-def _zip_of(names: list[str]) -> FileRefusal:
+def _zip_refusal(names: list[str]) -> FileRefusal:
     if names and all(name.endswith(".npy") for name in names):
         return refusals.NPZ
     models = [name for name in names if name.endswith(".onnx") and name.isprintable()]
@@ -167,7 +167,7 @@ def _decoded(head: bytes) -> str:
     return head.decode("utf-8", "replace").lstrip("\ufeff")
 
 
-def _text(head: bytes) -> FileRefusal:
+def _text_refusal(head: bytes) -> FileRefusal:
     text = _decoded(head).lstrip()
     start = text[:200].lower()
     if text.startswith("version https://git-lfs"):
@@ -191,7 +191,7 @@ def _is_scripted(path: Path, head: bytes, size: int) -> bool:
     return isinstance(script, dict) and script.get("modeldyno") == SCRIPTED
 
 
-def _other_protobuf(outline: Outline) -> FileRefusal:
+def _protobuf_refusal(outline: Outline) -> FileRefusal:
     if isinstance(outline.trouble, NotProtobuf):
         return refusals.UNKNOWN
     match outline.fields.get(1), outline.fields.get(2):

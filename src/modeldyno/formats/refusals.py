@@ -1,4 +1,4 @@
-"""Messages about files that we do not read: what they are, and how to get a model from them.
+"""Errors for files that we do not read: what they are, and how to get a model from them.
 
 They must be true of this version, which reads ONNX, OpenVINO IR, LiteRT, and the files of PyTorch,
 TensorFlow and Keras.
@@ -32,7 +32,7 @@ class FileRefusal:
     unsafe: bool = False
 
     def of(self, path: Path) -> UserError:
-        name = shown(path)
+        name = printable_name(path)
         kind = UnsafeFormat if self.unsafe else ModelUnreadable
         stem = name.rpartition(".")[0] or name
         return kind(
@@ -42,15 +42,15 @@ class FileRefusal:
         )
 
 
-def shown(path: Path) -> str:
-    """The file's name, safe to print on a terminal."""
+def printable_name(path: Path) -> str:
+    """The file's name, safe to print in a terminal."""
     return "".join(c if c.isprintable() else "�" for c in path.name) or str(path)
 
 
 def damaged(
     path: Path, why: str, what: str = "damaged", fix: str = "Copy, download or export it again"
 ) -> ModelUnreadable:
-    return ModelUnreadable(f"{shown(path)} is {what}", why=why, fix=fix)
+    return ModelUnreadable(f"{printable_name(path)} is {what}", why=why, fix=fix)
 
 
 def archive(a_kind: str) -> FileRefusal:
@@ -86,7 +86,7 @@ SAVED_MODEL_TEXT = FileRefusal(
 
 
 def pickle(path: Path, imports: list[str]) -> UserError:
-    """A bare pickle: the reason lists what it would import; nothing in it was run."""
+    """For a bare pickle; the reason lists what it would import. Nothing in it was run."""
     names = ", ".join(imports[:8]) + (f" and {len(imports) - 8} more" if len(imports) > 8 else "")
     return FileRefusal(
         "a Python pickle. Loading it can run any code inside it",

@@ -2,7 +2,7 @@
 
     {"modeldyno": "scripted/1", "inputs": [{"name": "x", "dtype": "int64", "shape": ["batch"]}]}
 
-``inputs`` may be left out. All other keys belong to the engine.
+``inputs`` is optional. All other keys belong to the engine.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.formats.model_facts import model_facts
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 
 _INPUTS = (InputSpec("x", "float32", ("batch", 4)),)
 _OUTPUTS = (TensorSpec("y", "float32", ("batch", 1)),)
 
 
 def read(path: Path) -> ModelFacts:
-    """The facts of a script; raises ModelUnreadable when its inputs are not what they should be."""
+    """The facts of a script; raises ModelUnreadable if its inputs are not as described above."""
     return model_facts(
         path,
         "scripted",
@@ -41,7 +41,7 @@ def _inputs(path: Path) -> tuple[InputSpec, ...]:
         inputs: tuple[InputSpec, ...] = decode(tuple[InputSpec, ...], script["inputs"])
     except Mismatch as error:
         raise ModelUnreadable(
-            f"{shown(path)} describes its inputs wrongly",
+            f"{printable_name(path)} describes its inputs wrongly",
             why=str(error),
             fix='Write them as [{"name": "x", "dtype": "float32", "shape": ["batch", 4]}]',
         ) from error

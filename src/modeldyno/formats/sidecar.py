@@ -1,4 +1,4 @@
-"""``<file>.modeldyno.toml`` beside a model: what the file itself cannot declare.
+"""``<file>.modeldyno.toml`` beside a model declares what the file itself cannot.
 
 architecture = "package.module:factory"
 
@@ -10,8 +10,8 @@ name = "x"
 dtype = "float32"
 shape = ["batch", 3, 224, 224]
 
-Beside a model that we converted, ``[made]``, written by us: what it was converted from and with
-what (``core.models.Making``).
+If we converted the model, we write ``[made]``: what it was converted from, and by which tool
+(``core.models.Making``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _KEYS = ("architecture", "arguments", "inputs", "made")
 
 
 def applied(facts: ModelFacts) -> ModelFacts:
-    """The facts with what the sidecar adds, if there is one."""
+    """The facts, with those that the sidecar adds if there is one."""
     path = Path(facts.path + SUFFIX)
     table = _table(path)
     if table is None or not table.keys() - {"made"}:
@@ -42,7 +42,7 @@ def applied(facts: ModelFacts) -> ModelFacts:
 
 
 def with_making(facts: ModelFacts) -> ModelFacts:
-    """The facts with what the model was converted from, if known."""
+    """The facts, with the origin of a converted model if its sidecar names it."""
     path = Path(facts.path + SUFFIX)
     table = _table(path)
     if table is None or "made" not in table:
@@ -65,7 +65,7 @@ def text_of(made: Making) -> str:
 
 
 def _toml(value: str | float) -> str:
-    """Texts and numbers as JSON writes them, except for surrogates and one character."""
+    """A text or number, as JSON writes it except for surrogates and one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
@@ -107,7 +107,7 @@ def _applied(facts: ModelFacts, path: Path, table: dict[str, Any]) -> ModelFacts
 
 
 def _is_plain(value: Any) -> bool:
-    """What survives the way to the worker: TOML's dates do not."""
+    """Whether it can be sent to a worker: TOML's dates cannot."""
     if isinstance(value, dict):
         return all(_is_plain(item) for item in value.values())
     if isinstance(value, list):

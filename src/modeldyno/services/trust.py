@@ -11,7 +11,7 @@ from modeldyno.core.errors import BadValue, UnsafeFormat
 from modeldyno.core.models import Architecture, ModelFacts
 from modeldyno.core.specs import ModelSpec
 from modeldyno.core.trust import TIERS, Tier, Trusted
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 from modeldyno.inputs.model_overrides import refuse_needless
 from modeldyno.services.requests import inspection_spec, model_path, named_architecture
 from modeldyno.services.runs import RunService
@@ -49,10 +49,10 @@ class TrustService:
             facts = self._facts(path, said)
         except UnsafeFormat:
             return TrustGrant(
-                self._store.grant(hash_file(path), shown(path), reason), "code", False
+                self._store.grant(hash_file(path), printable_name(path), reason), "code", False
             )
         code = code_of(facts)
-        entry = self._store.grant(facts.sha256, shown(path), reason, code)
+        entry = self._store.grant(facts.sha256, printable_name(path), reason, code)
         lacks_code = facts.format == "torch-checkpoint" and code is None
         return TrustGrant(entry, TIERS[facts.format], True, lacks_code)
 

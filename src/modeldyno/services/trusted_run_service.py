@@ -13,7 +13,7 @@ from modeldyno.core.models import Architecture, ModelFacts
 from modeldyno.core.specs import InspectionSpec, ModelSpec, RunSpec
 from modeldyno.core.trust import architecture_of, needs_trust
 from modeldyno.core.visible import shell_word
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 from modeldyno.inputs.model_overrides import check_complete
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.services.runs import Listener, RunService
@@ -51,7 +51,7 @@ class TrustedRunService(RunService):
     def _pinned(self, model: ModelSpec, memory_limit_bytes: int | None) -> ModelSpec:
         facts = super().run(InspectionSpec(model, memory_limit_bytes=memory_limit_bytes))
         assert isinstance(facts, ModelFacts)
-        name = shown(Path(facts.path))
+        name = printable_name(Path(facts.path))
         self._trust.expect(
             facts,
             name,

@@ -30,7 +30,7 @@ class ArchiveLimits:
     free_bytes: int = 1 << 20  # allowed at any ratio: small files pack very well
 
 
-CheckRoom = Callable[[int], None]  # for this many more bytes; raises if there is none
+CheckRoom = Callable[[int], None]  # raises if there is no room for this many more bytes
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ def extract(
     limits: ArchiveLimits | None = None,
     check_room: CheckRoom = lambda more: None,
 ) -> tuple[Extracted, ...]:
-    """Its files, in their order, below ``folder``, which must not exist before.
+    """Unpack all files, in order, below ``folder``, which must not exist yet.
 
-    Files come out readable and no more, whatever the archive says of modes, owners and dates; an
-    archive inside stays one. Raises ArchiveRefused, StorageFailed or what ``check_room`` raises;
-    then there is no folder.
+    They become read-only, whatever modes, owners and dates the archive gives; archives inside are
+    not unpacked. Raises ArchiveRefused, StorageFailed or what ``check_room`` raises, and leaves no
+    folder then.
     """
     try:
         folder.mkdir(mode=0o700)
@@ -82,10 +82,10 @@ def _extract(
     for member in members(archive):
         names = taken.take(member)
         if member.pieces is None:
-            with _inside(folder, names):
+            with _open_folder(folder, names):
                 continue
         size = 0
-        with _inside(folder, names[:-1]) as place, _new_file(names[-1], place) as target:
+        with _open_folder(folder, names[:-1]) as place, _new_file(names[-1], place) as target:
             for piece in member.pieces:
                 size += len(piece)
                 _require_within(
@@ -108,7 +108,7 @@ def _require_within(size: int, packed: int, limits: ArchiveLimits) -> None:
 
 
 class _TakenNames:
-    """Names in use, compared as by file systems that ignore case and accents."""
+    """Names in use, compared as file systems that ignore case and accents do."""
 
     def __init__(self) -> None:
         self._folders: dict[str, str] = {}  # as compared → as spelled
@@ -123,29 +123,29 @@ class _TakenNames:
         for depth in range(1, len(folders) + 1):
             self._take_folder("/".join(folders[:depth]))
         if member.pieces is not None:
-            key = _compared(member.name)
+            key = _comparison_key(member.name)
             if key in self._files or key in self._folders:
-                raise _clash()
+                raise _name_clash()
             self._files.add(key)
         return names
 
     def _take_folder(self, name: str) -> None:
-        key = _compared(name)
+        key = _comparison_key(name)
         if key in self._files or self._folders.setdefault(key, name) != name:
-            raise _clash()
+            raise _name_clash()
 
 
-def _compared(name: str) -> str:
+def _comparison_key(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def _clash() -> ArchiveRefused:
+def _name_clash() -> ArchiveRefused:
     return refused("two members have one name, or nearly")
 
 
 @contextmanager
-def _inside(folder: Path, names: tuple[str, ...]) -> Iterator[int]:
-    """A descriptor of the folder of these names, made where it is missing."""
+def _open_folder(folder: Path, names: tuple[str, ...]) -> Iterator[int]:
+    """A descriptor of the folder at these names, created if missing."""
     at = os.open(folder, _FOLDER)
     try:
         for name in names:
@@ -170,7 +170,7 @@ def _new_file(name: str, folder: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _write(target: int, data: bytes) -> None:
-    view = memoryview(data)
+def _write(target: int, content: bytes) -> None:
+    view = memoryview(content)
     while view:
         view = view[os.write(target, view) :]

@@ -1,4 +1,4 @@
-"""Flatbuffers, read by our own code: every offset is checked, and reading comes to an end.
+"""Flatbuffers, read by our own code: every offset is checked, and reading always terminates.
 
 A table begins with an offset back to its vtable, which says where in the table each field is. All
 other offsets point forward. All reads are counted: a small file whose tables share one long vector
@@ -16,9 +16,9 @@ from typing import Any, BinaryIO, Self
 
 LONGEST_TEXT = 4096  # bytes of a string that are read
 _BLOCK = 1 << 16
-_MOST_BLOCKS = 256  # kept in memory: weights are passed over
+_MOST_BLOCKS = 256  # kept in memory; weights are skipped
 _FEWEST_READS = 1 << 20
-_READS_PER_BYTE = 2  # a field takes at least four bytes, and is read three times at most
+_READS_PER_BYTE = 2  # a field has at least four bytes, and is read at most three times
 
 
 class Damaged(Exception):
@@ -26,7 +26,7 @@ class Damaged(Exception):
 
 
 class Flatbuffer:
-    """A file, read in pieces: its weights may be larger than memory."""
+    """A file, read in blocks: its weights may be larger than memory."""
 
     def __init__(self, path: Path) -> None:
         self._file: BinaryIO = path.open("rb")
@@ -49,7 +49,7 @@ class Flatbuffer:
         return Table(self, self.number("<I", 0))
 
     def bytes_at(self, place: int, count: int) -> bytes:
-        """Raises Damaged where the file ends before."""
+        """Raises Damaged if the file ends before."""
         if place < 0 or count < 0 or place + count > self.size:
             raise Damaged(f"it points to byte {place + count}, and has {self.size}")
         self._reads_left -= 1 + count // 4
@@ -58,15 +58,13 @@ class Flatbuffer:
         first, last = place // _BLOCK, (place + max(1, count) - 1) // _BLOCK
         blocks = [self._block(number) for number in range(first, last + 1)]
         start = place - first * _BLOCK
-        data = blocks[0] if len(blocks) == 1 else b"".join(blocks)
-        content = data[start : start + count]
-        if len(content) != count:  # it became shorter in the meantime
+        content = (blocks[0] if len(blocks) == 1 else b"".join(blocks))[start : start + count]
+        if len(content) != count:  # it was truncated meanwhile
             raise Damaged(f"it ends before byte {place + count}")
         return content
 
-    def number(self, layout: str, place: int) -> int:
-        value: int = struct.unpack(layout, self.bytes_at(place, struct.calcsize(layout)))[0]
-        return value
+    def number(self, layout: str, place: int) -> Any:
+        return struct.unpack(layout, self.bytes_at(place, struct.calcsize(layout)))[0]
 
     def _block(self, number: int) -> bytes:
         block = self._blocks.get(number)
@@ -87,33 +85,30 @@ class Vector:
 
 
 class Table:
-    """Fields by their number in the schema; absent ones have the schema's default."""
+    """Fields by their number in the schema; for absent ones, the schema's default."""
 
     def __init__(self, buffer: Flatbuffer, place: int) -> None:
         self._buffer = buffer
         self._place = place
         vtable = place - buffer.number("<i", place)
-        size = buffer.number("<H", vtable)
-        self._fields = struct.unpack(f"<{max(0, size // 2 - 2)}H", _fields(buffer, vtable, size))
+        count = max(0, buffer.number("<H", vtable) // 2 - 2)  # less its own size and its table's
+        self._fields = struct.unpack(f"<{count}H", buffer.bytes_at(vtable + 4, 2 * count))
 
-    def whole(self, field: int, layout: str = "<i", default: int = 0) -> int:
+    def integer(self, field: int, layout: str = "<i", default: int = 0) -> int:
         place = self._at(field)
-        return default if place is None else self._buffer.number(layout, place)
+        return default if place is None else int(self._buffer.number(layout, place))
 
-    def real(self, field: int, default: float = 0.0) -> float:
+    def float32(self, field: int) -> float:
         place = self._at(field)
-        if place is None:
-            return default
-        value: float = struct.unpack("<f", self._buffer.bytes_at(place, 4))[0]
-        return value
+        return 0.0 if place is None else float(self._buffer.number("<f", place))
 
     def text(self, field: int) -> str:
-        """Also if it is not UTF-8."""
+        """Bytes that are not UTF-8 are replaced."""
         vector = self.vector(field, 1)
         if vector is None:
             return ""
-        data = self._buffer.bytes_at(vector.start, min(vector.count, LONGEST_TEXT))
-        return data.decode("utf-8", "replace")
+        text = self._buffer.bytes_at(vector.start, min(vector.count, LONGEST_TEXT))
+        return text.decode("utf-8", "replace")
 
     def table(self, field: int) -> Table | None:
         place = self._at(field)
@@ -125,7 +120,6 @@ class Table:
             yield Table(self._buffer, self._follow(vector.start + 4 * number))
 
     def ints(self, field: int) -> tuple[int, ...]:
-        """Of 32 bits each."""
         return self._values(field, "i", 4)
 
     def longs(self, field: int) -> tuple[int, ...]:
@@ -135,7 +129,7 @@ class Table:
         return self._values(field, "f", 4)
 
     def vector(self, field: int, element_bytes: int) -> Vector | None:
-        """Where it is; None if it is absent."""
+        """None if absent."""
         place = self._at(field)
         if place is None:
             return None
@@ -148,17 +142,12 @@ class Table:
 
     def _values(self, field: int, letter: str, size: int) -> tuple[Any, ...]:
         vector = self.vector(field, size) or Vector(0, 0)
-        data = self._buffer.bytes_at(vector.start, size * vector.count)
-        return struct.unpack(f"<{vector.count}{letter}", data)
+        content = self._buffer.bytes_at(vector.start, size * vector.count)
+        return struct.unpack(f"<{vector.count}{letter}", content)
 
     def _at(self, field: int) -> int | None:
         offset = self._fields[field] if field < len(self._fields) else 0
         return self._place + offset if offset else None
 
     def _follow(self, place: int) -> int:
-        return place + self._buffer.number("<I", place)
-
-
-def _fields(buffer: Flatbuffer, vtable: int, size: int) -> bytes:
-    """The offsets in a vtable: after its own size and its table's."""
-    return buffer.bytes_at(vtable + 4, 2 * max(0, size // 2 - 2))
+        return place + int(self._buffer.number("<I", place))

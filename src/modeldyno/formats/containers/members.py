@@ -1,7 +1,7 @@
-"""The members of a zip or tar archive, one after the other, without trusting the archive.
+"""The members of an untrusted zip or tar archive, one after the other.
 
 Python's own ``extractall`` has been tricked into writing outside its folder more than once. Here an
-archive is a list of plain files with plain names; one with anything else is refused as a whole.
+archive is a list of plain files with plain names; if it has anything else, all of it is refused.
 """
 
 from __future__ import annotations
@@ -32,26 +32,29 @@ _BROKEN = (
 @dataclass(frozen=True)
 class Member:
     name: str
-    size_bytes: int  # as stated
-    packed_bytes: int | None  # in the archive, if known for one member
+    size_bytes: int  # as declared
+    packed_bytes: int | None  # in the archive; None if unknown for a single member
     pieces: Iterator[bytes] | None  # None for a folder
 
 
 def members(file: BinaryIO) -> Iterator[Member]:
-    """By content, not by name; each member must be read before the next. Raises ArchiveRefused."""
-    with _damage():
+    """Recognises the format by content; each member must be read before the next.
+
+    Raises ArchiveRefused.
+    """
+    with _damage_refused():
         for member in _members(file):
-            pieces = None if member.pieces is None else _careful(member.pieces)
+            pieces = None if member.pieces is None else _translating_damage(member.pieces)
             yield replace(member, pieces=pieces)
 
 
-def _careful(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    with _damage():
+def _translating_damage(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    with _damage_refused():
         yield from pieces
 
 
 @contextmanager
-def _damage() -> Iterator[None]:
+def _damage_refused() -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:
@@ -82,22 +85,22 @@ def _members(file: BinaryIO) -> Iterator[Member]:
 def _zip(file: BinaryIO) -> Iterator[Member]:
     _require_small_directory(file)
     with zipfile.ZipFile(file) as archive:
-        infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
-        if len(infos) > MOST_MEMBERS:
+        entries = sorted(archive.infolist(), key=lambda listed: listed.header_offset)
+        if len(entries) > MOST_MEMBERS:
             raise refused(f"it has more than {MOST_MEMBERS} members")
         end = 0
-        for info in infos:
-            end = _check_place(file, info, end)
-            name, packed = info.orig_filename, info.compress_size
-            if info.is_dir():
+        for listed in entries:
+            end = _check_place(file, listed, end)
+            name, packed = listed.orig_filename, listed.compress_size
+            if listed.is_dir():
                 yield Member(name.removesuffix("/"), 0, packed, None)
                 continue
-            with archive.open(info) as member:
-                yield Member(name, info.file_size, packed, _pieces(member.read))
+            with archive.open(listed) as member:
+                yield Member(name, listed.file_size, packed, _pieces(member.read))
 
 
 def _require_small_directory(file: BinaryIO) -> None:
-    """zipfile reads the whole table of contents at once, so its stated size is checked first."""
+    """zipfile reads the whole table of contents at once, so its declared size is checked first."""
     size = file.seek(0, 2)
     start = max(0, size - 65_557)
     file.seek(start)
@@ -115,36 +118,36 @@ def _require_small_directory(file: BinaryIO) -> None:
         raise refused("its table of contents is too large")
 
 
-def _check_place(file: BinaryIO, info: zipfile.ZipInfo, end: int) -> int:
-    """Where the member ends. The table of contents and the member itself must say the same."""
-    if not info.filename:
+def _check_place(file: BinaryIO, listed: zipfile.ZipInfo, end: int) -> int:
+    """Where the member ends. The table of contents and the member's own header must agree."""
+    if not listed.filename:
         raise refused("a member has no name")
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    if kind not in (0, stat.S_IFREG, stat.S_IFDIR) or (kind == stat.S_IFDIR) > info.is_dir():
+    kind = stat.S_IFMT(listed.external_attr >> 16)
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR) or (kind == stat.S_IFDIR) > listed.is_dir():
         raise refused("a member is a link or a device")
-    if info.flag_bits & 0x1:
+    if listed.flag_bits & 0x1:
         raise refused("a member is encrypted")
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if listed.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise refused("a member is packed in a way that we do not read")
-    if info.is_dir() and info.file_size:
+    if listed.is_dir() and listed.file_size:
         raise refused("a folder has content")
-    if info.header_offset < end or (end == 0 and info.header_offset != 0):
+    if listed.header_offset < end or (end == 0 and listed.header_offset != 0):
         raise refused("members overlap, or something stands before them")
-    file.seek(info.header_offset)
+    file.seek(listed.header_offset)
     header = file.read(30)
     fields = struct.unpack("<4s2xHH4xIIIHH", header)
     signature, (flags, method, crc, packed, size, names, extra) = fields[0], map(int, fields[1:])
     name = file.read(names)
     encoding = "utf-8" if flags & 0x800 else "cp437"
-    listed_as = (info.flag_bits, info.compress_type, info.orig_filename)
+    listed_as = (listed.flag_bits, listed.compress_type, listed.orig_filename)
     if signature != b"PK\x03\x04" or (flags, method, name.decode(encoding)) != listed_as:
         raise refused("its table of contents and its members disagree")
     has_sizes_behind = bool(flags & 0x8)  # the member
-    sizes = ((crc, info.CRC), (packed, info.compress_size), (size, info.file_size))
-    for stated, listed in sizes:
-        if stated != listed and stated != 0xFFFFFFFF and not (has_sizes_behind and stated == 0):
+    sizes = ((crc, listed.CRC), (packed, listed.compress_size), (size, listed.file_size))
+    for stated, expected in sizes:
+        if stated != expected and stated != 0xFFFFFFFF and not (has_sizes_behind and stated == 0):
             raise refused("its table of contents and its members disagree")
-    return info.header_offset + 30 + names + extra + info.compress_size
+    return listed.header_offset + 30 + names + extra + listed.compress_size
 
 
 # ---------------------------------------------------------------- tar
@@ -165,7 +168,7 @@ def _tar(stream: BinaryIO) -> Iterator[Member]:
 
 
 def _tar_header(stream: BinaryIO) -> tarfile.TarInfo | None:
-    """The next member, with the long name that may stand before it; None at the end."""
+    """The next member, with the long name that may precede it; None at the end."""
     stated: dict[str, str] = {}
     for _ in range(4):  # a global, an extended and a long name, then the member
         block = stream.read(tarfile.BLOCKSIZE)
@@ -173,52 +176,52 @@ def _tar_header(stream: BinaryIO) -> tarfile.TarInfo | None:
             return None
         if len(block) < tarfile.BLOCKSIZE:
             raise refused("it ends before its end")
-        info = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
-        if info.size < 0:
+        member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+        if member.size < 0:
             raise refused("a member has a negative size")
-        match info.type:
+        match member.type:
             case tarfile.GNUTYPE_LONGNAME:
-                stated["path"] = _extension(stream, info.size).rstrip(b"\0").decode()
+                stated["path"] = _extension(stream, member.size).rstrip(b"\0").decode()
             case tarfile.XHDTYPE | tarfile.XGLTYPE:
-                stated |= _records(_extension(stream, info.size))
+                stated |= _records(_extension(stream, member.size))
             case tarfile.REGTYPE | tarfile.AREGTYPE | tarfile.DIRTYPE:
-                return _completed(info, stated)
+                return _completed(member, stated)
             case _:
                 raise refused("a member is a link, a device or sparse")
     raise refused("a member has too many headers")
 
 
-def _completed(info: tarfile.TarInfo, stated: dict[str, str]) -> tarfile.TarInfo:
+def _completed(member: tarfile.TarInfo, stated: dict[str, str]) -> tarfile.TarInfo:
     if any(key.startswith("GNU.sparse") or key == "linkpath" for key in stated):
         raise refused("a member is a link, a device or sparse")
-    info.name = stated.get("path", info.name)
-    if info.isdir():
-        info.name = info.name.rstrip("/")
-        if info.size or "size" in stated:
+    member.name = stated.get("path", member.name)
+    if member.isdir():
+        member.name = member.name.rstrip("/")
+        if member.size or "size" in stated:
             raise refused("a folder has content")
-    elif info.name.endswith("/"):
+    elif member.name.endswith("/"):
         raise refused("a file is named like a folder")
     if "size" in stated:
         if not stated["size"].isdecimal():
             raise refused("a member has no sensible size")
-        info.size = int(stated["size"])
-    return info
+        member.size = int(stated["size"])
+    return member
 
 
 def _extension(stream: BinaryIO, size: int) -> bytes:
     if size > _LARGEST_EXTENSION:
         raise refused("a member's name is too long")
-    data = _read(stream, size)
+    content = _read(stream, size)
     _read(stream, -size % tarfile.BLOCKSIZE)
-    return data
+    return content
 
 
-def _records(data: bytes) -> dict[str, str]:
+def _records(content: bytes) -> dict[str, str]:
     """``13 path=a/b\\n`` and so on: each line begins with its length."""
     records: dict[str, str] = {}
-    while data.strip(b"\0"):
-        length = int(data.partition(b" ")[0])
-        record, data = data[:length], data[length:]
+    while content.strip(b"\0"):
+        length = int(content.partition(b" ")[0])
+        record, content = content[:length], content[length:]
         key, is_there, value = record.partition(b" ")[2].partition(b"=")
         if length < 5 or not is_there or not value.endswith(b"\n"):
             raise refused("a member's extended header is damaged")
@@ -242,7 +245,7 @@ def _exactly(stream: BinaryIO, size: int) -> Iterator[bytes]:
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:
-    data = stream.read(size)
-    if len(data) != size:
+    content = stream.read(size)
+    if len(content) != size:
         raise refused("it ends in the middle of a member")
-    return data
+    return content

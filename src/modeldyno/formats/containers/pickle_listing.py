@@ -1,8 +1,8 @@
 """What a pickle would import and build, from its opcodes. Nothing is ever unpickled.
 
-The walk follows Python's pickle machine with stand-ins for values: strings, numbers and tuples are
-kept, since names and tensor sizes are made of them; everything else is opaque. The outcome is a
-listing, not a verdict: a file that names only harmless things is not therefore safe.
+The walk follows Python's pickle machine with stand-ins for objects. Strings, numbers and tuples are
+kept, since names and tensor sizes consist of them; everything else is opaque. The result is a list,
+not a verdict: a file that names only harmless things may still be unsafe.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pickletools
 from dataclasses import dataclass, field
 from typing import Any
 
-# Names from a file must not paint the terminal, and nobody reads a thousand of them.
+# Names from a file must not flood the terminal, and nobody reads a thousand of them.
 _LONGEST_NAME = 200
 _MOST_NAMES = 1000
 _LARGEST_SIZE = 2**63
@@ -36,7 +36,7 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Persistent:
-    """Something stored outside the pickle: for torch, a storage of numbers."""
+    """An object stored outside the pickle: in torch, a storage of numbers."""
 
     key: Any
 
@@ -57,11 +57,11 @@ class ListedTensor:
 
 @dataclass
 class PickleListing:
-    imports: dict[str, None] = field(default_factory=dict)  # in order, each once
+    imports: dict[str, None] = field(default_factory=dict)  # in order, without duplicates
     tensors: list[ListedTensor] = field(default_factory=list)
     trouble: str = ""  # why the walk ended before the pickle did
     length: int = 0  # bytes of the pickles that were walked
-    root: Any = None  # a stand-in for what would come out
+    root: Any = None  # a stand-in for the object that unpickling would return
 
 
 _MARK = object()
@@ -73,13 +73,13 @@ _STRINGS = (
 _NUMBERS = ("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4", "FLOAT", "BINFLOAT")
 
 
-def list_pickle(data: bytes) -> PickleListing:
-    """Walk one pickle, or several in a row as torch's old format has them."""
+def list_pickle(pickled: bytes) -> PickleListing:
+    """Walk a pickle, or several in a row, as in torch's old format."""
     listing = PickleListing()
-    while listing.length < len(data) and not listing.trouble:
-        stream = io.BytesIO(data)
+    while listing.length < len(pickled) and not listing.trouble:
+        stream = io.BytesIO(pickled)
         stream.seek(listing.length)
-        if listing.length and data[listing.length : listing.length + 1] != b"\x80":
+        if listing.length and pickled[listing.length : listing.length + 1] != b"\x80":
             break  # torch's old format: numbers follow the pickles
         _PickleMachine(listing).walk(stream)
         listing.length = stream.tell()
@@ -115,11 +115,9 @@ class _PickleMachine:
             stack.append(Call(made, self._to_mark()))
         elif name.startswith("EXT"):
             stack.append(self._import("copyreg extension", argument))
-        elif name in ("REDUCE", "NEWOBJ"):
-            arguments, function = stack.pop(), stack.pop()
-            stack.append(self._call(function, arguments))
-        elif name == "NEWOBJ_EX":
-            del stack[-1:]
+        elif name in ("REDUCE", "NEWOBJ", "NEWOBJ_EX"):
+            if name == "NEWOBJ_EX":
+                del stack[-1:]  # keyword arguments
             arguments, function = stack.pop(), stack.pop()
             stack.append(self._call(function, arguments))
         elif name == "OBJ":
@@ -152,21 +150,18 @@ class _PickleMachine:
             self._other(opcode)
 
     def _other(self, opcode: Any) -> None:
-        """Every opcode that names nothing: it takes and leaves what pickletools says."""
+        """Any opcode that names nothing: changes the stack as pickletools describes."""
         taken = opcode.stack_before
-        kept = None
-        if opcode.name in ("BUILD", "APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS"):
-            kept = 0
         if pickletools.markobject in taken:
             self._to_mark()
             taken = taken[: taken.index(pickletools.markobject)]
         if len(self._stack) < len(taken):
             raise IndexError(f"{opcode.name} wants more than there is")
-        if kept is not None:
-            del self._stack[len(self._stack) - len(taken) + 1 :]
-            return
-        del self._stack[len(self._stack) - len(taken) :]
-        self._stack += [_OPAQUE] * len(opcode.stack_after)
+        bottom = len(self._stack) - len(taken)
+        if opcode.name in ("BUILD", "APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS"):
+            del self._stack[bottom + 1 :]  # the object that they change stays
+        else:
+            self._stack[bottom:] = [_OPAQUE] * len(opcode.stack_after)
 
     def _to_mark(self) -> tuple[Any, ...]:
         items: list[Any] = []

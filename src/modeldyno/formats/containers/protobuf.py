@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 
 
 class Wire(IntEnum):
-    """How a field is written. Groups (3 and 4) are missing: nobody writes them any more."""
+    """How a field is encoded. Groups (3 and 4) are missing: nothing writes them any more."""
 
     VARINT = 0
     FIXED64 = 1
@@ -27,8 +27,8 @@ _LARGEST = 2**31 - 1  # bytes that protobuf itself can read
 _LARGEST_NUMBER = (1 << 64) - 1
 _LONGEST_VARINT = 10
 _LONGEST_HEADER = 2 * _LONGEST_VARINT  # a tag and a length
-# A hostile file of a billion two-byte fields would keep us busy for an hour; the largest real
-# model we know has a few thousand fields at the top.
+# A hostile file of a billion two-byte fields would take an hour; the largest real model we know has
+# a few thousand fields at the top.
 _MOST_FIELDS = 1_000_000
 
 
@@ -42,7 +42,7 @@ class Field:
 
 
 class DamagedMessage(Exception):
-    """Not what protobuf writes."""
+    """The bytes are not what protobuf writes."""
 
 
 class TruncatedField(DamagedMessage):
@@ -72,14 +72,14 @@ def require_protobuf_size(path: Path, kind: str, fix: str) -> None:
     size = path.stat().st_size
     if size > _LARGEST:
         raise ModelUnreadable(
-            f"{shown(path)} is too large for one {kind}",
+            f"{printable_name(path)} is too large for one {kind}",
             why=f"it has {size} bytes, and protobuf cannot read more than {_LARGEST}",
             fix=fix,
         )
 
 
 def fields(file: BinaryIO, start: int, end: int) -> Iterator[Field]:
-    """Every field between two offsets; raises DamagedMessage where they stop making sense."""
+    """Every field between two offsets; raises DamagedMessage at the first that makes no sense."""
     position = start
     for _ in range(_MOST_FIELDS):
         if position == end:

@@ -1,4 +1,4 @@
-"""A zip archive's members, read with care: nothing is unpacked, no stated size is trusted."""
+"""The members of an untrusted zip archive: nothing is unpacked, no declared size is believed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def is_zip(head: bytes) -> bool:
 
 
 def member_names(path: Path) -> list[str] | None:
-    """None when the table of contents cannot be read."""
+    """None if the table of contents cannot be read."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.namelist()
@@ -30,35 +30,35 @@ def member_names(path: Path) -> list[str] | None:
 
 
 class ModelArchive:
-    """The members of a torch archive, without the folder that torch puts around all of them."""
+    """The members of a torch archive, by names without the folder that torch puts them in."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.members: dict[str, str] = {}
         for name in member_names(path) or ():
-            if inside(name) in self.members:  # readers differ on which of the two counts
-                raise self._damaged(inside(name), "there are two of that name")
-            self.members[inside(name)] = name
+            if without_folder(name) in self.members:  # readers differ on which of the two counts
+                raise self._damaged(without_folder(name), "there are two of that name")
+            self.members[without_folder(name)] = name
 
     def __contains__(self, name: str) -> bool:
         return name in self.members
 
-    def under(self, prefix: str, suffix: str = "") -> list[str]:
+    def names_under(self, prefix: str, suffix: str = "") -> list[str]:
         return [n for n in self.members if n.startswith(prefix) and n.endswith(suffix)]
 
     def read(self, name: str) -> bytes:
-        """A member's bytes; raises ModelUnreadable when it is damaged or absurdly large."""
+        """A member's bytes; raises ModelUnreadable if it is damaged or absurdly large."""
         try:
             with (
                 zipfile.ZipFile(self._path) as archive,
                 archive.open(self.members[name]) as member,
             ):
-                data = member.read(LARGEST_MEMBER + 1)
+                content = member.read(LARGEST_MEMBER + 1)
         except _BROKEN as error:
             raise self._damaged(name, str(error)) from error
-        if len(data) > LARGEST_MEMBER:
+        if len(content) > LARGEST_MEMBER:
             raise self._damaged(name, f"it has more than {LARGEST_MEMBER >> 20} MiB")
-        return data
+        return content
 
     def json(self, name: str) -> Any:
         try:
@@ -71,15 +71,15 @@ class ModelArchive:
         return damaged(self._path, f"its part {printable!r} cannot be read: {why}"[:300])
 
 
-def inside(name: str) -> str:
-    """``model/data.pkl`` → ``data.pkl``: torch puts everything into one folder."""
+def without_folder(name: str) -> str:
+    """``model/data.pkl`` → ``data.pkl``: torch puts everything into a single folder."""
     return name.partition("/")[2] or name
 
 
-def pickles_of(data: bytes) -> list[bytes]:
-    """The pickles of an archive that is a member of another; one level deep, no further."""
+def pickles_of(archive_bytes: bytes) -> list[bytes]:
+    """The pickles of an archive that is itself a member; archives inside it are ignored."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(io.BytesIO(archive_bytes)) as archive:
             names = [name for name in archive.namelist() if name.endswith(".pkl")]
             return [archive.open(name).read(LARGEST_MEMBER) for name in names]
     except _BROKEN:

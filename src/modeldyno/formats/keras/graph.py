@@ -60,7 +60,7 @@ class _KerasGraphReader:
         for layer in filter(is_input, layers):
             declared, end = settings(layer), (name_of(layer), 0, 0)
             dtype, shape = dtype_of(declared.get("dtype")), shape_of(declared.get("batch_shape"))
-            self._ids[end] = self.builder.tensor(end[0], "input", dtype, shape)
+            self._ids[end] = self.builder.add_tensor(end[0], "input", dtype, shape)
         for position, (layer, number, tensors) in enumerate(calls):
             outputs = sorted(used.get((name_of(layer), number), [(name_of(layer), number, 0)]))
             self._add_node(layer, position, [self._tensor(end) for end, _ in tensors], outputs)
@@ -78,7 +78,7 @@ class _KerasGraphReader:
         name = name_of(declared) if declared else "input_layer"
         shape = shape_of(settings(declared).get("batch_shape")) if declared else None
         shape = shape or (built[0] if built else None)
-        tensor = first = self.builder.tensor(name, "input", "float32", shape)
+        tensor = first = self.builder.add_tensor(name, "input", "float32", shape)
         for position, layer in enumerate(layers):
             end: End = (name_of(layer), 0, 0)
             if position + 1 < len(layers) and built[position + 1] is not None:
@@ -91,16 +91,16 @@ class _KerasGraphReader:
         if end not in self._ids:
             name = end[0] + (f":{end[2]}" if end[2] else "")
             kind = self._kinds.get(end, (None, None))
-            self._ids[end] = self.builder.tensor(name, "node", *kind)
+            self._ids[end] = self.builder.add_tensor(name, "node", *kind)
         return self._ids[end]
 
     def _add_node(
         self, layer: dict[str, Any], position: int, inputs: list[str], outputs: list[End]
     ) -> None:
         if "layers" in settings(layer):
-            self.builder.note("a model inside the model is shown as one node")
+            self.builder.add_note("a model inside the model is shown as one node")
         name = name_of(layer)
-        self.builder.node(
+        self.builder.add_node(
             str(layer.get("class_name")),
             name,
             position,

@@ -18,7 +18,7 @@ from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import Dim, InputSpec, ModelFacts, TensorSpec
 from modeldyno.formats.containers.zip_members import ModelArchive
 from modeldyno.formats.model_facts import model_facts
-from modeldyno.formats.refusals import damaged, shown
+from modeldyno.formats.refusals import damaged, printable_name
 
 CONFIG, WEIGHTS, METADATA = "config.json", "model.weights.h5", "metadata.json"
 INPUT = "InputLayer"
@@ -65,7 +65,7 @@ def described(path: Path, archive: ModelArchive) -> dict[str, Any]:
     """The model's description; raises UnsafeFormat if loading it would run code of others."""
     if WEIGHTS not in archive:
         raise ModelUnreadable(
-            f"{shown(path)} keeps its weights in a way that is not supported",
+            f"{printable_name(path)} keeps its weights in a way that is not supported",
             why=f"it has no {WEIGHTS}",
             fix='Save it with Keras 3: model.save("{name}.keras")'.replace("{name}", path.stem),
         )
@@ -157,7 +157,7 @@ def _inputs(path: Path, config: dict[str, Any]) -> Iterator[InputSpec]:
         shape = built_shape(config)
         if shape is None:
             raise ModelUnreadable(
-                f"{shown(path)} does not say what it takes",
+                f"{printable_name(path)} does not say what it takes",
                 why="the model was saved before it was built",
                 fix="Call the model once, or give it an Input, and save it again",
             )
@@ -243,7 +243,7 @@ def _require_keras_class(path: Path, layer: dict[str, Any]) -> None:
 
 def _unsafe(path: Path, why: str) -> UnsafeFormat:
     return UnsafeFormat(
-        f"{shown(path)} is a Keras model that needs more than Keras's own layers",
+        f"{printable_name(path)} is a Keras model that needs more than Keras's own layers",
         why=f"{why}; loading it would run that"[:400],
         fix="Export it where it was made, and measure that: model.export(FOLDER) writes a "
         f'SavedModel, model.export("{path.stem[:100]}.onnx", format="onnx") writes ONNX',

@@ -82,7 +82,7 @@ def opened(path: Path) -> Iterator[LiteRtFile]:
 
 def _file(buffer: Flatbuffer) -> LiteRtFile:
     model = buffer.root()
-    version = model.whole(0, "<I")
+    version = model.integer(0, "<I")
     if version != _VERSION:
         raise Damaged(f"it has version {version} of the format, and only {_VERSION} exists")
     if model.vector(8, 4) or model.vector(9, 4):
@@ -92,14 +92,14 @@ def _file(buffer: Flatbuffer) -> LiteRtFile:
     subgraphs = tuple(_subgraph(table, codes, stored) for table in model.tables(2))
     if not subgraphs:
         raise Damaged("it has no graph")
-    signatures = [(table.whole(4, "<I"), _signature(table)) for table in model.tables(7)]
+    signatures = [(table.integer(4, "<I"), _signature(table)) for table in model.tables(7)]
     main = tuple(signature for number, signature in signatures if number == 0)
     return LiteRtFile(version, model.text(3), subgraphs, main, len(signatures) - len(main))
 
 
 def _code(code: Table) -> tuple[str, bool]:
     """An operator's name, and whether it is a custom one."""
-    number = max(code.whole(0, "<b"), code.whole(3))  # in an older, short field or a newer one
+    number = max(code.integer(0, "<b"), code.integer(3))  # in an older, short field or a newer one
     if number == CUSTOM:
         return code.text(1) or "CUSTOM", True
     return (OPERATORS[number] if number in range(len(OPERATORS)) else f"OPERATOR_{number}"), False
@@ -110,7 +110,7 @@ def _stored(buffer: Flatbuffer, entry: Table) -> int:
     inside = entry.vector(0, 1)
     if inside is not None and inside.count:
         return inside.count
-    offset, size = entry.whole(1, "<Q"), entry.whole(2, "<Q")
+    offset, size = entry.integer(1, "<Q"), entry.integer(2, "<Q")
     if offset < _FIRST_OUTSIDE:
         return 0
     if offset + size > buffer.size:
@@ -128,7 +128,7 @@ def _subgraph(table: Table, codes: Sequence[tuple[str, bool]], stored: Sequence[
 
 
 def _tensor(table: Table, stored: Sequence[int]) -> LiteRtTensor:
-    dtype, buffer = table.whole(1, "<b"), table.whole(2, "<I")
+    dtype, buffer = table.integer(1, "<b"), table.integer(2, "<I")
     if buffer >= len(stored) and buffer:
         name = table.text(3)[:100]
         raise Damaged(f"tensor {name!r} has its values in buffer {buffer}, which does not exist")
@@ -136,7 +136,7 @@ def _tensor(table: Table, stored: Sequence[int]) -> LiteRtTensor:
     if max(len(shape), len(open_shape)) > HIGHEST_RANK:
         raise Damaged(f"a tensor has more than {HIGHEST_RANK} dimensions")
     sizes = open_shape if len(open_shape) == len(shape) and open_shape else shape
-    is_known = bool(shape) or table.whole(8, "<b") != 0 or bool(stored and stored[buffer])
+    is_known = bool(shape) or table.integer(8, "<b") != 0 or bool(stored and stored[buffer])
     quantised = table.table(4)
     return LiteRtTensor(
         table.text(3),
@@ -146,12 +146,12 @@ def _tensor(table: Table, stored: Sequence[int]) -> LiteRtTensor:
         buffer,
         quantised.floats(2) if quantised else (),
         quantised.longs(3) if quantised else (),
-        table.whole(5, "<b") != 0,
+        table.integer(5, "<b") != 0,
     )
 
 
 def _operator(table: Table, codes: Sequence[tuple[str, bool]], tensors: int) -> Operator:
-    number = table.whole(0, "<I")
+    number = table.integer(0, "<I")
     if number >= len(codes):
         raise Damaged(f"an operator has the type {number}, and there are {len(codes)}")
     inputs, outputs = table.ints(1), table.ints(2)
@@ -162,7 +162,7 @@ def _operator(table: Table, codes: Sequence[tuple[str, bool]], tensors: int) -> 
         *codes[number],
         inputs,
         outputs,
-        table.whole(3, "<B"),
+        table.integer(3, "<B"),
         table.table(4),
         custom.count if custom else 0,
     )
@@ -175,6 +175,6 @@ def _require_tensors(numbers: Sequence[int], tensors: int, lowest: int) -> None:
 
 def _signature(table: Table) -> TensorNames:
     inputs, outputs = (
-        {port.text(0): port.whole(1, "<I") for port in table.tables(field)} for field in (0, 1)
+        {port.text(0): port.integer(1, "<I") for port in table.tables(field)} for field in (0, 1)
     )
     return TensorNames(table.text(2), inputs, outputs)

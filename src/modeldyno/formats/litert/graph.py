@@ -46,7 +46,7 @@ def _add_graph(
     ids = _add_tensors(builder, file, graph, kind)
     for position, operator in enumerate(graph.operators):
         name = _name(graph, operator)
-        builder.node(
+        builder.add_node(
             operator.type,
             name,
             position,
@@ -83,7 +83,7 @@ def _add_tensors(
             kind = "node"
         elif tensor.stored_bytes or tensor.is_variable:  # a variable begins as zeros
             kind = "initializer"
-        ids.append(builder.tensor(names[number], kind, tensor.dtype, tensor.shape))
+        ids.append(builder.add_tensor(names[number], kind, tensor.dtype, tensor.shape))
     return ids
 
 
@@ -95,7 +95,7 @@ def _name(graph: Subgraph, operator: Operator) -> str:
 
 def _bodies(operator: Operator, subgraphs: int) -> Iterator[tuple[str, int]]:
     for name, field in BODIES.get(operator.settings_type, ()):
-        number = operator.settings.whole(field) if operator.settings else 0
+        number = operator.settings.integer(field) if operator.settings else 0
         if 0 < number < subgraphs:  # the first one is the model itself
             yield name, number
 
@@ -111,14 +111,14 @@ def _attributes(operator: Operator) -> Iterator[Attribute]:
 def _attribute(settings: Table, name: str, field: int, kind: Kind) -> Attribute:
     match kind:
         case "int":
-            return Attribute(name, "int", settings.whole(field, default=DEFAULTS.get(name, 0)))
+            return Attribute(name, "int", settings.integer(field, default=DEFAULTS.get(name, 0)))
         case "ints":
             return list_attribute(name, "ints", settings.ints(field))
         case "bool":
-            return Attribute(name, "bool", settings.whole(field, "<b") != 0)
+            return Attribute(name, "bool", settings.integer(field, "<b") != 0)
         case "float":
-            return Attribute(name, "float", scalar(settings.real(field)))
+            return Attribute(name, "float", scalar(settings.float32(field)))
         case _:
-            number, words = settings.whole(field, "<b"), _WORDS[kind]
+            number, words = settings.integer(field, "<b"), _WORDS[kind]
             known = number in range(len(words))
             return Attribute(name, "string", words[number] if known else str(number))

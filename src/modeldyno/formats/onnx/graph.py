@@ -78,12 +78,12 @@ class _OnnxGraphReader:
     def read(self, note: str) -> Graph:
         graph = self._model.graph
         if note:
-            self._builder.note(note)
+            self._builder.add_note(note)
         inputs, outputs = self._graph(graph, Names(), "input", (), 0)
         for function in self._functions.values():
             self._function(function)
         if self._unshaped:
-            self._builder.note(f"{self._unshaped} tensors have no known shape")
+            self._builder.add_note(f"{self._unshaped} tensors have no known shape")
         return self._builder.finish("onnx", graph.name, inputs, outputs)
 
     def _graph(
@@ -94,16 +94,16 @@ class _OnnxGraphReader:
         weights += [(sparse.values, sparse.dims) for sparse in graph.sparse_initializer]
         for tensor, dims in weights:
             if tensor.name not in names:
-                names[tensor.name] = self._builder.tensor(
+                names[tensor.name] = self._builder.add_tensor(
                     tensor.name, "initializer", dtype_name(tensor.data_type), tuple(dims)
                 )
         inputs = []
         for declared in graph.input:
             if declared.name not in names:
                 self._declare(names, declared.name, input_kind, types)
-                inputs.append(self._builder.find(names, declared.name))
+                inputs.append(self._builder.tensor_id(names, declared.name))
         self._nodes(graph.node, names, types, parts, depth)
-        return inputs, [self._builder.find(names, output.name) for output in graph.output]
+        return inputs, [self._builder.tensor_id(names, output.name) for output in graph.output]
 
     def _function(self, function: FunctionProto) -> None:
         """A function sees its arguments and nothing else; its body is there once."""
@@ -115,12 +115,12 @@ class _OnnxGraphReader:
                 self._declare(names, name, "argument", types)
             self._nodes(function.node, names, types, parts, depth)
             inputs, outputs = (
-                [self._builder.find(names, name) for name in side]
+                [self._builder.tensor_id(names, name) for name in side]
                 for side in (function.input, function.output)
             )
             return inputs, outputs
 
-        self._builder.body(_function_scope(function), function.name, 0, read, "function")
+        self._builder.add_body(_function_scope(function), function.name, 0, read, "function")
 
     def _nodes(
         self,
@@ -134,12 +134,12 @@ class _OnnxGraphReader:
         outputs = [(node, self._outputs(node, names, types)) for node in nodes]
         for position, (node, made) in enumerate(outputs):
             function = self._functions.get((node.domain, node.op_type))
-            self._builder.node(
+            self._builder.add_node(
                 node.op_type,
                 node.name,
                 position,
                 (*parts, *_without(parts, _scope_of(node))),
-                [self._builder.find(names, name) if name else "" for name in node.input],
+                [self._builder.tensor_id(names, name) if name else "" for name in node.input],
                 made,
                 attributes(node.attribute),
                 domain="" if node.domain in _OWN_DOMAINS else node.domain,
@@ -160,10 +160,10 @@ class _OnnxGraphReader:
         ids = []
         for name in node.output:
             if name in names and name:
-                self._builder.note("a tensor is made twice: engines will refuse the model")
+                self._builder.add_note("a tensor is made twice: engines will refuse the model")
             if name:
                 self._declare(names, name, "node", types)
-            ids.append(self._builder.find(names, name) if name else "")
+            ids.append(self._builder.tensor_id(names, name) if name else "")
         return ids
 
     def _declare(
@@ -173,7 +173,7 @@ class _OnnxGraphReader:
         dtype = None if spec is None or spec.dtype == "undefined" else spec.dtype
         shape = None if spec is None else spec.shape
         self._unshaped += shape is None
-        names[name] = self._builder.tensor(name, kind, dtype, shape)
+        names[name] = self._builder.add_tensor(name, kind, dtype, shape)
 
 
 def _function_scope(function: FunctionProto) -> Parts:

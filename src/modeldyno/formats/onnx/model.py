@@ -24,7 +24,7 @@ from modeldyno.formats.onnx.messages import (
     tensor_spec,
     tensors,
 )
-from modeldyno.formats.refusals import damaged, shown
+from modeldyno.formats.refusals import damaged, printable_name
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto
@@ -51,7 +51,7 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
 def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
     if functions_of(model).are_too_many:
         raise ModelUnreadable(
-            f"{shown(path)} calls its own functions too often",
+            f"{printable_name(path)} calls its own functions too often",
             why=f"with every call written out, they are more than {MOST_WRITTEN_OUT} nodes",
             fix="Export it without functions that call functions",
         )
@@ -184,7 +184,7 @@ def _refuse_itself(path: Path, location: str, tensor: TensorProto) -> None:
     if os.path.realpath(path.parent / location) != os.path.realpath(path):
         return
     raise ModelUnreadable(
-        f"{shown(path)} names itself as the file of its weights",
+        f"{printable_name(path)} names itself as the file of its weights",
         why=f"it keeps tensor {tensor.name!r} in {location[:200]!r}, which is the model itself; "
         "weights outside a model must be in another file beside it",
         fix="Export the model again, with its weights inside, or in a file of another name",

@@ -42,7 +42,7 @@ def _add_net(builder: GraphBuilder, net: Net, kind: TensorKind, parts: Parts, de
         if layer.type == RESULT:
             outputs += sources
         elif layer.type not in NO_OPERATORS:
-            builder.node(
+            builder.add_node(
                 layer.type,
                 layer.name,
                 position,
@@ -64,7 +64,7 @@ def _declare(
 ) -> None:
     for number, port in enumerate(layer.outputs):
         if (layer.id, port.id) in ids:
-            builder.note("two layers have the same number: engines will refuse the model")
+            builder.add_note("two layers have the same number: engines will refuse the model")
         name = port.names[0] if port.names else layer.name + (f".{number}" if number else "")
         shape: tuple[Dim, ...] | None = tuple(port.dims)
         dtype, kind = port.dtype, input_kind
@@ -77,12 +77,12 @@ def _declare(
             shape = shape_of(layer.data.get("shape", "")) or shape
         else:
             kind = "node"
-        ids[layer.id, port.id] = builder.tensor(name, kind, dtype or None, shape)
+        ids[layer.id, port.id] = builder.add_tensor(name, kind, dtype or None, shape)
 
 
 def _source(builder: GraphBuilder, net: Net, layer: Layer, port: str, ids: dict[Place, str]) -> str:
     """The tensor that an input takes."""
     place = net.sources.get((layer.id, port), (f"{layer.id} takes", port))
     if place not in ids:
-        ids[place] = builder.missing(f"{layer.name}.{port}")
+        ids[place] = builder.add_missing(f"{layer.name}.{port}")
     return ids[place]

@@ -20,7 +20,7 @@ from modeldyno.formats.openvino.xml_reader import (
     parse,
     shape_of,
 )
-from modeldyno.formats.refusals import damaged, shown
+from modeldyno.formats.refusals import damaged, printable_name
 
 # Layers that are no operators.
 CONSTANT, PARAMETER, RESULT = "Const", "Parameter", "Result"
@@ -73,7 +73,7 @@ def _weights_beside(
     location = path.with_suffix(".bin").name  # where OpenVINO looks for them
     if location == path.name:
         raise ModelUnreadable(
-            f"{shown(path)} is an OpenVINO model under the name of its weights",
+            f"{printable_name(path)} is an OpenVINO model under the name of its weights",
             why=f"OpenVINO looks for its weights in {location!r}, which is this file",
             fix="Give it a name that ends in .xml",
         )

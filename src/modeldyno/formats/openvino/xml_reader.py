@@ -13,7 +13,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import Dim
-from modeldyno.formats.refusals import damaged, shown
+from modeldyno.formats.refusals import damaged, printable_name
 
 LARGEST_XML = 128 << 20  # a language model of 7 billion parameters has 5 MB
 MOST_LAYERS = 1_000_000  # in all bodies together
@@ -78,7 +78,7 @@ def parse(path: Path) -> Net:
     size = path.stat().st_size
     if size > LARGEST_XML:
         raise ModelUnreadable(
-            f"{shown(path)} is too large for an OpenVINO model",
+            f"{printable_name(path)} is too large for an OpenVINO model",
             why=f"it has {size} bytes; graphs of up to {LARGEST_XML >> 20} MiB are read",
             fix="Weights belong in the .bin file beside it: convert the model again",
         )
@@ -104,7 +104,7 @@ def _damaged(path: Path, why: str) -> ModelUnreadable:
 def _require_version(path: Path, net: Net) -> None:
     if net.version.isascii() and net.version.isdecimal() and int(net.version[:9]) < OLDEST:
         raise ModelUnreadable(
-            f"{shown(path)} is an OpenVINO model of version {int(net.version[:9])}",
+            f"{printable_name(path)} is an OpenVINO model of version {int(net.version[:9])}",
             why=f"OpenVINO has read versions {OLDEST} and {NEWEST} since 2024, and no older ones",
             fix="Convert the original model again, with `ovc MODEL`",
         )
@@ -132,7 +132,7 @@ class _XmlReader:
 
     def _refuse_doctype(self, *_: object) -> None:
         raise UnsafeFormat(
-            f"{shown(self._path)} declares a document type",
+            f"{printable_name(self._path)} declares a document type",
             why="that can make a small file huge, or name files to be read; OpenVINO writes none",
             fix="Convert the original model again, with `ovc MODEL`",
         )

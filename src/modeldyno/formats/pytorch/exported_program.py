@@ -13,7 +13,7 @@ from typing import Any
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import Dim, InputSpec, TensorSpec
 from modeldyno.formats.containers.zip_members import ModelArchive
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 
 # torch._export.serde.schema.ScalarType
 DTYPES = {
@@ -51,10 +51,12 @@ def read_program(path: Path, archive: ModelArchive) -> Program:
 
 def exported(path: Path, archive: ModelArchive) -> Any:
     """The program's JSON; raises ModelUnreadable when there is none."""
-    graphs = archive.under("models/", ".json") or archive.under("serialized_exported_program", "")
+    graphs = archive.names_under("models/", ".json") or archive.names_under(
+        "serialized_exported_program", ""
+    )
     if not graphs:
         raise ModelUnreadable(
-            f"{shown(path)} is a compiled PyTorch package without a graph",
+            f"{printable_name(path)} is a compiled PyTorch package without a graph",
             why="it holds machine code for one kind of machine, and no program to measure",
             fix="Give the .pt2 that torch.export.save wrote",
         )
@@ -63,7 +65,7 @@ def exported(path: Path, archive: ModelArchive) -> Any:
 
 def unknown_layout(path: Path, error: Exception) -> ModelUnreadable:
     return ModelUnreadable(
-        f"The graph of {shown(path)} cannot be read",
+        f"The graph of {printable_name(path)} cannot be read",
         why=f"it is not laid out as torch.export of version 2.10 or newer does: {error!r}"[:300],
         fix="Export the model again with a newer PyTorch",
     )
@@ -92,10 +94,12 @@ def pickled(archive: ModelArchive) -> list[str]:
     raw: set[str] = set()
     loose: set[str] = set()
     for folder in ("data/weights/", "data/constants/"):
-        for name in archive.under(folder, "_config.json"):
+        for name in archive.names_under(folder, "_config.json"):
             for kind, members in _payloads(archive.json(name), folder):
                 (raw if kind == "raw" else loose).update(members)
-    data = [n for n in archive.under("data/") if not n.endswith(".json") and n not in raw - loose]
+    data = [
+        n for n in archive.names_under("data/") if not n.endswith(".json") and n not in raw - loose
+    ]
     others = [n for n in archive.members if n.endswith((".pt", ".pkl")) and n not in data]
     return [*(n for n in data if not n.startswith(COMPILED)), *others]
 
@@ -153,7 +157,7 @@ def _weights(archive: ModelArchive) -> tuple[dict[str, int], int]:
     """Parameters per dtype, and how many tensors are kept as pickles."""
     counts: Counter[str] = Counter()
     pickled = 0
-    for name in archive.under("data/weights/", "_config.json"):
+    for name in archive.names_under("data/weights/", "_config.json"):
         for entry in archive.json(name)["config"].values():
             pickled += bool(entry.get("use_pickle"))
             if entry["is_param"]:

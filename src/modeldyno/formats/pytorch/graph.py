@@ -79,7 +79,7 @@ class _ExportGraphReader:
                 self._declare(names, name, self._weights[name], "initializer", types, dtype)
             else:
                 self._declare(names, name, name, kind, types, dtype)
-                inputs.append(self.builder.find(names, name))
+                inputs.append(self.builder.tensor_id(names, name))
         for node in graph["nodes"]:  # all outputs are declared before the first input is looked up
             for name, dtype in _tensors_of(node["outputs"]):
                 self._declare(names, name, name, "node", types, dtype)
@@ -92,7 +92,7 @@ class _ExportGraphReader:
         arguments = [(str(entry.get("name", "")), entry["arg"]) for entry in node["inputs"]]
         settings = [_attribute(*entry) for entry in arguments if _is_setting(entry[1])]
         bodies = [(n or "graph", a["as_graph"]) for n, a in arguments if "as_graph" in a]
-        self.builder.node(
+        self.builder.add_node(
             op_name(node["target"]),
             str(node.get("name") or ""),
             position,
@@ -115,12 +115,12 @@ class _ExportGraphReader:
     ) -> None:
         meta = types.get(key)
         if meta is not None:
-            names[key] = self.builder.tensor(name, kind, dtype_of(meta), shape_of(meta))
+            names[key] = self.builder.add_tensor(name, kind, dtype_of(meta), shape_of(meta))
         else:
-            names[key] = self.builder.tensor(name, kind, dtype, () if dtype else None)
+            names[key] = self.builder.add_tensor(name, kind, dtype, () if dtype else None)
 
     def _ids(self, names: Names, arguments: Any) -> list[str]:
-        return [self.builder.find(names, name) for name, _ in _tensors_of(arguments)]
+        return [self.builder.tensor_id(names, name) for name, _ in _tensors_of(arguments)]
 
 
 def _tensors_of(arguments: Any) -> Iterator[tuple[str, str | None]]:

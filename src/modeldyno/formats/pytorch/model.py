@@ -23,10 +23,10 @@ from modeldyno.formats.containers.pickle_listing import (
 )
 from modeldyno.formats.containers.zip_members import (
     ModelArchive,
-    inside,
     is_zip,
     member_names,
     pickles_of,
+    without_folder,
 )
 from modeldyno.formats.model_facts import and_more, count_weights, model_facts
 from modeldyno.formats.pytorch import exported_program
@@ -39,7 +39,7 @@ _PLAIN = ("torch._utils._rebuild_", "collections.OrderedDict", "torch.storage.",
 
 def read_script(path: Path) -> ModelFacts:
     archive = ModelArchive(path)
-    listing = _listing(archive, archive.under("", ".pkl"))
+    listing = _listing(archive, archive.names_under("", ".pkl"))
     traced = (
         list_pickle(archive.read("traced_inputs.pkl")) if "traced_inputs.pkl" in archive else None
     )
@@ -56,7 +56,7 @@ def read_export(path: Path) -> ModelFacts:
     archive = ModelArchive(path)
     listing = _listing(archive, exported_program.pickled(archive))
     program = exported_program.read_program(path, archive)
-    compiled = archive.under(exported_program.COMPILED)
+    compiled = archive.names_under(exported_program.COMPILED)
     notes = [f"holds {len(compiled)} compiled files, so it is never loaded"] if compiled else []
     return model_facts(
         path,
@@ -100,7 +100,7 @@ def _checkpoint_listing(path: Path) -> PickleListing:
     if not zipped:
         return list_file(path)
     archive = ModelArchive(path)
-    return _listing(archive, archive.under("", ".pkl"))
+    return _listing(archive, archive.names_under("", ".pkl"))
 
 
 def _listing(archive: ModelArchive, names: Iterable[str]) -> PickleListing:
@@ -237,7 +237,7 @@ def torch_format(path: Path, head: bytes) -> ModelFormat | None:
 
 
 def format_of_members(names: list[str]) -> ModelFormat | None:
-    members = {inside(name) for name in names} | set(names)
+    members = {without_folder(name) for name in names} | set(names)
     if "archive_format" in members or any("serialized_exported_program" in n for n in members):
         return "torch-export"
     if members & {"constants.pkl", "bytecode.pkl"} or any(n.startswith("code/") for n in members):

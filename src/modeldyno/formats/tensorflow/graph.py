@@ -69,7 +69,7 @@ class _TensorFlowGraphReader:
                 self._use(key)
 
     def add_input(self, key: str, spec: TensorSpec) -> str:
-        id_ = self.builder.tensor(spec.name, "input", spec.dtype or None, spec.shape)
+        id_ = self.builder.add_tensor(spec.name, "input", spec.dtype or None, spec.shape)
         self._ids[self._flat.key(key)] = id_
         return id_
 
@@ -86,7 +86,7 @@ class _TensorFlowGraphReader:
             name = _name(maker, key)
             if output is not None:
                 name, dtype, shape = output.name, output.dtype or dtype, output.shape or shape
-            self._ids[key] = self.builder.tensor(name, kind, dtype, shape)
+            self._ids[key] = self.builder.add_tensor(name, kind, dtype, shape)
         return self._ids[key]
 
     def add_nodes(self, nodes: Sequence[FlatNode], parts: Parts, depth: int) -> None:
@@ -94,7 +94,7 @@ class _TensorFlowGraphReader:
             if flat.node.op in NO_OPERATORS:
                 continue
             outputs = self._used.get(flat.key) or [flat.key + "0"]
-            self.builder.node(
+            self.builder.add_node(
                 flat.node.op,
                 flat.node.name,
                 position,
@@ -112,7 +112,7 @@ class _TensorFlowGraphReader:
     def _add_body(self, body: FlatBody, parts: Parts, depth: int) -> Ends:
         inputs = []
         for name, key in body.inputs:
-            self._ids[key] = self.builder.tensor(name, "argument", None, None)
+            self._ids[key] = self.builder.add_tensor(name, "argument", None, None)
             inputs.append(self._ids[key])
         self.add_nodes(body.nodes, parts, depth)
         return inputs, [self.tensor(key) for key in body.outputs]

@@ -177,7 +177,7 @@ class _Fields:
     def text(self, number: int) -> str:
         return _decoded(self.last(number) or memoryview(b""))
 
-    def whole(self, number: int) -> int:
+    def integer(self, number: int) -> int:
         return _int(self._fields[number][-1]) if self._fields[number] else 0
 
     def entries(self, number: int) -> Iterator[tuple[str, memoryview]]:
@@ -196,7 +196,7 @@ def graph_def(data: memoryview) -> GraphDef:
                 raise NotProtobuf(0)
             functions[function.name] = function
     versions = message.last(4)
-    producer = _Fields(versions, 1).whole(1) if versions is not None else 0
+    producer = _Fields(versions, 1).integer(1) if versions is not None else 0
     return GraphDef(tuple(map(_node, message.each(1))), functions, producer or None)
 
 
@@ -232,7 +232,7 @@ def _tensor_info(data: memoryview) -> TensorInfo:
     message = _Fields(data, 1, 2, 3)
     shape = message.last(3)
     return TensorInfo(
-        message.text(1), dtype_name(message.whole(2)), None if shape is None else _shape(shape)
+        message.text(1), dtype_name(message.integer(2)), None if shape is None else _shape(shape)
     )
 
 
@@ -300,7 +300,7 @@ def _listed(data: memoryview) -> Iterator[object]:
 def _tensor(data: memoryview) -> ConstantTensor:
     message = _Fields(data, 1, 2)
     shape = message.last(2)
-    return ConstantTensor(dtype_name(message.whole(1)), () if shape is None else _shape(shape))
+    return ConstantTensor(dtype_name(message.integer(1)), () if shape is None else _shape(shape))
 
 
 def _shape(data: memoryview) -> Shape:
@@ -309,7 +309,7 @@ def _shape(data: memoryview) -> Shape:
         if number == 3 and content:
             return None
         if number == 2:
-            size = signed(_Fields(content, 1).whole(1))
+            size = signed(_Fields(content, 1).integer(1))
             dims.append(size if size >= 0 else None)
     return tuple(dims) if len(dims) <= HIGHEST_RANK else None
 

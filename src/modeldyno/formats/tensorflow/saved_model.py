@@ -14,7 +14,7 @@ from modeldyno.core.models import ModelFacts, ModelFormat, Signature, TensorSpec
 from modeldyno.formats.containers.protobuf import DamagedMessage, values
 from modeldyno.formats.external_weights import exists, outside, weights_files
 from modeldyno.formats.file_reading import open_regular
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 from modeldyno.formats.tensorflow import unsafe_operators
 from modeldyno.formats.tensorflow.frozen_graph import VARIABLES, ModelGraph, facts_of, reading
 from modeldyno.formats.tensorflow.inlining import main_key
@@ -74,7 +74,7 @@ def serving(path: Path, data: memoryview) -> MetaGraph:
         return graphs[0]
     tags = ", ".join("+".join(meta.tags) or "no tag" for meta in graphs) or "none"
     raise ModelUnreadable(
-        f"{shown(path)} has no graph to be measured",
+        f"{printable_name(path)} has no graph to be measured",
         why=f"none of its graphs is tagged {SERVE!r}: {tags}"[:300],
         fix="Save it with tf.saved_model.save, or give the graph this tag",
     )
@@ -94,13 +94,13 @@ def signature_of(path: Path, meta: MetaGraph, wanted: str = "") -> str:
     """
     known = _signatures(meta)
     if wanted and known:
-        check_signature(wanted, sorted(known), shown(path))
+        check_signature(wanted, sorted(known), printable_name(path))
         return wanted
     for name in (USUAL, SERVE, *sorted(known)):
         if name in known:
             return name
     raise ModelUnreadable(
-        f"{shown(path)} has no signature, so it does not say what it takes and gives",
+        f"{printable_name(path)} has no signature, so it does not say what it takes and gives",
         why="a SavedModel is called by one of its signatures",
         fix="Save it with one: tf.saved_model.save(model, folder, signatures=function), or "
         "model.export(folder) in Keras",
@@ -197,7 +197,7 @@ def _shards(path: Path) -> int:
 
 def _damaged(path: Path) -> ModelUnreadable:
     return ModelUnreadable(
-        f"The weights of {shown(path)} are damaged",
+        f"The weights of {printable_name(path)} are damaged",
         why=f"{INDEX!r} is not the index of a checkpoint",
         fix="Copy, download or export it again",
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import UnsafeFormat
 from modeldyno.formats.model_facts import and_more
-from modeldyno.formats.refusals import shown
+from modeldyno.formats.refusals import printable_name
 from modeldyno.formats.tensorflow.messages import GraphDef, Node
 
 _REACH_OUT = re.compile(
@@ -40,7 +40,7 @@ def require_safe(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
     unsafe = sorted({node.op for node in graph.every_node if _reaches_out(node, has_assets)})
     if unsafe:
         raise UnsafeFormat(
-            f"{shown(path)} contains operators that reach outside of the model",
+            f"{printable_name(path)} contains operators that reach outside of the model",
             why=f"it uses {and_more(unsafe, 5)}; here, models may read and write only themselves",
             fix="Export the model without them: files are read before it is called, and given as "
             "inputs",
