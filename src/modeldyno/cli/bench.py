@@ -299,7 +299,8 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
             output.tell(f"  note: {note}")
         output.tell()
     head, rows = benchmark_rows(result)
-    output.table(head, rows, left=WORDS)
+    figures_from = next(n for n, name in enumerate(head) if name.endswith("/batch"))
+    output.table(head, rows, left=WORDS, keys=figures_from)
     for line in side_by_side_lines(result):
         output.say(line)
     for cell in result.cells:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from modeldyno.core.doctor import Finding, Peaks
 
 UNFIT = 7
+MARKS = {"ok": "✓", "warning": "!", "problem": "✗", "unknown": "?"}
 _STYLES = {"fit": "bold green", "fit with care": "bold yellow", "unfit": "bold red"}
 
 
@@ -72,8 +73,8 @@ def _there(
 def _show(findings: Sequence[Finding], peaks: Peaks | None, quiet: bool) -> None:
     from modeldyno.core.doctor import NONE, fitness, verdict_sentence
 
-    head = ("check", "state", "found")
-    rows = [(finding.name, finding.state, finding.value) for finding in findings]
+    head = ("", "check", "found")
+    rows = [(MARKS[finding.state], finding.name, finding.value) for finding in findings]
     output.table(head, rows, left=head)
     for finding in [] if quiet else findings:
         if finding.effect != NONE and finding.state != "ok":

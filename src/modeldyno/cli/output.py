@@ -12,12 +12,13 @@ import os
 import sys
 import textwrap
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from modeldyno.cli.wide_tables import column_groups, fitted_widths, narrowest_width
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.errors import ModeldynoError, StorageFailed
 from modeldyno.core.visible import visible, visible_lines
@@ -96,17 +97,34 @@ def line(value: dict[str, Any]) -> None:
     print(_json(value), flush=True)
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]], left: Iterable[str] = ()) -> None:
-    """A table on stdout; columns named in ``left`` are text, the others numbers."""
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[str] = (), keys: int = 1
+) -> None:
+    """A table on stdout; columns named in ``left`` are text, the others numbers.
+
+    Nothing is cut: text wraps between words, and columns that do not fit follow in another table
+    that begins with the first ``keys`` columns again.
+    """
     from rich.table import Table
 
-    words = set(left)
-    drawn = Table(box=None, pad_edge=False, header_style="dim")
-    for name in head:
-        drawn.add_column(styled(name), justify="left" if name in words else "right", no_wrap=True)
-    for row in rows:
-        drawn.add_row(*(styled(cell, _STYLES.get(cell, "")) for cell in row))
-    console().print(drawn)
+    terminal, words = console(), set(left)
+    lines = [[visible(cell) for cell in row] for row in rows]
+    columns = [[visible(name), *(line[n] for line in lines)] for n, name in enumerate(head)]
+    natural = [narrowest_width(column, may_wrap=False) for column in columns]
+    narrowest = [narrowest_width(column, head[n] in words) for n, column in enumerate(columns)]
+    for place, group in enumerate(column_groups(narrowest, keys, terminal.width)):
+        widths = fitted_widths(
+            [natural[n] for n in group], [narrowest[n] for n in group], terminal.width
+        )
+        drawn = Table(box=None, pad_edge=False, header_style="dim")
+        for number, width in zip(group, widths, strict=True):
+            justify: Literal["left", "right"] = "left" if head[number] in words else "right"
+            drawn.add_column(styled(head[number]), justify=justify, width=width)
+        for line in lines:
+            drawn.add_row(*(styled(line[n], _STYLES.get(line[n], "")) for n in group))
+        if place:
+            terminal.print()
+        terminal.print(drawn)
 
 
 def styled(text: str, style: str = "") -> Text:
@@ -118,7 +136,7 @@ def styled(text: str, style: str = "") -> Text:
 
 _STYLES = {"quiet": "green", "noisy": "yellow", "contended": "yellow", "unusable": "red strike",
            "failed": "red", "partial": "yellow", "stopped": "yellow", "out of memory": "red",
-           "ok": "green", "warning": "yellow", "problem": "red", "unknown": "dim"}  # fmt: skip
+           "✓": "green", "!": "yellow", "✗": "red", "?": "dim"}  # fmt: skip
 
 
 def headline(text: str, style: str = "bold") -> None:
