@@ -16,7 +16,7 @@ from modeldyno.formats.containers.zip_members import is_zip, member_names
 from modeldyno.formats.file_reading import is_text
 from modeldyno.formats.litert.flatbuffer_file import is_litert
 from modeldyno.formats.near_misses import near_misses
-from modeldyno.formats.onnx.recognition import Outline, broken, outline_of
+from modeldyno.formats.onnx.recognition import Outline, damaged_model, outline_of
 from modeldyno.formats.pytorch.model import is_pickle, list_file, torch_format
 from modeldyno.formats.refusals import FileRefusal, printable_name
 from modeldyno.formats.tensorflow.recognition import tf_format
@@ -129,7 +129,7 @@ def _unreadable(path: Path, head: bytes, size: int, outline: Outline) -> UserErr
     if is_text(head):
         return _text_refusal(head).of(path)
     if outline.looks_like_onnx:
-        return broken(path, size, outline)
+        return damaged_model(path, size, outline)
     if not head.strip(b"\0"):
         return refusals.ZEROS.of(path)
     return _protobuf_refusal(outline).of(path)
@@ -138,7 +138,7 @@ def _unreadable(path: Path, head: bytes, size: int, outline: Outline) -> UserErr
 def _damaged_or_foreign_zip(path: Path) -> UserError:
     names = member_names(path)
     if names is None:
-        why = "its table of contents, which is at the end, is missing or broken"
+        why = "its table of contents, which is at the end, is missing or damaged_model"
         fix = "Copy or download it again"
         return FileRefusal("a truncated or damaged zip archive", fix, why=why).of(path)
     return _zip_refusal(names).of(path)
@@ -192,9 +192,9 @@ def _is_scripted(path: Path, head: bytes, size: int) -> bool:
 
 
 def _protobuf_refusal(outline: Outline) -> FileRefusal:
-    if isinstance(outline.trouble, NotProtobuf):
+    if isinstance(outline.problem, NotProtobuf):
         return refusals.UNKNOWN
     match outline.fields.get(1), outline.fields.get(2):
-        case Field(wire=Wire.VARINT), Field(wire=Wire.VARINT) if outline.trouble is None:
+        case Field(wire=Wire.VARINT), Field(wire=Wire.VARINT) if outline.problem is None:
             return refusals.ONNX_TENSOR
-    return refusals.UNKNOWN if outline.trouble else refusals.OTHER_PROTOBUF
+    return refusals.UNKNOWN if outline.problem else refusals.OTHER_PROTOBUF

@@ -222,8 +222,8 @@ def _records(content: bytes) -> dict[str, str]:
     while content.strip(b"\0"):
         length = int(content.partition(b" ")[0])
         record, content = content[:length], content[length:]
-        key, is_there, value = record.partition(b" ")[2].partition(b"=")
-        if length < 5 or not is_there or not value.endswith(b"\n"):
+        key, separator, value = record.partition(b" ")[2].partition(b"=")
+        if length < 5 or not separator or not value.endswith(b"\n"):
             raise refused("a member's extended header is damaged")
         records[key.decode()] = value[:-1].decode()
     return records

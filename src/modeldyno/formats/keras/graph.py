@@ -15,24 +15,24 @@ from modeldyno.formats.graph_building import GraphBuilder
 from modeldyno.formats.keras.model import (
     TENSOR,
     built_shape,
-    described,
     dtype_of,
     ends,
     is_input,
     layers_of,
     name_of,
+    read_description,
     settings,
     shape_of,
 )
 
-End = tuple[str, int, int]  # a layer, which of its calls, and which of that call's outputs
+End = tuple[str, int, int]  # a layer, the number of its call, and that of the call's output
 Kind = tuple[str | None, tuple[Dim, ...] | None]  # dtype and shape
-_DEEPEST = 16  # lists inside lists, in the arguments of a layer
+_DEEPEST = 16  # nested lists in the arguments of a layer
 
 
 def read_graph(path: Path) -> Graph:
-    """Raises as ``model.read`` does, or GraphUnavailable when it is too large."""
-    config = described(path, ModelArchive(path))
+    """Raises as ``model.read`` does, and GraphUnavailable if it is too large."""
+    config = read_description(path, ModelArchive(path))
     reader = _KerasGraphReader(path)
     is_chain = config["class_name"] == "Sequential"
     inputs, outputs = reader.add_chain(config) if is_chain else reader.add_net(config)
@@ -54,7 +54,7 @@ class _KerasGraphReader:
         ]
         for _, _, tensors in calls:
             self._kinds |= dict(tensors)
-        used: dict[tuple[str, int], list[End]] = {}  # outputs that are used, by their call
+        used: dict[tuple[str, int], list[End]] = {}  # outputs in use, by call
         for end in self._kinds:
             used.setdefault(end[:2], []).append(end)
         for layer in filter(is_input, layers):
@@ -71,7 +71,7 @@ class _KerasGraphReader:
         return inputs, outputs_ids
 
     def add_chain(self, config: dict[str, Any]) -> tuple[list[str], list[str]]:
-        """Each layer takes the output of the one before."""
+        """Each layer takes the output of the previous one."""
         layers = [layer for layer in layers_of(config) if not is_input(layer)]
         built = [built_shape(layer) for layer in layers]
         declared = next(filter(is_input, layers_of(config)), None)
@@ -132,7 +132,7 @@ def _tensors(arguments: Any, deeper: int = _DEEPEST) -> Iterator[tuple[End, Kind
 
 
 def _attributes(layer: dict[str, Any]) -> Iterator[Attribute]:
-    """Plain settings as they are; of others, which class they name."""
+    """Plain settings unchanged; of objects, only the class."""
     for name, value in list(settings(layer).items())[:MOST_ATTRIBUTES]:
         if name in ("name", "trainable", "layers") or value is None:
             continue

@@ -1,7 +1,7 @@
 """Keras's own files (.keras): a zip of a description and weights, read without Keras.
 
-The description names classes, which Keras imports and calls. So only Keras's own classes are
-accepted, and none that contain code or read files.
+The description names classes, which Keras imports and calls. So we accept only Keras's own classes,
+and none that contain code or read files.
 """
 
 from __future__ import annotations
@@ -30,8 +30,15 @@ _MODULES = re.compile(
     r"|\.src\.(models\.(functional|sequential)|ops\.\w+|layers(\.\w+)*|dtype_policies\.\w+))?"
 )
 _CLASS = re.compile(r"[A-Za-z]\w{0,99}")
-_CODE = ("Lambda", "__lambda__", "TorchModuleWrapper", "FlaxLayer", "JaxLayer", "TFSMLayer")
-_VALUES = (TENSOR, "__tensor__", "__numpy__", "__ellipsis__", "__bytes__", "__slice__")
+_CLASSES_WITH_CODE = (
+    "Lambda",
+    "__lambda__",
+    "TorchModuleWrapper",
+    "FlaxLayer",
+    "JaxLayer",
+    "TFSMLayer",
+)
+_VALUE_CLASSES = (TENSOR, "__tensor__", "__numpy__", "__ellipsis__", "__bytes__", "__slice__")
 _MODELS = ("Functional", "Sequential", "Model")
 _DEEPEST = 64  # of a description
 _MOST_LAYERS = 100_000
@@ -44,7 +51,7 @@ def is_keras(names: list[str]) -> bool:
 def read(path: Path) -> ModelFacts:
     """Raises ModelUnreadable or UnsafeFormat."""
     archive = ModelArchive(path)
-    config = described(path, archive)
+    config = read_description(path, archive)
     layers = list(every_layer(config))
     weights, notes = _weights(path)
     return model_facts(
@@ -61,8 +68,8 @@ def read(path: Path) -> ModelFacts:
     )
 
 
-def described(path: Path, archive: ModelArchive) -> dict[str, Any]:
-    """The model's description; raises UnsafeFormat if loading it would run code of others."""
+def read_description(path: Path, archive: ModelArchive) -> dict[str, Any]:
+    """The model's description; raises UnsafeFormat if loading it would run foreign code."""
     if WEIGHTS not in archive:
         raise ModelUnreadable(
             f"{printable_name(path)} keeps its weights in a way that is not supported",
@@ -81,7 +88,7 @@ def described(path: Path, archive: ModelArchive) -> dict[str, Any]:
 
 
 def every_layer(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Including those of models inside it, but not these models themselves."""
+    """All layers, including those of nested models, but not nested models themselves."""
     waiting = [config]
     count = 0
     while waiting:
@@ -122,7 +129,7 @@ def shape_of(sizes: Any) -> tuple[Dim, ...] | None:
 
 
 def dtype_of(policy: Any) -> str:
-    """Of a name, or of a policy: ``mixed_float16`` computes in float16."""
+    """From a name or a policy: ``mixed_float16`` computes in float16."""
     if isinstance(policy, dict):
         policy = settings(policy).get("name")
     name = policy if isinstance(policy, str) else "float32"
@@ -130,7 +137,7 @@ def dtype_of(policy: Any) -> str:
 
 
 def ends(history: Any) -> list[tuple[str, int, int]]:
-    """``["dense", 0, 0]``, a list or an object of such: layer, call, and number of output."""
+    """From ``["dense", 0, 0]`` (layer, call, number of the output), or nested lists of these."""
     if isinstance(history, dict):
         history = list(history.values())
     if not isinstance(history, list):
@@ -142,7 +149,7 @@ def ends(history: Any) -> list[tuple[str, int, int]]:
 
 
 def built_shape(layer: dict[str, Any]) -> tuple[Dim, ...] | None:
-    """The input shape that it was built for."""
+    """The input shape that the layer was built for."""
     config = layer.get("build_config")
     return shape_of(config.get("input_shape")) if isinstance(config, dict) else None
 
@@ -177,7 +184,7 @@ def _outputs(config: dict[str, Any]) -> Iterator[TensorSpec]:
 
 
 def _weights(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Elements by dtype, with notes; h5py comes with Keras."""
+    """Elements by dtype, and notes. h5py comes with Keras."""
     try:
         import h5py
     except ImportError:
@@ -210,7 +217,7 @@ def _listed(layers: Any) -> list[Any]:
     return layers if isinstance(layers, list) else []
 
 
-# ---------------------------------------------------------------- what it would run
+# ---------------------------------------------------------------- foreign code
 
 
 def _require_only_keras(path: Path, description: Any, deeper: int) -> None:
@@ -226,9 +233,9 @@ def _require_only_keras(path: Path, description: Any, deeper: int) -> None:
 def _require_keras_class(path: Path, layer: dict[str, Any]) -> None:
     name, module = layer["class_name"], layer.get("module")
     registered = layer.get("registered_name")
-    if name in _CODE:
+    if name in _CLASSES_WITH_CODE:
         raise _unsafe(path, f"it has a {name} layer, which is code of its maker")
-    if name in _VALUES and not module:
+    if name in _VALUE_CLASSES and not module:
         return
     if not isinstance(name, str) or not _CLASS.fullmatch(name):
         raise _unsafe(path, f"it names a class {str(name)[:100]!r}")

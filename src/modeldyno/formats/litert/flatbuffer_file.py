@@ -17,7 +17,7 @@ from modeldyno.formats.refusals import damaged
 MAGIC, MAGIC_AT = b"TFL3", 4
 HIGHEST_RANK = 64
 _VERSION = 3
-_FIRST_OUTSIDE = 2  # smaller offsets do not point to values behind the tables
+_FIRST_OUTSIDE = 2  # smaller offsets do not mean values behind the tables
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class LiteRtTensor:
     name: str
     dtype: str
     shape: tuple[int | None, ...] | None  # None: the rank is unknown
-    stored_bytes: int  # of its values in the file; 0: not a constant
+    stored_bytes: int  # of its values in the file; 0: no constant
     buffer: int
     scales: tuple[float, ...]  # of a quantised tensor: one, or one per channel
     zero_points: tuple[int, ...]
@@ -71,24 +71,24 @@ def is_litert(head: bytes) -> bool:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[LiteRtFile]:
-    """Settings of operators are read while it is open. Raises ModelUnreadable."""
+    """Settings of operators can be read only while it is open. Raises ModelUnreadable."""
     try:
         with Flatbuffer(path) as buffer:
-            yield _file(buffer)
+            yield _read_file(buffer)
     except (Damaged, struct.error) as error:
         fix = "Copy, download or convert it again"
         raise damaged(path, str(error), "a damaged LiteRT model", fix) from error
 
 
-def _file(buffer: Flatbuffer) -> LiteRtFile:
+def _read_file(buffer: Flatbuffer) -> LiteRtFile:
     model = buffer.root()
     version = model.integer(0, "<I")
     if version != _VERSION:
         raise Damaged(f"it has version {version} of the format, and only {_VERSION} exists")
     if model.vector(8, 4) or model.vector(9, 4):
         raise Damaged("it keeps weights in other files, which is not supported")
-    codes = [_code(code) for code in model.tables(1)]
-    stored = [_stored(buffer, entry) for entry in model.tables(4)]
+    codes = [_operator_code(code) for code in model.tables(1)]
+    stored = [_stored_bytes(buffer, entry) for entry in model.tables(4)]
     subgraphs = tuple(_subgraph(table, codes, stored) for table in model.tables(2))
     if not subgraphs:
         raise Damaged("it has no graph")
@@ -97,16 +97,18 @@ def _file(buffer: Flatbuffer) -> LiteRtFile:
     return LiteRtFile(version, model.text(3), subgraphs, main, len(signatures) - len(main))
 
 
-def _code(code: Table) -> tuple[str, bool]:
-    """An operator's name, and whether it is a custom one."""
-    number = max(code.integer(0, "<b"), code.integer(3))  # in an older, short field or a newer one
+def _operator_code(code: Table) -> tuple[str, bool]:
+    """An operator's name, and whether it is custom."""
+    number = max(
+        code.integer(0, "<b"), code.integer(3)
+    )  # in the older, shorter field or the newer one
     if number == CUSTOM:
         return code.text(1) or "CUSTOM", True
     return (OPERATORS[number] if number in range(len(OPERATORS)) else f"OPERATOR_{number}"), False
 
 
-def _stored(buffer: Flatbuffer, entry: Table) -> int:
-    """Bytes of a constant's values, which are in it or, in very large files, behind all tables."""
+def _stored_bytes(buffer: Flatbuffer, entry: Table) -> int:
+    """The size of a constant's values, inside or, in very large files, behind all tables."""
     inside = entry.vector(0, 1)
     if inside is not None and inside.count:
         return inside.count

@@ -1,6 +1,6 @@
 """LiteRT: its graph, operator by operator. Constants are named, not read.
 
-Operators have no names of their own: each is named after the first tensor that it makes.
+Operators have no names: each is named after its first output.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from modeldyno.formats.litert.schema import (
     Kind,
 )
 
-_LEFT_OUT = -1  # an optional input
+_OMITTED = -1  # an optional input
 _WORDS = {"padding": PADDINGS, "activation": ACTIVATIONS, "dtype": DTYPES}
 
 
 def read_graph(path: Path) -> Graph:
-    """Raises ModelUnreadable, or GraphUnavailable when the graph is too large."""
+    """Raises ModelUnreadable, or GraphUnavailable if the graph is too large."""
     with opened(path) as file:
         builder = GraphBuilder(path)
         builder.require_room(sum(len(graph.operators) for graph in file.subgraphs))
@@ -51,8 +51,8 @@ def _add_graph(
             name,
             position,
             parts or name_scopes.from_name(name),
-            ["" if tensor == _LEFT_OUT else ids[tensor] for tensor in operator.inputs],
-            [ids[tensor] for tensor in operator.outputs if tensor != _LEFT_OUT],
+            ["" if tensor == _OMITTED else ids[tensor] for tensor in operator.inputs],
+            [ids[tensor] for tensor in operator.outputs if tensor != _OMITTED],
             _attributes(operator),
             domain="custom" if operator.is_custom else "",
             nested=[
@@ -88,8 +88,8 @@ def _add_tensors(
 
 
 def _name(graph: Subgraph, operator: Operator) -> str:
-    """Converters join the names of what they merged by semicolons: the first one is enough."""
-    first = next((tensor for tensor in operator.outputs if tensor != _LEFT_OUT), None)
+    """Converters join the names of merged operators by semicolons; we take the first."""
+    first = next((tensor for tensor in operator.outputs if tensor != _OMITTED), None)
     return graph.tensors[first].name.split(";")[0] if first is not None else ""
 
 

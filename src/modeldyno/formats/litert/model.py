@@ -16,11 +16,11 @@ from modeldyno.formats.model_facts import (
     model_facts,
 )
 
-# Shapes and axes are kept in this type; so are quantised biases, which have scales.
+# Shapes and axes have this type; so do quantised biases, which also have scales.
 _LEARNED_IF_QUANTISED = "int32"
 # Operators that pass on the values of their first input.
 _PASSES = ("CAST", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "TRANSPOSE", "BROADCAST_TO", "TILE")
-# Which input of these is the table, and which one indexes it.
+# The positions of the table and of the input that indexes it.
 _LOOKUPS = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 
 
@@ -46,7 +46,7 @@ def read(path: Path) -> ModelFacts:
 
 
 def ports_of(file: LiteRtFile) -> tuple[tuple[InputSpec, ...], tuple[TensorSpec, ...]]:
-    """Inputs and outputs in the order of the graph, by the names that a signature gives them."""
+    """Inputs and outputs in the order of the graph, named as in its signature."""
     graph = file.subgraphs[0]
     signature = serving_signature(file.signatures, graph.inputs)
     uses = _index_uses(graph)
@@ -65,7 +65,7 @@ def _specs(
 
 
 def _learned(file: LiteRtFile) -> Iterator[tuple[str, int]]:
-    """Tensors that share their values count once."""
+    """Tensors that share a buffer count once."""
     buffers: set[int] = set()
     for graph in file.subgraphs:
         for tensor in graph.tensors:

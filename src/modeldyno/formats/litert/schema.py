@@ -1,4 +1,4 @@
-"""What numbers mean in a LiteRT file: types, operators and their settings."""
+"""The meaning of numbers in a LiteRT file: types, operators and their settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DTYPES = (
     *("int4", "bfloat16", "int2", "uint4", "float8_e4m3fn", "float8_e5m2"),
 )
 
-# In the order of their numbers. Up to 126 an operator's number is also in the older, short field.
+# In the order of their numbers; those up to 126 are also in the older, shorter field.
 OPERATORS = """
     ADD AVERAGE_POOL_2D CONCATENATION CONV_2D DEPTHWISE_CONV_2D DEPTH_TO_SPACE DEQUANTIZE
     EMBEDDING_LOOKUP FLOOR FULLY_CONNECTED HASHTABLE_LOOKUP L2_NORMALIZATION L2_POOL_2D
@@ -43,7 +43,7 @@ OPERATORS = """
     STABLEHLO_DOT_GENERAL STABLEHLO_REDUCE_WINDOW STABLEHLO_SORT STABLEHLO_WHILE
     STABLEHLO_GATHER STABLEHLO_TRANSPOSE DILATE STABLEHLO_RNG_BIT_GENERATOR REDUCE_WINDOW
     STABLEHLO_COMPOSITE STABLEHLO_SHIFT_LEFT STABLEHLO_CBRT STABLEHLO_CASE
-""".split()  # noqa: SIM905  # two hundred quotes and commas would tell nothing more
+""".split()  # noqa: SIM905 - two hundred quotes and commas would add nothing
 CUSTOM = OPERATORS.index("CUSTOM")
 
 PADDINGS = ("same", "valid")
@@ -56,7 +56,7 @@ _CONV: Settings = (("padding", 0, "padding"), ("stride_w", 1, "int"), ("stride_h
 _ACTIVATION: Settings = (("activation", 0, "activation"),)
 _CORNERS = ("align_corners", "half_pixel_centers")
 
-# By the number of the table that holds them. Of other operators settings are not shown.
+# By the number of the table that contains them; settings of other operators are not shown.
 SETTINGS: dict[int, Settings] = {
     1: (
         *_CONV,
@@ -115,10 +115,10 @@ SETTINGS: dict[int, Settings] = {
     116: (("approximate", 0, "bool"),),
 }
 
-# Where a field that is not there means something else than 0.
+# Of absent fields, if not 0.
 DEFAULTS = {"dilation_w": 1, "dilation_h": 1}
 
-# Tables that name other graphs of the file: what each is for, and the number of the field.
+# Tables that refer to other graphs of the file: the role of each, and the number of the field.
 BODIES: dict[int, tuple[tuple[str, int], ...]] = {
     16: (("graph", 0),),
     92: (("then", 0), ("else", 1)),

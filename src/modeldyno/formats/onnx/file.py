@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 # Numbers of fields in onnx.proto.
 _GRAPH, _INITIALIZER = 7, 5  # of ModelProto, of GraphProto
 _DATA = (4, 5, 6, 7, 9, 10, 11)  # of TensorProto: raw_data and its typed siblings
-# Larger tensors are weights: no operator takes its output's shape from a kilobyte of numbers.
+# Larger tensors are weights: no operator reads a shape from more than a kilobyte of numbers.
 LARGEST_CONSTANT = 1024  # bytes
 
 
 @contextmanager
 def decoding_names(path: Path) -> Iterator[None]:
-    """Raises ModelUnreadable for names that are not text: protobuf decodes them when accessed."""
+    """Raises ModelUnreadable for a name that is not text: protobuf decodes names on access."""
     try:
         yield
     except UnicodeDecodeError as error:
@@ -46,7 +46,7 @@ def parse(path: Path) -> ModelProto:
     try:
         return onnx.load(path, format="protobuf", load_external_data=False)
     except DecodeError as error:
-        raise damaged(path, _damage(path), "a damaged ONNX model") from error
+        raise damaged(path, _describe_damage(path), "a damaged ONNX model") from error
 
 
 def _require_size(path: Path) -> None:
@@ -58,9 +58,9 @@ def _require_size(path: Path) -> None:
 
 
 def parse_without_weights(path: Path) -> ModelProto:
-    """As ``parse``, but initializers of more than a kilobyte have types and shapes only.
+    """As ``parse``, but of initializers above a kilobyte only types and shapes.
 
-    Copied field by field: a graph with a gigabyte of weights takes only the memory of its nodes.
+    The file is copied field by field, so a gigabyte of weights takes no memory.
     """
     from google.protobuf.message import DecodeError
     from onnx import ModelProto
@@ -68,52 +68,52 @@ def parse_without_weights(path: Path) -> ModelProto:
     _require_size(path)
     try:
         with path.open("rb") as file:
-            model: ModelProto = ModelProto.FromString(_model(file, path.stat().st_size))
-    except (DamagedMessage, DecodeError):  # or of more fields than we walk
+            model: ModelProto = ModelProto.FromString(_copy_model(file, path.stat().st_size))
+    except (DamagedMessage, DecodeError):  # DamagedMessage also for too many fields
         return parse(path)
     return model
 
 
-def _model(file: BinaryIO, size: int) -> bytes:
+def _copy_model(file: BinaryIO, size: int) -> bytes:
     out = bytearray()
-    for begin, field in _placed(file, 0, size):
+    for begin, field in _fields_with_offsets(file, 0, size):
         if field.number == _GRAPH and field.wire is Wire.BYTES:
-            out += _message(_GRAPH, _graph(file, field))
+            out += _encode_message(_GRAPH, _copy_graph(file, field))
         else:
-            out += _bytes(file, begin, field)
+            out += _read_field(file, begin, field)
     return bytes(out)
 
 
-def _graph(file: BinaryIO, graph: Field) -> bytes:
+def _copy_graph(file: BinaryIO, graph: Field) -> bytes:
     out = bytearray()
-    for begin, field in _placed(file, graph.start, graph.start + graph.length):
+    for begin, field in _fields_with_offsets(file, graph.start, graph.start + graph.length):
         is_weight = field.number == _INITIALIZER and field.wire is Wire.BYTES
         if is_weight and field.length > LARGEST_CONSTANT:
-            out += _message(_INITIALIZER, _tensor(file, field))
+            out += _encode_message(_INITIALIZER, _copy_tensor(file, field))
         else:
-            out += _bytes(file, begin, field)
+            out += _read_field(file, begin, field)
     return bytes(out)
 
 
-def _tensor(file: BinaryIO, tensor: Field) -> bytes:
-    placed = _placed(file, tensor.start, tensor.start + tensor.length)
-    return b"".join(_bytes(file, begin, f) for begin, f in placed if f.number not in _DATA)
+def _copy_tensor(file: BinaryIO, tensor: Field) -> bytes:
+    placed = _fields_with_offsets(file, tensor.start, tensor.start + tensor.length)
+    return b"".join(_read_field(file, begin, f) for begin, f in placed if f.number not in _DATA)
 
 
-def _placed(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, Field]]:
-    """Fields with the place where their tag begins."""
+def _fields_with_offsets(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, Field]]:
+    """Each field, with the offset at which its tag begins."""
     begin = start
     for field in fields(file, start, end):
         yield begin, field
         begin = field.start + field.length
 
 
-def _bytes(file: BinaryIO, begin: int, field: Field) -> bytes:
+def _read_field(file: BinaryIO, begin: int, field: Field) -> bytes:
     file.seek(begin)
     return file.read(field.start + field.length - begin)
 
 
-def _message(number: int, body: bytes) -> bytes:
+def _encode_message(number: int, body: bytes) -> bytes:
     length, left = bytearray(), len(body)
     while left >= 0x80:
         length.append(left & 0x7F | 0x80)
@@ -125,26 +125,26 @@ def _message(number: int, body: bytes) -> bytes:
 # ---------------------------------------------------------------- damage
 
 
-def _damage(path: Path) -> str:
-    """The innermost place that makes no sense, in words: protobuf itself does not say."""
+def _describe_damage(path: Path) -> str:
+    """The innermost place that makes no sense; protobuf itself does not report it."""
     from onnx import ModelProto
 
     try:
         with path.open("rb") as file:
             size = path.stat().st_size
-            damage = _search(file, ModelProto.DESCRIPTOR, 0, size, "the model")
+            damage = _find_damage(file, ModelProto.DESCRIPTOR, 0, size, "the model")
     except RecursionError:
         return "its graphs are nested too deeply"
     return damage or "protobuf cannot read it"
 
 
-def _search(file: BinaryIO, message: Any, start: int, end: int, where: str) -> str | None:
+def _find_damage(file: BinaryIO, message: Any, start: int, end: int, where: str) -> str | None:
     counts: dict[int, int] = {}
     try:
         for field in fields(file, start, end):
             index = counts.get(field.number, 0)
             counts[field.number] = index + 1
-            damage = _search_in(file, message, field, index)
+            damage = _find_damage_in(file, message, field, index)
             if damage is not None:
                 return damage
     except NotProtobuf as error:
@@ -155,9 +155,9 @@ def _search(file: BinaryIO, message: Any, start: int, end: int, where: str) -> s
     return None
 
 
-def _search_in(file: BinaryIO, message: Any, field: Field, index: int) -> str | None:
+def _find_damage_in(file: BinaryIO, message: Any, field: Field, index: int) -> str | None:
     known = message.fields_by_number.get(field.number)
     if known is None or known.message_type is None or field.wire is not Wire.BYTES:
         return None
     where = f"{message.name}.{known.name}[{index}]"
-    return _search(file, known.message_type, field.start, field.start + field.length, where)
+    return _find_damage(file, known.message_type, field.start, field.start + field.length, where)

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     )
 
 _OWN_DOMAINS = ("", "ai.onnx")
-_INVENTED = "unk__"  # what shape inference calls a size that it does not know
-_LARGEST_MODEL = 256 << 20  # bytes without weights that are inferred from; it is copied three times
+_INVENTED = "unk__"  # prefix of the names that shape inference gives to unknown sizes
+_LARGEST_INFERRED = 256 << 20  # bytes without weights; shape inference copies them three times
 _NUMBERS_OF_TENSOR = (
     *("raw_data", "float_data", "int32_data", "int64_data", "double_data", "uint64_data"),
     "string_data",
@@ -54,7 +54,7 @@ _HIGHEST_RANK = 64
 
 
 def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
-    """Raises ModelUnreadable, or GraphUnavailable when the graph is too large."""
+    """Raises ModelUnreadable, or GraphUnavailable if the graph is too large."""
     with decoding_names(path):
         model = parse_without_weights(path)
         count = sum(len(graph.node) for graph in graphs(model))
@@ -106,7 +106,7 @@ class _OnnxGraphReader:
         return inputs, [self._builder.tensor_id(names, output.name) for output in graph.output]
 
     def _function(self, function: FunctionProto) -> None:
-        """A function sees its arguments and nothing else; its body is there once."""
+        """A function can refer to its arguments only; its body is listed once."""
 
         def read(parts: Parts, depth: int) -> Ends:
             names = Names()
@@ -130,7 +130,7 @@ class _OnnxGraphReader:
         parts: Parts,
         depth: int,
     ) -> None:
-        # The outputs of all nodes are declared before the first input is looked up.
+        # All outputs are declared before the first input is looked up.
         outputs = [(node, self._outputs(node, names, types)) for node in nodes]
         for position, (node, made) in enumerate(outputs):
             function = self._functions.get((node.domain, node.op_type))
@@ -189,7 +189,7 @@ def _scope_of(node: NodeProto) -> Parts:
 
 
 def _without(around: Parts, parts: Parts) -> Parts:
-    """Names inside a body may repeat the scopes around the body."""
+    """Names inside a body may repeat the scopes around it."""
     plain = tuple(part for part in around if not part.endswith("]"))
     return parts[len(plain) :] if plain and parts[: len(plain)] == plain else parts
 
@@ -208,7 +208,7 @@ def _spec(declared: ValueInfoProto) -> TensorSpec:
 
 
 def _drop_weights(model: ModelProto) -> None:
-    """Forget the numbers, keep types and shapes; names of other files are forgotten, too."""
+    """Remove numbers and the names of other files; keep types and shapes."""
     for tensor in tensors(model):
         if tensor.data_location or tensor.ByteSize() > LARGEST_CONSTANT:
             for field in (*_NUMBERS_OF_TENSOR, "external_data", "data_location"):
@@ -220,7 +220,7 @@ def _with_shapes(model: ModelProto) -> tuple[ModelProto, str]:
     if not _lacks_shapes(model):
         return model, ""
     size = model.ByteSize()
-    if size > _LARGEST_MODEL:
+    if size > _LARGEST_INFERRED:
         return model, f"shapes are those in the file: {size >> 20} MiB are too much to infer more"
     if functions_of(model).are_too_many:
         return model, (
@@ -231,14 +231,14 @@ def _with_shapes(model: ModelProto) -> tuple[ModelProto, str]:
 
     try:
         return shape_inference.infer_shapes(model, data_prop=True), ""
-    except Exception as error:  # noqa: BLE001 - native code, fed by a stranger: it raises anything
+    except Exception as error:  # noqa: BLE001 - native code with untrusted input raises anything
         why = " ".join(str(error).split())[:160]
         return model, f"shapes are those in the file, inferring more failed: {why}"
 
 
 def _lacks_shapes(model: ModelProto) -> bool:
     for graph in graphs(model):
-        known = {value.name for value in (*graph.value_info, *graph.output)}
+        known = {declared.name for declared in (*graph.value_info, *graph.output)}
         if any(name and name not in known for node in graph.node for name in node.output):
             return True
     return False
@@ -289,7 +289,7 @@ def _kind(proto: AttributeProto) -> str:
     if proto.type in AttributeProto.AttributeType.values() and proto.type:
         return str(AttributeProto.AttributeType.Name(proto.type)).lower()
     fields = {"f": "float", "i": "int", "s": "string", "t": "tensor", "g": "graph"}
-    for field, kind in fields.items():  # files before IR version 2 do not say their type
+    for field, kind in fields.items():  # before IR version 2, files do not state it
         if proto.HasField(field):
             return kind
     for field in ("floats", "ints", "strings", "tensors", "graphs"):
@@ -298,16 +298,16 @@ def _kind(proto: AttributeProto) -> str:
     return "undefined"
 
 
-def _text(data: bytes) -> tuple[str | None, str]:
-    """A short text as it is; of everything else, how much there is."""
-    is_short = len(data) <= 4 * LONGEST_TEXT
+def _text(encoded: bytes) -> tuple[str | None, str]:
+    """A short text unchanged; otherwise its beginning or its size."""
+    is_short = len(encoded) <= 4 * LONGEST_TEXT
     try:
-        text = data[: 4 * LONGEST_TEXT + 4].decode("utf-8", "strict" if is_short else "ignore")
+        text = encoded[: 4 * LONGEST_TEXT + 4].decode("utf-8", "strict" if is_short else "ignore")
     except UnicodeDecodeError:
-        return None, f"{len(data)} bytes that are not text"
+        return None, f"{len(encoded)} bytes that are not text"
     if is_short and len(text) <= LONGEST_TEXT:
         return text, ""
-    return text[:LONGEST_TEXT], f"the beginning of {len(data)} bytes"
+    return text[:LONGEST_TEXT], f"the beginning of {len(encoded)} bytes"
 
 
 def _scalar(element: Any) -> Scalar:
@@ -333,12 +333,12 @@ def _elements(tensor: TensorProto) -> tuple[Scalar, ...] | None:
     try:
         flat = numpy_helper.to_array(tensor).ravel().tolist()
         return tuple(map(_element, flat))
-    except Exception:  # noqa: BLE001 - a damaged tensor fails in a dozen ways; none matters here
+    except Exception:  # noqa: BLE001 - a damaged tensor fails in many ways, all alike here
         return None
 
 
 def _element(element: Any) -> Scalar:
-    """Types that numpy lacks have scalars of their own."""
+    """Types unknown to numpy have scalars of their own."""
     is_known = isinstance(element, (bool, int, bytes, str, complex))
     return _scalar(element if is_known else float(element))
 

@@ -1,7 +1,7 @@
-"""Which values an integer input may take: it must stay inside the table it indexes.
+"""The valid values of integer inputs: indices must stay inside the table that they index.
 
 We follow each integer input through operators that pass values on unchanged, into branches, loop
-bodies and local functions, until it indexes something of known size. The smallest size wins.
+bodies and local functions, until it indexes a table of known size. The smallest size counts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     _Ranges = Iterator[tuple[str, IndexRange]]
     _Functions = Mapping[tuple[str, str], FunctionProto]
 
-# Operators whose outputs hold (some of) the values of these inputs; None means of all inputs.
+# Operators whose outputs contain (some) values of these inputs; None: of all inputs.
 _PASSES: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(("Cast", "CastLike", "Identity", "Clip", "Dropout"), (0,)),
     **dict.fromkeys(("Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose"), (0,)),
@@ -29,18 +29,18 @@ _PASSES: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(("Concat", "Max", "Min"), None),
     "Where": (1, 2),
 }
-# Operators that leave the number of rows of a table as it is.
+# Operators that keep the number of rows of a table.
 _KEEPS_ROWS = ("Identity", "Cast", "DequantizeLinear", "QuantizeLinear")
-# Of ONNX Runtime's fused embedding: which input indexes which table.
+# In ONNX Runtime's fused embedding: an input of indices, and the table that it indexes.
 _FUSED_EMBEDDING = ((0, 2), (1, 4), (8, 3))
-_DEEPEST_CALL = 8  # of local functions inside each other
+_DEEPEST_CALL = 8  # local functions calling each other
 
 
 @dataclass
 class _Scope:
-    """What is known about the values that nodes can see."""
+    """What we know about the values that nodes can refer to."""
 
-    carries: dict[str, frozenset[str]]  # value → the graph inputs whose values it holds
+    carries: dict[str, frozenset[str]]  # name → the graph inputs whose values it contains
     tables: dict[str, TensorProto] = field(default_factory=dict)  # constants by name
     depth: int = 0
 
@@ -73,37 +73,37 @@ def _follow(nodes: Iterable[NodeProto], scope: _Scope, functions: _Functions) ->
         for position, indices in _index_uses(node, scope):
             for name in scope.of(node.input[position : position + 1]):
                 yield name, indices
-        passed = scope.of(_passing(node))
+        passed = scope.of(_inputs_passed_on(node))
         for graph in subgraphs(node):
-            inner = _enter(node, graph, scope)
+            inner = _scope_of_subgraph(node, graph, scope)
             yield from _follow_graph(graph, inner, functions)
             passed |= inner.of(output.name for output in graph.output)
         if (node.domain, node.op_type) in functions and scope.depth < _DEEPEST_CALL:
             function = functions[node.domain, node.op_type]
-            inner = _call(node, list(function.input), scope)
+            inner = _scope_of_call(node, list(function.input), scope)
             yield from _follow(function.node, inner, functions)
             passed |= inner.of(function.output)
         if passed:
             scope.carries.update(dict.fromkeys(filter(None, node.output), passed))
 
 
-def _passing(node: NodeProto) -> list[str]:
+def _inputs_passed_on(node: NodeProto) -> list[str]:
     if node.op_type not in _PASSES:
         return []
     positions = _PASSES[node.op_type]
     return [n for i, n in enumerate(node.input) if positions is None or i in positions]
 
 
-def _enter(node: NodeProto, graph: GraphProto, scope: _Scope) -> _Scope:
-    """A branch or body sees all outer values; a loop also passes its own inputs by position."""
+def _scope_of_subgraph(node: NodeProto, graph: GraphProto, scope: _Scope) -> _Scope:
+    """A branch or body can refer to all outer values; a loop also passes its inputs by position."""
     inner = scope.inner()
     for formal, actual in zip(graph.input, node.input, strict=False):
         inner.carries[formal.name] = scope.of((actual,))
     return inner
 
 
-def _call(node: NodeProto, formals: list[str], scope: _Scope) -> _Scope:
-    """A function sees its arguments and nothing else."""
+def _scope_of_call(node: NodeProto, formals: list[str], scope: _Scope) -> _Scope:
+    """A function can refer to its arguments only."""
     pairs = list(zip(formals, node.input, strict=False))
     carries = {formal: scope.of((actual,)) for formal, actual in pairs}
     tables = {formal: scope.tables[actual] for formal, actual in pairs if actual in scope.tables}
@@ -122,7 +122,7 @@ def _note_constant(node: NodeProto, scope: _Scope) -> None:
 
 
 def _index_uses(node: NodeProto, scope: _Scope) -> Iterator[tuple[int, IndexRange]]:
-    """Which inputs of this node are indices, and into how many entries."""
+    """The positions of inputs that are indices, and their valid range."""
     match node.op_type:
         case "Gather" | "GatherElements":
             yield from _into_table(1, _table(node, 0, scope), _axis(node, "axis"))

@@ -1,4 +1,4 @@
-"""ONNX's messages: every node and tensor wherever it hides, types in our words, local functions."""
+"""ONNX's messages: all nodes and tensors, types by our names, local functions."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         ValueInfoProto,
     )
 
-# Exporters write these where they mean "anything"; as symbols they would tie strangers together.
+# Exporters write these for "anything"; as symbols they would tie unrelated sizes together.
 _NOT_A_SYMBOL = ("", "?", "-1", "None")
-MOST_WRITTEN_OUT = MOST_NODES  # nodes that calls stand for
+MOST_WRITTEN_OUT = MOST_NODES  # nodes of all calls, written out
 FunctionKey = tuple[str, str]  # domain and name
 
 
@@ -34,7 +34,7 @@ FunctionKey = tuple[str, str]  # domain and name
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
-    """The graphs a node holds itself: branches and loop bodies."""
+    """The graphs directly in a node: branches and loop bodies."""
     for attribute in node.attribute:
         if attribute.HasField("g"):
             yield attribute.g
@@ -42,14 +42,14 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
 
 
 def graphs(model: ModelProto) -> Iterator[GraphProto]:
-    """The main graph and every sub-graph, those of local functions included."""
+    """The main graph and all sub-graphs, including those of local functions."""
     yield from _with_subgraphs(model.graph)
     for function in model.functions:
         yield from _subgraphs_of(function.node)
 
 
 def nodes(model: ModelProto) -> Iterator[NodeProto]:
-    """Every node; those of a local function once, however often it is called."""
+    """All nodes; those of a local function once, however often it is called."""
     for graph in graphs(model):
         yield from graph.node
     for function in model.functions:
@@ -57,7 +57,7 @@ def nodes(model: ModelProto) -> Iterator[NodeProto]:
 
 
 def tensors(model: ModelProto) -> Iterator[TensorProto]:
-    """Every tensor in a file, even where no engine looks: any of them may name another file."""
+    """All tensors in a file, even those that no engine reads: any may name another file."""
     all_graphs = [*graphs(model)]
     for training in model.training_info:
         all_graphs += [*_with_subgraphs(training.initialization)]
@@ -117,7 +117,7 @@ def dtype_name(elem_type: int) -> str:
 
 
 def bits(elem_type: int) -> int:
-    """Of one element, as it is stored."""
+    """The size of a stored element."""
     name = dtype_name(elem_type)
     for narrow, width in (("int4", 4), ("int2", 2), ("float4", 4), ("float6", 6)):
         if narrow in name:
@@ -130,39 +130,39 @@ def bits(elem_type: int) -> int:
         return 0
 
 
-def tensor_spec(value: ValueInfoProto) -> TensorSpec:
-    return TensorSpec(value.name, _type_name(value.type), _shape(value.type))
+def tensor_spec(declared: ValueInfoProto) -> TensorSpec:
+    return TensorSpec(declared.name, _type_name(declared.type), _shape(declared.type))
 
 
-def _type_name(value: TypeProto) -> str:
-    """A tensor's dtype, or what else it is: ``sequence(float32)``, ``map(int64, float32)``."""
-    match value.WhichOneof("value"):
+def _type_name(kind: TypeProto) -> str:
+    """A tensor's dtype; for other types, ``sequence(float32)`` or ``map(int64, float32)``."""
+    match kind.WhichOneof("value"):
         case "tensor_type":
-            return dtype_name(value.tensor_type.elem_type)
+            return dtype_name(kind.tensor_type.elem_type)
         case "sequence_type":
-            return f"sequence({_type_name(value.sequence_type.elem_type)})"
+            return f"sequence({_type_name(kind.sequence_type.elem_type)})"
         case "optional_type":
-            return f"optional({_type_name(value.optional_type.elem_type)})"
+            return f"optional({_type_name(kind.optional_type.elem_type)})"
         case "map_type":
-            key = dtype_name(value.map_type.key_type)
-            return f"map({key}, {_type_name(value.map_type.value_type)})"
+            key = dtype_name(kind.map_type.key_type)
+            return f"map({key}, {_type_name(kind.map_type.value_type)})"
         case "sparse_tensor_type":
-            return f"sparse({dtype_name(value.sparse_tensor_type.elem_type)})"
+            return f"sparse({dtype_name(kind.sparse_tensor_type.elem_type)})"
         case "opaque_type":
-            return f"opaque({value.opaque_type.name})"
+            return f"opaque({kind.opaque_type.name})"
         case _:
             return "undefined"
 
 
-def _shape(value: TypeProto) -> tuple[Dim, ...] | None:
-    """Of a sequence or an optional value, that of what it holds."""
-    match value.WhichOneof("value"):
+def _shape(kind: TypeProto) -> tuple[Dim, ...] | None:
+    """For a sequence or an optional value, the shape of its elements."""
+    match kind.WhichOneof("value"):
         case "sequence_type":
-            return _shape(value.sequence_type.elem_type)
+            return _shape(kind.sequence_type.elem_type)
         case "optional_type":
-            return _shape(value.optional_type.elem_type)
-        case "tensor_type" | "sparse_tensor_type" as kind:
-            tensor = getattr(value, kind)
+            return _shape(kind.optional_type.elem_type)
+        case "tensor_type" | "sparse_tensor_type" as name:
+            tensor = getattr(kind, name)
             return tuple(map(_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
         case _:
             return None
@@ -181,7 +181,7 @@ def _dim(dim: TensorShapeProto.Dimension) -> Dim:
 @dataclass(frozen=True)
 class Functions:
     bodies: Mapping[FunctionKey, FunctionProto]  # without recursive ones
-    nodes_written_out: int  # that the calls of the main graph stand for, counted up to the limit
+    nodes_written_out: int  # nodes of all calls in the main graph, counted up to the limit
 
     @property
     def are_too_many(self) -> bool:
@@ -189,10 +189,10 @@ class Functions:
 
 
 def functions_of(model: ModelProto) -> Functions:
-    """Takes time in proportion to the file, not to what its calls stand for.
+    """Takes time in proportion to the file, not to its calls written out.
 
-    Engines and shape inference write calls out, so a few kilobytes of functions that call functions
-    can be billions of nodes.
+    Engines and shape inference inline calls, so a few kilobytes of functions that call functions
+    can become billions of nodes.
     """
     definitions: dict[FunctionKey, list[FunctionProto]] = defaultdict(list)
     for function in model.functions:  # overloads have the same name
@@ -210,7 +210,7 @@ def functions_of(model: ModelProto) -> Functions:
 
 @dataclass(frozen=True)
 class _Calls:
-    nodes: int  # in branches and loop bodies, too
+    nodes: int  # including those of branches and loop bodies
     times: Counter[FunctionKey]
 
 
@@ -227,8 +227,8 @@ def _calls(nodes: Iterable[NodeProto], names: Iterable[FunctionKey]) -> _Calls:
 
 
 def _sizes(calls: Mapping[FunctionKey, list[_Calls]]) -> dict[FunctionKey, int]:
-    """Nodes of each function with its own calls written out, callees first. Functions that are part
-    of a cycle, or call such a function, are left out."""
+    """Nodes of each function with its calls written out, callees first. Omits functions that are
+    part of a cycle, or call such a function."""
     callees = {
         key: set().union(*(body.times for body in overloads)) for key, overloads in calls.items()
     }
@@ -250,6 +250,6 @@ def _sizes(calls: Mapping[FunctionKey, list[_Calls]]) -> dict[FunctionKey, int]:
 
 
 def _size(calls: _Calls, sizes: Mapping[FunctionKey, int]) -> int:
-    """Nodes that its calls stand for; capped, or the numbers would grow without bounds."""
+    """Nodes of its calls, written out; capped, or the number would grow without bounds."""
     total = sum(times * sizes.get(key, 0) for key, times in calls.times.items())
     return min(total, MOST_WRITTEN_OUT + 1)

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 # Domains whose operators need a library of their own, though their names look official.
 _EXTENSIONS = ("ai.onnx.contrib", "com.microsoft.extensions")
 _EXTERNAL_KEYS = ("location", "offset", "length", "checksum", "basepath")
-# ONNX Runtime's own sign for "the offset is an address in memory"; no file is called that.
+# ONNX Runtime's marker for "the offset is an address in memory"; no file has this name.
 _MEMORY_ADDRESS = "_ORT_MEM_ADDR_"
 
 
 def read(path: Path, without_weights: bool = False) -> ModelFacts:
-    """Everything the file says; raises ModelUnreadable or UnsafeFormat.
+    """All facts in the file; raises ModelUnreadable or UnsafeFormat.
 
     ``without_weights``: absent weights files are listed as missing, not refused.
 
@@ -64,7 +64,7 @@ def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
         inputs=_inputs(model),
         outputs=map(tensor_spec, model.graph.output),
         weights=count_weights(weights),
-        operators=map(_op, nodes(model)),
+        operators=map(_operator_name, nodes(model)),
         names=(model.graph.name, *(node.name for node in nodes(model))),
         external=external,
         missing=missing,
@@ -76,7 +76,7 @@ def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
 
 
 def _inputs(model: ModelProto) -> Iterator[InputSpec]:
-    """What a caller must give: old models also list their weights as inputs."""
+    """The inputs that a caller must give: old models also list their weights."""
     graph = model.graph
     weights = {tensor.name for tensor in graph.initializer}
     weights |= {sparse.values.name for sparse in graph.sparse_initializer}
@@ -91,13 +91,13 @@ def _weights(model: ModelProto) -> Iterator[TensorProto]:
         yield from graph.initializer
         yield from (sparse.values for sparse in graph.sparse_initializer)
     for node in nodes(model):
-        if _op(node) == "Constant":
+        if _operator_name(node) == "Constant":
             held = [a.t for a in node.attribute if a.HasField("t")]
             yield from (tensor for tensor in held if math.prod(tensor.dims) > 1)
 
 
-def _op(node: NodeProto) -> str:
-    """``Conv``, or with its domain where that is not ONNX's own: ``com.microsoft.Attention``."""
+def _operator_name(node: NodeProto) -> str:
+    """``Conv``; with its domain if that is not ONNX's own: ``com.microsoft.Attention``."""
     standard = node.domain in ("", "ai.onnx")
     return node.op_type if standard else f"{node.domain}.{node.op_type}"
 
@@ -105,7 +105,7 @@ def _op(node: NodeProto) -> str:
 def _notes(model: ModelProto) -> tuple[str, ...]:
     local = {(function.domain, function.name) for function in model.functions}
     custom = {
-        _op(node)
+        _operator_name(node)
         for node in nodes(model)
         if _is_custom(node.domain) and (node.domain, node.op_type) not in local
     }
@@ -138,18 +138,18 @@ def _external_files(
 
 
 def _end_in_file(path: Path, tensor: TensorProto) -> tuple[str, int]:
-    """The file that a tensor is in, and the offset at which it ends."""
-    entries = _entries(path, tensor)
+    """The file that contains a tensor, and the offset at which the tensor ends."""
+    entries = _location_entries(path, tensor)
     location = entries.get("location", "")
     _refuse_escape(path, location)
     _refuse_itself(path, location, tensor)
-    offset = _number(path, tensor, entries.get("offset", "0"))
-    length = _number(path, tensor, entries.get("length", "0")) or _declared_bytes(tensor)
+    offset = _byte_count(path, tensor, entries.get("offset", "0"))
+    length = _byte_count(path, tensor, entries.get("length", "0")) or _declared_bytes(tensor)
     return location, offset + length
 
 
-def _entries(path: Path, tensor: TensorProto) -> dict[str, str]:
-    """A tensor's entries about its place. Of a key given twice, readers take either one."""
+def _location_entries(path: Path, tensor: TensorProto) -> dict[str, str]:
+    """The entries that locate a tensor; repeated keys are refused, as readers differ on them."""
     keys = [entry.key for entry in tensor.external_data]
     strange = [key for key in keys if key not in _EXTERNAL_KEYS or keys.count(key) > 1]
     if strange or any(size < 0 for size in tensor.dims):
@@ -159,7 +159,7 @@ def _entries(path: Path, tensor: TensorProto) -> dict[str, str]:
     return {entry.key: entry.value for entry in tensor.external_data}
 
 
-def _number(path: Path, tensor: TensorProto, text: str) -> int:
+def _byte_count(path: Path, tensor: TensorProto, text: str) -> int:
     if text.isascii() and text.isdecimal() and len(text) < 20:
         return int(text)
     why = f"the place of tensor {tensor.name!r} in its weights file is {text[:40]!r}"
@@ -172,7 +172,7 @@ def _declared_bytes(tensor: TensorProto) -> int:
 
 
 def _refuse_escape(path: Path, location: str) -> None:
-    windows = PureWindowsPath(location)  # its rules also split at the other slash
+    windows = PureWindowsPath(location)  # also splits at backslashes
     absolute = windows.anchor or PurePosixPath(location).is_absolute()
     escapes = absolute or ".." in windows.parts or _MEMORY_ADDRESS in location
     if not location or "\0" in location or escapes:
@@ -180,7 +180,7 @@ def _refuse_escape(path: Path, location: str) -> None:
 
 
 def _refuse_itself(path: Path, location: str, tensor: TensorProto) -> None:
-    """Its own bytes would be read as weights, and it is copied under another name."""
+    """The model's own bytes would be read as weights, and we copy it under another name."""
     if os.path.realpath(path.parent / location) != os.path.realpath(path):
         return
     raise ModelUnreadable(

@@ -1,4 +1,4 @@
-"""Rewrite an ONNX model for a reader of older versions only."""
+"""Rewrite an ONNX model for engines that only read older versions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from modeldyno.core.errors import EngineFailed
 
 
 def lower(source: Path, target: Path, opset: int, ir_version: int) -> None:
-    """``target`` gets no newer operators and no newer file format than these, and all weights.
+    """Write ``target`` with all weights, and no newer operators and file format than these.
 
-    Raises EngineFailed if that is impossible, because some operators came later, for example.
+    Raises EngineFailed if that is impossible, for example because an operator is newer.
     """
     import onnx
     from onnx import version_converter
@@ -22,7 +22,7 @@ def lower(source: Path, target: Path, opset: int, ir_version: int) -> None:
             raise _cannot(current, opset, "it has functions of its own, which the converter drops")
         try:
             model = version_converter.convert_version(model, opset)
-        except Exception as error:  # the converter's own kinds are all RuntimeError and the like
+        except Exception as error:  # the converter's exceptions have no base class
             raise _cannot(current, opset, str(error).strip()[:400]) from error
     model.ir_version = min(model.ir_version, ir_version)
     onnx.save(model, target)

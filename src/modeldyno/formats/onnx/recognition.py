@@ -1,4 +1,4 @@
-"""Is this file ONNX? The format has no magic number, so we look at its outermost fields."""
+"""Recognise ONNX files. They have no magic number, so we look at the outermost fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from modeldyno.formats.containers.protobuf import (
 from modeldyno.formats.file_reading import is_text
 from modeldyno.formats.refusals import damaged
 
-# ModelProto of onnx.proto: what each field is called and how it is written.
+# ModelProto of onnx.proto: the name of each field, and how it is encoded.
 _FIELDS = {
     1: ("IR version", Wire.VARINT),
     2: ("producer's name", Wire.BYTES),
@@ -34,17 +34,17 @@ _FIELDS = {
     26: ("device configuration", Wire.BYTES),
 }
 _IR_VERSION, _PRODUCER, _GRAPH, _OPSETS = 1, 2, 7, 8
-_HIGHEST_IR_VERSION = 1000  # far in the future; other protobuf files have any number here
+_HIGHEST_IR_VERSION = 1000  # far in the future; in other protobuf files this can be any number
 _FIRST_IR_WITH_OPSETS = 3
 _LONGEST_PRODUCER = 4096
 
 
 @dataclass(frozen=True)
 class Outline:
-    """A file read as a ModelProto: the first field of each number, and what ended it."""
+    """A file read as a ModelProto: the first field of each number, and why reading stopped."""
 
     fields: dict[int, Field]
-    trouble: DamagedMessage | None
+    problem: DamagedMessage | None
     has_producer: bool
 
     @property
@@ -68,41 +68,41 @@ class Outline:
     @property
     def is_complete(self) -> bool:
         has_opsets = _OPSETS in self.fields or self.ir_version < _FIRST_IR_WITH_OPSETS
-        return self.trouble is None and self.has_graph and has_opsets and self.looks_like_onnx
+        return self.problem is None and self.has_graph and has_opsets and self.looks_like_onnx
 
 
 def outline_of(file: BinaryIO, size: int) -> Outline:
     first: dict[int, Field] = {}
-    trouble: DamagedMessage | None = None
+    problem: DamagedMessage | None = None
     try:
         for field in fields(file, 0, size):
             first.setdefault(field.number, field)
     except DamagedMessage as error:
-        trouble = error
+        problem = error
         if isinstance(error, TruncatedField) and error.field is not None:
             first.setdefault(error.field.number, error.field)
-    return Outline(first, trouble, _is_producer(file, first.get(_PRODUCER)))
+    return Outline(first, problem, _is_name(file, first.get(_PRODUCER)))
 
 
-def _is_producer(file: BinaryIO, field: Field | None) -> bool:
-    """A name: TensorFlow's SavedModel keeps a whole graph in its field of that number."""
+def _is_name(file: BinaryIO, field: Field | None) -> bool:
+    """Whether it is a name: in TensorFlow's SavedModel, a whole graph has that number."""
     if field is None or field.wire is not Wire.BYTES or not 0 < field.length <= _LONGEST_PRODUCER:
         return False
     file.seek(field.start)
     return is_text(file.read(field.length))
 
 
-def broken(path: Path, size: int, outline: Outline) -> ModelUnreadable:
-    """The error for a file that begins as ONNX and does not end as it."""
-    if isinstance(outline.trouble, NotProtobuf):
-        why = f"from byte {outline.trouble.offset} of {size} on it makes no sense"
+def damaged_model(path: Path, size: int, outline: Outline) -> ModelUnreadable:
+    """The error for a file that begins as ONNX but is damaged or truncated."""
+    if isinstance(outline.problem, NotProtobuf):
+        why = f"from byte {outline.problem.offset} of {size} on it makes no sense"
         return damaged(path, why, "a damaged ONNX model")
     why = "it begins as an ONNX model, but its end is missing"
-    return damaged(path, why, f"truncated: {_where_it_ends(outline)}")
+    return damaged(path, why, f"truncated: {_describe_end(outline)}")
 
 
-def _where_it_ends(outline: Outline) -> str:
-    cut = outline.trouble
+def _describe_end(outline: Outline) -> str:
+    cut = outline.problem
     if isinstance(cut, TruncatedField) and cut.field is not None:
         name, _ = _FIELDS.get(cut.field.number, (f"field {cut.field.number}", Wire.BYTES))
         return f"the {name} says {cut.field.length} bytes, the file has {cut.available} of them"

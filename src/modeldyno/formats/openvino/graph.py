@@ -22,7 +22,7 @@ from modeldyno.formats.openvino.xml_reader import Layer, Net, Place, dtype_of, p
 
 
 def read_graph(path: Path) -> Graph:
-    """Raises ModelUnreadable, or GraphUnavailable when the graph is too large."""
+    """Raises ModelUnreadable, or GraphUnavailable if the graph is too large."""
     net = parse(path)
     builder = GraphBuilder(path)
     builder.require_room(sum(layer.type not in NO_OPERATORS for layer in every_layer(net)))
@@ -32,13 +32,13 @@ def read_graph(path: Path) -> Graph:
 def _add_net(builder: GraphBuilder, net: Net, kind: TensorKind, parts: Parts, depth: int) -> Ends:
     ids: dict[Place, str] = {}
     inputs = []
-    for layer in net.layers:  # all of them before the first input is looked up
-        _declare(builder, layer, ids, kind)
+    for layer in net.layers:  # all outputs are declared before the first input is looked up
+        _add_outputs(builder, layer, ids, kind)
         if layer.type == PARAMETER:
             inputs += [ids[layer.id, port.id] for port in layer.outputs[:1]]
     outputs = []
     for position, layer in enumerate(net.layers):
-        sources = [_source(builder, net, layer, port.id, ids) for port in layer.inputs]
+        sources = [_source_id(builder, net, layer, port.id, ids) for port in layer.inputs]
         if layer.type == RESULT:
             outputs += sources
         elif layer.type not in NO_OPERATORS:
@@ -59,7 +59,7 @@ def _add_net(builder: GraphBuilder, net: Net, kind: TensorKind, parts: Parts, de
     return inputs, outputs
 
 
-def _declare(
+def _add_outputs(
     builder: GraphBuilder, layer: Layer, ids: dict[Place, str], input_kind: TensorKind
 ) -> None:
     for number, port in enumerate(layer.outputs):
@@ -80,8 +80,10 @@ def _declare(
         ids[layer.id, port.id] = builder.add_tensor(name, kind, dtype or None, shape)
 
 
-def _source(builder: GraphBuilder, net: Net, layer: Layer, port: str, ids: dict[Place, str]) -> str:
-    """The tensor that an input takes."""
+def _source_id(
+    builder: GraphBuilder, net: Net, layer: Layer, port: str, ids: dict[Place, str]
+) -> str:
+    """The id of the tensor that an input takes."""
     place = net.sources.get((layer.id, port), (f"{layer.id} takes", port))
     if place not in ids:
         ids[place] = builder.add_missing(f"{layer.name}.{port}")

@@ -15,14 +15,14 @@ from modeldyno.formats.openvino.xml_reader import (
     Net,
     Place,
     Port,
+    byte_count,
     dtype_of,
-    number,
     parse,
     shape_of,
 )
 from modeldyno.formats.refusals import damaged, printable_name
 
-# Layers that are no operators.
+# Layers that do not count as operators.
 CONSTANT, PARAMETER, RESULT = "Const", "Parameter", "Result"
 NO_OPERATORS = (CONSTANT, PARAMETER, RESULT)
 # Layers that pass on the values of their first input.
@@ -35,7 +35,7 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
     ``without_weights``: an absent .bin file is listed as missing, not refused.
     """
     net = parse(path)
-    external, missing = _weights_beside(path, net, without_weights)
+    external, missing = _weights_file(path, net, without_weights)
     layers = list(every_layer(net))
     return model_facts(
         path,
@@ -55,7 +55,7 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
 
 
 def every_layer(net: Net) -> Iterator[Layer]:
-    """Including those of bodies."""
+    """All layers, including those of bodies."""
     waiting = [net]
     while waiting:
         for layer in waiting.pop().layers:
@@ -63,7 +63,7 @@ def every_layer(net: Net) -> Iterator[Layer]:
             waiting += layer.bodies
 
 
-def _weights_beside(
+def _weights_file(
     path: Path, net: Net, may_be_missing: bool
 ) -> tuple[tuple[ExternalFile, ...], tuple[str, ...]]:
     end, name = 0, ""
@@ -82,8 +82,8 @@ def _weights_beside(
 
 
 def _end(path: Path, layer: Layer) -> int:
-    """The byte at which a constant's values end; 0 if it has none."""
-    offset, size = number(layer, "offset"), number(layer, "size")
+    """The offset at which a constant's values end; 0 if it has none."""
+    offset, size = byte_count(layer, "offset"), byte_count(layer, "size")
     if offset is None or size is None:
         why = f"the place of constant {layer.name[:100]!r} in its weights file is not a number"
         raise damaged(path, why, fix="Convert the model again")
@@ -100,7 +100,7 @@ def _learned(layers: list[Layer]) -> Iterator[tuple[str, int]]:
 
 
 def _opsets(layers: list[Layer]) -> dict[str, int]:
-    """The newest that it uses: ``opset13`` → 13."""
+    """The newest one in use: ``opset13`` → 13."""
     known = [layer.opset.removeprefix("opset") for layer in layers]
     numbers = [int(text) for text in known if text.isascii() and text.isdecimal() and len(text) < 5]
     return {"opset": max(numbers)} if numbers else {}
@@ -132,7 +132,7 @@ def _outputs(net: Net) -> Iterator[TensorSpec]:
 
 
 def _result_spec(net: Net, layer: Layer, by_id: dict[str, Layer]) -> TensorSpec:
-    """Named after the layer that computes it: a result's own name is OpenVINO's."""
+    """Named after the layer that computes it, since OpenVINO generates the names of results."""
     port = layer.inputs[0] if layer.inputs else None
     shape: tuple[Dim, ...] | None = tuple(port.dims) if port else None
     names = [name for name in layer.data.get("output_names", "").split(",") if name]

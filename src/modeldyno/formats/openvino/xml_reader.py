@@ -1,4 +1,4 @@
-"""The XML of an OpenVINO IR, read by our own parser: no document types, no entities, all bounded.
+"""The XML of an OpenVINO IR, read without document types and entities, and within bounds.
 
 net ─ layers ─ layer (id, name, type) ─ data, input ─ port ─ dim, output ─ port, body ─ layers …
     └ edges ─ edge (from-layer, from-port, to-layer, to-port)
@@ -15,7 +15,7 @@ from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import Dim
 from modeldyno.formats.refusals import damaged, printable_name
 
-LARGEST_XML = 128 << 20  # a language model of 7 billion parameters has 5 MB
+LARGEST_XML = 128 << 20  # bytes; a language model of 7 billion parameters has 5 MB
 MOST_LAYERS = 1_000_000  # in all bodies together
 DEEPEST = 200  # elements inside elements
 HIGHEST_RANK = 64
@@ -52,7 +52,7 @@ class Net:
     name: str
     version: str = ""
     layers: list[Layer] = field(default_factory=list)
-    sources: dict[Place, Place] = field(default_factory=dict)  # of an input port: who fills it
+    sources: dict[Place, Place] = field(default_factory=dict)  # input port → the output it takes
     producer: str = ""
 
 
@@ -63,12 +63,12 @@ DTYPES = {
     **{"boolean": "bool", "string": "string", "f8e4m3": "float8_e4m3fn", "f8e5m2": "float8_e5m2"},
 }  # fmt: skip
 # Ports use older names: FP32, I64.
-_OF_PORT = {"fp64": "f64", "fp32": "f32", "fp16": "f16", "bool": "boolean"}
+_PORT_PRECISIONS = {"fp64": "f64", "fp32": "f32", "fp16": "f16", "bool": "boolean"}
 
 
 def dtype_of(precision: str) -> str:
-    """``f32`` and ``FP32`` → ``float32``; unknown ones keep their name."""
-    short = _OF_PORT.get(precision.lower(), precision.lower())
+    """``f32`` and ``FP32`` → ``float32``; unknown types keep their name."""
+    short = _PORT_PRECISIONS.get(precision.lower(), precision.lower())
     return DTYPES.get(short, short[:40])
 
 
@@ -127,7 +127,7 @@ class _XmlReader:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._characters
-        # Entities can be declared there alone; no converter writes one.
+        # Only a document type can declare entities; no converter writes one.
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
 
     def _refuse_doctype(self, *_: object) -> None:
@@ -147,7 +147,7 @@ class _XmlReader:
                 self.root = Net(attributes.get("name", ""), attributes.get("version", ""))
                 self._nets.append(self.root)
             case "layer" if around == "layers" and self._nets:
-                self._layer(attributes)
+                self._add_layer(attributes)
             case "data" if around == "layer" and self._layers:
                 self._layers[-1].data = attributes
             case "port" if around in ("input", "output") and self._layers:
@@ -155,16 +155,18 @@ class _XmlReader:
             case "dim" if around == "port" and self._port is not None:
                 self._text = []
             case "edge" if around == "edges" and self._nets:
-                ends = [attributes.get(f"{way}-{what}", "") for way in ("to", "from")
-                        for what in ("layer", "port")]  # fmt: skip
-                self._nets[-1].sources[ends[0], ends[1]] = (ends[2], ends[3])
+                target, source = (
+                    (attributes.get(f"{end}-layer", ""), attributes.get(f"{end}-port", ""))
+                    for end in ("to", "from")
+                )
+                self._nets[-1].sources[target] = source
             case "Runtime_version" if around == "rt_info" and self.root is not None:
                 self.root.producer = attributes.get("value", "")
             case _ if around == "layer" and tag.endswith(_BODY) and self._layers:
                 self._nets.append(Net(tag))
                 self._layers[-1].bodies.append(self._nets[-1])
 
-    def _layer(self, attributes: dict[str, str]) -> None:
+    def _add_layer(self, attributes: dict[str, str]) -> None:
         self._count += 1
         if self._count > MOST_LAYERS:
             raise _damaged(self._path, f"it has more than {MOST_LAYERS} layers")
@@ -196,7 +198,7 @@ class _XmlReader:
         around = self._tags[-1] if self._tags else ""
         match tag:
             case "dim" if self._text is not None and self._port is not None:
-                self._port.dims.append(self._dim("".join(self._text)))
+                self._port.dims.append(self._parse_dim("".join(self._text)))
                 self._text = None
                 if len(self._port.dims) > HIGHEST_RANK:
                     raise _damaged(self._path, f"a tensor has more than {HIGHEST_RANK} dimensions")
@@ -207,7 +209,7 @@ class _XmlReader:
             case _ if around == "layer" and tag.endswith(_BODY) and len(self._nets) > 1:
                 self._nets.pop()
 
-    def _dim(self, text: str) -> Dim:
+    def _parse_dim(self, text: str) -> Dim:
         size = text.strip()
         if not _WHOLE.fullmatch(size):
             return None  # "1..8": any of these
@@ -215,14 +217,14 @@ class _XmlReader:
 
 
 def shape_of(text: str) -> tuple[Dim, ...] | None:
-    """``?,3,224,224`` as a layer's data have it; None: not even the rank is known."""
+    """From a layer's data, ``?,3,224,224``; None if even the rank is unknown."""
     if text.strip() == "...":
         return None
     sizes = [size.strip() for size in text.split(",")] if text.strip() else []
     return tuple(int(size) if _WHOLE.fullmatch(size) and int(size) >= 0 else None for size in sizes)
 
 
-def number(layer: Layer, what: str) -> int | None:
-    """A number of bytes; None if there is none, or if it is something else."""
-    text = layer.data.get(what, "")
+def byte_count(layer: Layer, attribute: str) -> int | None:
+    """From a layer's data; None if absent or not a number."""
+    text = layer.data.get(attribute, "")
     return int(text) if _WHOLE.fullmatch(text) and int(text) >= 0 else None

@@ -22,15 +22,15 @@ DTYPES = {
 }
 _SYMBOL = re.compile(r"(?:Symbol\(')?([A-Za-z_]\w*)(?:'.*\))?")
 _NUMBERS = {"as_int": "int64", "as_sym_int": "int64", "as_sym_float": "float64"}
-_RAW = ("weight_", "tensor_")  # all else is an object
+_RAW = ("weight_", "tensor_")  # others are objects
 COMPILED = "data/aotinductor/"
-# What reading a document with another layout may raise.
+# What reading a document with an unknown layout may raise.
 LAYOUT_ERRORS = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
 
 @dataclass(frozen=True)
 class Program:
-    """What an export declares about itself."""
+    """What an exported program declares about itself."""
 
     inputs: tuple[InputSpec, ...]
     outputs: tuple[TensorSpec, ...]
@@ -41,16 +41,16 @@ class Program:
 
 
 def read_program(path: Path, archive: ModelArchive) -> Program:
-    """Raises ModelUnreadable for archives without a graph, or with one that cannot be read."""
-    document = exported(path, archive)
+    """Raises ModelUnreadable for an archive without a graph that we can read."""
+    document = program_document(path, archive)
     try:
         return _program(document, archive)
     except LAYOUT_ERRORS as error:
         raise unknown_layout(path, error) from error
 
 
-def exported(path: Path, archive: ModelArchive) -> Any:
-    """The program's JSON; raises ModelUnreadable when there is none."""
+def program_document(path: Path, archive: ModelArchive) -> Any:
+    """The program's JSON; raises ModelUnreadable if there is none."""
     graphs = archive.names_under("models/", ".json") or archive.names_under(
         "serialized_exported_program", ""
     )
@@ -86,10 +86,10 @@ def _program(document: Any, archive: ModelArchive) -> Program:
     )
 
 
-def pickled(archive: ModelArchive) -> list[str]:
-    """Members that loading might unpickle: all data that is not declared as raw numbers.
+def pickled_members(archive: ModelArchive) -> list[str]:
+    """Members that loading might unpickle: all that are not declared as raw numbers.
 
-    Names do not show it: a pickled weight is called ``weight_0`` like any other.
+    Their names do not tell: a pickled weight is called ``weight_0`` like any other.
     """
     raw: set[str] = set()
     loose: set[str] = set()
@@ -154,7 +154,7 @@ def _dim(size: Any) -> Dim:
 
 
 def _weights(archive: ModelArchive) -> tuple[dict[str, int], int]:
-    """Parameters per dtype, and how many tensors are kept as pickles."""
+    """Parameters by dtype, and the number of pickled tensors."""
     counts: Counter[str] = Counter()
     pickled = 0
     for name in archive.names_under("data/weights/", "_config.json"):

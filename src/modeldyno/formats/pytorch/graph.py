@@ -22,13 +22,13 @@ from modeldyno.formats.pytorch.exported_program import (
     DTYPES,
     LAYOUT_ERRORS,
     dtype_of,
-    exported,
     op_name,
+    program_document,
     shape_of,
     unknown_layout,
 )
 
-# How the schema of torch.export writes a tensor, or a number that is computed like one.
+# The keys of torch.export for a tensor, or for a number that is computed like one.
 _TENSORS = ("as_tensor", "as_sym_int", "as_sym_bool", "as_sym_float")
 _TENSOR_LISTS = ("as_tensors", "as_optional_tensors", "as_nested_tensors", "as_sym_ints")
 _NUMBERS = {"as_sym_int": "int64", "as_sym_bool": "bool", "as_sym_float": "float64"}
@@ -37,8 +37,8 @@ _PLAIN = (bool, int, float, str)
 
 
 def read_graph(path: Path) -> Graph:
-    """Raises ModelUnreadable, or GraphUnavailable when the graph is too large."""
-    document = exported(path, ModelArchive(path))
+    """Raises ModelUnreadable, or GraphUnavailable if the graph is too large."""
+    document = program_document(path, ModelArchive(path))
     try:
         module = document["graph_module"]
         graph = module["graph"]
@@ -52,7 +52,7 @@ def read_graph(path: Path) -> Graph:
 
 
 def _weight_names(specs: Any) -> Iterator[tuple[str, str]]:
-    """``p_layer1_weight`` → ``layer1.weight``: the module's name for it."""
+    """``p_layer1_weight`` → ``layer1.weight``, its name in the module."""
     for spec in specs:
         for kind in _WEIGHTS:
             if kind in spec:
@@ -124,7 +124,7 @@ class _ExportGraphReader:
 
 
 def _tensors_of(arguments: Any) -> Iterator[tuple[str, str | None]]:
-    """Names of the tensors in arguments, with the dtype of those that are single numbers."""
+    """Names of the tensors among the arguments, with the dtype of those that are numbers."""
     for argument in arguments:
         for key in _TENSORS:
             if key in argument:

@@ -1,7 +1,7 @@
 """PyTorch's files, read without PyTorch and without unpickling anything.
 
-TorchScript declares its inputs, but not their shapes, unless it was traced. A checkpoint declares
-neither. A ``<file>.modeldyno.toml`` can add what is missing (``formats/sidecar.py``).
+TorchScript declares the shapes of its inputs only if it was traced; a checkpoint declares no inputs
+at all. A ``<file>.modeldyno.toml`` can add what is missing (``formats/sidecar.py``).
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import pickletools
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 
 from modeldyno.core.models import InputSpec, ModelFacts, ModelFormat
@@ -33,28 +32,27 @@ from modeldyno.formats.pytorch import exported_program
 from modeldyno.inputs.model_overrides import UNSTATED
 
 _LARGEST_OLD_FILE = 64 << 20  # bytes of an old checkpoint that are walked
-# What torch.save writes around tensors; anything else is more than weights.
+# Names that torch.save writes around tensors; with any other, the file has more than weights.
 _PLAIN = ("torch._utils._rebuild_", "collections.OrderedDict", "torch.storage.", "torch.device")
 
 
 def read_script(path: Path) -> ModelFacts:
     archive = ModelArchive(path)
-    listing = _listing(archive, archive.names_under("", ".pkl"))
+    listing = _list_pickles(archive, archive.names_under("", ".pkl"))
     traced = (
         list_pickle(archive.read("traced_inputs.pkl")) if "traced_inputs.pkl" in archive else None
     )
-    data = list_pickle(archive.read("data.pkl")) if "data.pkl" in archive else PickleListing()
-    inputs, notes = _script_inputs(archive, _root_class(data), traced)
-    # Classes under __torch__ are the file's own: torch reads them from its code/, Python never.
+    module = list_pickle(archive.read("data.pkl")) if "data.pkl" in archive else PickleListing()
+    inputs, notes = _script_inputs(archive, _root_class(module), traced)
+    # Classes under __torch__ are the file's own: torch reads them from its code/, Python does not.
     foreign = [name for name in listing.imports if not name.startswith("__torch__.")]
-    facts = _facts(path, "torchscript", foreign, data.tensors, inputs)
-    facts = replace(facts, notes=(*facts.notes, *notes))
+    facts = _facts(path, "torchscript", foreign, module.tensors, inputs, notes)
     return sidecar.applied(facts)
 
 
 def read_export(path: Path) -> ModelFacts:
     archive = ModelArchive(path)
-    listing = _listing(archive, exported_program.pickled(archive))
+    listing = _list_pickles(archive, exported_program.pickled_members(archive))
     program = exported_program.read_program(path, archive)
     compiled = archive.names_under(exported_program.COMPILED)
     notes = [f"holds {len(compiled)} compiled files, so it is never loaded"] if compiled else []
@@ -73,20 +71,19 @@ def read_export(path: Path) -> ModelFacts:
 
 
 def read_checkpoint(path: Path) -> ModelFacts:
-    listing = _checkpoint_listing(path)
-    facts = _facts(path, "torch-checkpoint", listing.imports, listing.tensors, ())
-    odd = [name for name in listing.imports if not _is_plain(name)]
-    if odd:
-        note = (
-            f"names more than tensors ({and_more(odd)}): unless PyTorch knows them as harmless, it "
-            "will not be loaded"
-        )
-        facts = replace(facts, notes=(*facts.notes, note))
+    listing = _list_checkpoint(path)
+    others = [name for name in listing.imports if not _is_plain(name)]
+    note = (
+        f"names more than tensors ({and_more(others)}): unless PyTorch knows them as harmless, it "
+        "will not be loaded"
+    )
+    notes = (note,) if others else ()
+    facts = _facts(path, "torch-checkpoint", listing.imports, listing.tensors, (), notes)
     return sidecar.applied(facts)
 
 
 def list_file(path: Path) -> PickleListing:
-    """The imports of a bare pickle, from its first bytes."""
+    """The listing of a bare pickle, from its first bytes."""
     with path.open("rb") as file:
         return list_pickle(file.read(_LARGEST_OLD_FILE))
 
@@ -94,21 +91,21 @@ def list_file(path: Path) -> PickleListing:
 # ---------------------------------------------------------------- parts
 
 
-def _checkpoint_listing(path: Path) -> PickleListing:
+def _list_checkpoint(path: Path) -> PickleListing:
     with path.open("rb") as file:
         zipped = is_zip(file.read(4))
     if not zipped:
         return list_file(path)
     archive = ModelArchive(path)
-    return _listing(archive, archive.names_under("", ".pkl"))
+    return _list_pickles(archive, archive.names_under("", ".pkl"))
 
 
-def _listing(archive: ModelArchive, names: Iterable[str]) -> PickleListing:
-    """Of all pickles in an archive, even those in a member that is a zip itself (torch.save)."""
+def _list_pickles(archive: ModelArchive, names: Iterable[str]) -> PickleListing:
+    """All pickles of an archive, including those in members that are archives themselves."""
     whole = PickleListing()
     for name in names:
-        data = archive.read(name)
-        for pickle in pickles_of(data) if is_zip(data) else [data]:
+        content = archive.read(name)
+        for pickle in pickles_of(content) if is_zip(content) else [content]:
             listing = list_pickle(pickle)
             whole.imports |= listing.imports
             whole.tensors += listing.tensors
@@ -121,7 +118,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _root_class(listing: PickleListing) -> str:
-    """``__torch__.package.Class`` of the outermost object."""
+    """The class of the outermost object: ``__torch__.package.Class``."""
     match listing.root:
         case Call(function=Global(name=name)):
             return name
@@ -134,6 +131,7 @@ def _facts(
     imports: Iterable[str],
     tensors: Iterable[ListedTensor],
     inputs: tuple[InputSpec, ...],
+    notes: tuple[str, ...],
 ) -> ModelFacts:
     # A tensor stored under two names counts once.
     weights = count_weights((tensor.dtype, tensor.elements) for tensor in dict.fromkeys(tensors))
@@ -146,7 +144,7 @@ def _facts(
         outputs=(),
         weights=weights,
         imports=tuple(imports),
-        notes=(note,) if weights else ("its tensors could not be counted",),
+        notes=(note if weights else "its tensors could not be counted", *notes),
     )
 
 
@@ -161,7 +159,7 @@ _OPENING, _CLOSING = "([{", ")]}"
 def _script_inputs(
     archive: ModelArchive, root: str, traced: PickleListing | None
 ) -> tuple[tuple[InputSpec, ...], tuple[str, ...]]:
-    """The required inputs of ``forward``, and a note on its optional ones."""
+    """The required inputs of ``forward``, and a note about optional ones."""
     arguments = _arguments(archive, root)
     required = [(name, kind) for name, kind, has_default in arguments if not has_default]
     spare = [name for name, _, has_default in arguments if has_default]
@@ -182,7 +180,7 @@ def _script_inputs(
 
 
 def _arguments(archive: ModelArchive, root: str) -> list[tuple[str, str, bool]]:
-    """Name, type and whether it is optional, of every argument of the root's forward."""
+    """The name and type of each argument of the root's forward, and whether it is optional."""
     module, _, name = root.rpartition(".")
     member = f"code/{module.replace('.', '/')}.py"
     if member not in archive:
@@ -192,11 +190,15 @@ def _arguments(archive: ModelArchive, root: str) -> list[tuple[str, str, bool]]:
     forward = (
         re.compile(r"^\s+def forward\(", re.MULTILINE).search(text, start.end()) if start else None
     )
-    return [_argument(part) for part in _split(text, forward.end())[1:]] if forward else []
+    return (
+        [_parse_argument(part) for part in _split_arguments(text, forward.end())[1:]]
+        if forward
+        else []
+    )
 
 
-def _split(text: str, position: int) -> list[str]:
-    """The arguments of a call whose bracket opened just before ``position``."""
+def _split_arguments(text: str, position: int) -> list[str]:
+    """The arguments of a call whose bracket opens just before ``position``."""
     depth, parts, current = 0, [], ""
     for character in text[position:]:
         if character in _CLOSING and depth == 0:
@@ -210,7 +212,7 @@ def _split(text: str, position: int) -> list[str]:
     return [part.strip() for part in (*parts, current) if part.strip()]
 
 
-def _argument(text: str) -> tuple[str, str, bool]:
+def _parse_argument(text: str) -> tuple[str, str, bool]:
     name, _, rest = text.partition(":")
     kind, equals, _ = rest.partition("=")
     return name.strip(), kind.strip(), bool(equals) or kind.strip().startswith("Optional[")
@@ -219,7 +221,7 @@ def _argument(text: str) -> tuple[str, str, bool]:
 # ---------------------------------------------------------------- recognition
 
 
-# torch.save wrote this number before everything else until 1.6, and still does when asked to.
+# torch.save wrote this number first until version 1.6, and still does on request.
 _OLD_MAGIC = 0x1950A86A20F9469CFC6C
 _OLD_HEAD_BYTES = 64
 
@@ -227,8 +229,7 @@ _OLD_HEAD_BYTES = 64
 def torch_format(path: Path, head: bytes) -> ModelFormat | None:
     """None for files that are not PyTorch's.
 
-    The most dangerous reading wins: an archive with the marks of several formats has the one that
-    can do the most harm.
+    An archive with the marks of several formats has the most dangerous of them.
     """
     if is_old_checkpoint(head):
         return "torch-checkpoint"
@@ -258,6 +259,6 @@ def is_old_checkpoint(head: bytes) -> bool:
         for opcode, argument, _ in pickletools.genops(head[:_OLD_HEAD_BYTES]):
             if opcode.name not in ("PROTO", "FRAME"):
                 return bool(argument == _OLD_MAGIC)
-    except ValueError:  # cut off in the middle, or no pickle after all
+    except ValueError:  # cut off, or no pickle after all
         return False
     return False

@@ -13,21 +13,27 @@ from modeldyno.formats.containers.protobuf import DamagedMessage, require_protob
 from modeldyno.formats.model_facts import IndexUse, count_weights, input_spec, model_facts
 from modeldyno.formats.refusals import damaged
 from modeldyno.formats.tensorflow import unsafe_operators
-from modeldyno.formats.tensorflow.inlining import Flat, FlatNode, TooLarge, flattened, main_key
+from modeldyno.formats.tensorflow.inlining import (
+    FlatNode,
+    InlinedGraph,
+    TooLarge,
+    inline_calls,
+    main_key,
+)
 from modeldyno.formats.tensorflow.messages import ConstantTensor, GraphDef, Node, Shape, graph_def
 
-# Nodes that are no operators.
+# Nodes that do not count as operators.
 CONSTANT = "Const"
 PLACEHOLDERS = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 VARIABLES = ("VarHandleOp", "VariableV2", "Variable")
 NO_OPERATORS = (CONSTANT, *PLACEHOLDERS, *VARIABLES, "NoOp")
-# Nothing reads what these make, and yet they are no outputs.
+# Nodes that are never outputs, though no other node reads what they produce.
 _NO_OUTPUTS = (*NO_OPERATORS, "Assert", "Assign", "AssignVariableOp", "Print", "PrintV2")
 # Operators that pass on the values of their first input.
 _PASSES = ("Cast", "Reshape", "ExpandDims", "Squeeze", "Identity", "Transpose", "Tile")
 _GATHERS = ("GatherV2", "Gather", "ResourceGather")
 _READS = ("Identity", "ReadVariableOp")
-_LONGEST_READ = 16  # operators between a table and what indexes it
+_LONGEST_READ = 16  # operators between a table and its lookup
 # Operators whose first output has the type of their attribute T.
 _KEEP_TYPE = frozenset(
     """
@@ -37,7 +43,7 @@ _KEEP_TYPE = frozenset(
     Pack Pad PadV2 Pow Prod RealDiv Relu Relu6 Reshape ResizeBilinear Rsqrt SelectV2 Selu Sigmoid
     Slice Softmax Softplus Sqrt Square SquaredDifference Squeeze StridedSlice Sub Sum Tanh Tile
     Transpose Unpack
-    """.split()  # noqa: SIM905 - a name to a line would fill two pages
+    """.split()  # noqa: SIM905 - one name per line would fill two pages
 )
 
 
@@ -62,8 +68,8 @@ def read(path: Path) -> ModelFacts:
 
 @contextmanager
 def reading(path: Path) -> Iterator[memoryview]:
-    """The file's bytes. Raises ModelUnreadable for any damage that the block finds: attributes are
-    decoded when they are accessed."""
+    """The file's bytes. Raises ModelUnreadable for damage found inside the block, as attributes are
+    decoded on access."""
     fix = "Save it as a SavedModel, which keeps its weights in files of their own"
     require_protobuf_size(path, "protobuf file", fix)
     try:
@@ -75,8 +81,7 @@ def reading(path: Path) -> Iterator[memoryview]:
 
 
 def whole_graph(graph: GraphDef) -> ModelGraph:
-    """A graph that declares no inputs and outputs: it takes the values of placeholders, and makes
-    what no other node reads."""
+    """Without declared ends, inputs are placeholders, and outputs what no other node reads."""
     read_by_others = {
         name.removeprefix("^").partition(":")[0] for node in graph.nodes for name in node.inputs
     }
@@ -106,7 +111,7 @@ def facts_of(
 ) -> ModelFacts:
     flat = None
     try:
-        flat = flattened(model.graph, model.nodes)
+        flat = inline_calls(model.graph, model.nodes)
         nodes = [flat_node.node for flat_node in flat.every_node]
     except TooLarge as error:
         bodies = (node for function in model.graph.functions.values() for node in function.nodes)
@@ -131,7 +136,7 @@ def facts_of(
 
 
 def dtype_of(node: Node) -> str | None:
-    """Of its first output; None if the node itself does not say."""
+    """Of the first output; None if the node does not state it."""
     if node.op in (CONSTANT, *PLACEHOLDERS, *VARIABLES, "ReadVariableOp"):
         return node.dtype("dtype")
     if node.op == "Cast":
@@ -140,7 +145,7 @@ def dtype_of(node: Node) -> str | None:
 
 
 def shape_of(node: Node) -> Shape:
-    """Of its first output; None if the file does not say."""
+    """Of the first output; None if the file does not state it."""
     if node.op == CONSTANT:
         constant = node.get("value")
         return constant.shape if isinstance(constant, ConstantTensor) else None
@@ -162,42 +167,42 @@ def _learned(nodes: Sequence[Node]) -> Iterator[tuple[str, int]]:
             yield tensor.dtype, tensor.elements
 
 
-def _inputs(model: ModelGraph, flat: Flat | None) -> Iterator[InputSpec]:
+def _inputs(model: ModelGraph, flat: InlinedGraph | None) -> Iterator[InputSpec]:
     uses = _index_uses(flat) if flat is not None else {}
     return (input_spec(spec, key, uses) for key, spec in model.inputs)
 
 
-def _index_uses(flat: Flat) -> dict[str, list[IndexUse[str]]]:
-    makers = {node.key: node for node in flat.every_node}
-    outputs: dict[str, list[str]] = {}  # those that are used, by their maker
-    for key in {flat.key(key) for node in makers.values() for key in node.inputs}:
-        outputs.setdefault(maker_of(key), []).append(key)
+def _index_uses(flat: InlinedGraph) -> dict[str, list[IndexUse[str]]]:
+    producers = {node.key: node for node in flat.every_node}
+    outputs: dict[str, list[str]] = {}  # those that are used, by their producer
+    for key in {flat.key(key) for node in producers.values() for key in node.inputs}:
+        outputs.setdefault(producer_key(key), []).append(key)
     uses: dict[str, list[IndexUse[str]]] = {}
-    for node in makers.values():
+    for node in producers.values():
         for position, key in enumerate(node.inputs[:2]):
             if node.node.op in _GATHERS and position == 1:
-                rows = _rows(flat, makers, node.inputs[0])
+                rows = _rows(flat, producers, node.inputs[0])
                 uses.setdefault(flat.key(key), []).append((rows, []))
             elif node.node.op in _PASSES and position == 0:
                 uses.setdefault(flat.key(key), []).append((None, outputs.get(node.key, [])))
     return uses
 
 
-def _rows(flat: Flat, makers: dict[str, FlatNode], key: str) -> int | None:
-    """Of a table: a constant, or a variable, perhaps read first."""
+def _rows(flat: InlinedGraph, producers: dict[str, FlatNode], key: str) -> int | None:
+    """The rows of a table: a constant or a variable, possibly behind a read operator."""
     for _ in range(_LONGEST_READ):
-        maker = makers.get(maker_of(flat.key(key)))
-        if maker is None:
+        producer = producers.get(producer_key(flat.key(key)))
+        if producer is None:
             return None
-        if maker.node.op in (CONSTANT, *VARIABLES):
-            shape = shape_of(maker.node) or ()
+        if producer.node.op in (CONSTANT, *VARIABLES):
+            shape = shape_of(producer.node) or ()
             return shape[0] if shape and isinstance(shape[0], int) else None
-        if maker.node.op not in _READS or not maker.inputs:
+        if producer.node.op not in _READS or not producer.inputs:
             return None
-        key = maker.inputs[0]
+        key = producer.inputs[0]
     return None
 
 
-def maker_of(key: str) -> str:
+def producer_key(key: str) -> str:
     """``3/node:output:0`` → ``3/node:``."""
     return key.partition(":")[0] + ":"

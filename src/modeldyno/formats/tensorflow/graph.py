@@ -19,32 +19,38 @@ from modeldyno.formats.tensorflow.frozen_graph import (
     VARIABLES,
     ModelGraph,
     dtype_of,
-    maker_of,
+    producer_key,
     reading,
     shape_of,
     whole_graph,
 )
-from modeldyno.formats.tensorflow.inlining import Flat, FlatBody, FlatNode, TooLarge, flattened
+from modeldyno.formats.tensorflow.inlining import (
+    FlatBody,
+    FlatNode,
+    InlinedGraph,
+    TooLarge,
+    inline_calls,
+)
 from modeldyno.formats.tensorflow.messages import AttributeValue, ConstantTensor, graph_def
 
 
 def read_graph(path: Path) -> Graph:
-    """Of a frozen graph; raises ModelUnreadable, or GraphUnavailable when it is too large."""
+    """Of a frozen graph; raises ModelUnreadable, or GraphUnavailable if it is too large."""
     with reading(path) as data:
         return _graph(path, whole_graph(graph_def(data)), "tf-graph")
 
 
 def read_saved_model(path: Path, signature: str = "") -> Graph:
-    """What its signature computes; raises as ``read_graph`` does."""
+    """The graph that a signature computes; raises as ``read_graph`` does."""
     with reading(path) as data:
-        meta = saved_model.serving(path, data)
-        name = saved_model.signature_of(path, meta, signature)
-        return _graph(path, saved_model.model_of(meta, name), saved_model.FORMAT)
+        meta = saved_model.serving_graph(path, data)
+        name = saved_model.choose_signature(path, meta, signature)
+        return _graph(path, saved_model.graph_of_signature(meta, name), saved_model.FORMAT)
 
 
 def _graph(path: Path, model: ModelGraph, model_format: ModelFormat) -> Graph:
     try:
-        flat = flattened(model.graph, model.nodes)
+        flat = inline_calls(model.graph, model.nodes)
     except TooLarge as error:
         raise too_many_nodes(path, error.nodes + 1) from error
     reader = _TensorFlowGraphReader(path, flat)
@@ -57,13 +63,13 @@ def _graph(path: Path, model: ModelGraph, model_format: ModelFormat) -> Graph:
 
 
 class _TensorFlowGraphReader:
-    def __init__(self, path: Path, flat: Flat) -> None:
+    def __init__(self, path: Path, flat: InlinedGraph) -> None:
         self.builder = GraphBuilder(path)
         self._flat = flat
-        self._ids: dict[str, str] = {}  # of tensors, by their keys
+        self._ids: dict[str, str] = {}  # of tensors, by key
         self._outputs: dict[str, TensorSpec] = {}  # of the model
-        self._makers = {node.key: node for node in flat.every_node}
-        self._used: dict[str, list[str]] = {}  # keys that are used, by the key of their maker
+        self._producers = {node.key: node for node in flat.every_node}
+        self._used: dict[str, list[str]] = {}  # keys in use, by the key of their producer
         for node in flat.every_node:
             for key in (*node.inputs, *(key for body in node.bodies for key in body.outputs)):
                 self._use(key)
@@ -81,9 +87,9 @@ class _TensorFlowGraphReader:
         """The id of the tensor with that key."""
         key = self._flat.key(key)
         if key not in self._ids:
-            maker, output = self._makers.get(maker_of(key)), self._outputs.get(key)
-            kind, dtype, shape = _described(maker, key)
-            name = _name(maker, key)
+            producer, output = self._producers.get(producer_key(key)), self._outputs.get(key)
+            kind, dtype, shape = _described(producer, key)
+            name = _name(producer, key)
             if output is not None:
                 name, dtype, shape = output.name, output.dtype or dtype, output.shape or shape
             self._ids[key] = self.builder.add_tensor(name, kind, dtype, shape)
@@ -119,29 +125,29 @@ class _TensorFlowGraphReader:
 
     def _use(self, key: str) -> None:
         key = self._flat.key(key)
-        used = self._used.setdefault(maker_of(key), [])
+        used = self._used.setdefault(producer_key(key), [])
         if key not in used:
             used.append(key)
 
 
-def _name(maker: FlatNode | None, key: str) -> str:
+def _name(producer: FlatNode | None, key: str) -> str:
     """TensorFlow's name: ``Split:1``; the first output has no number."""
     port = key.rpartition(":")[2]
-    name = maker.node.name if maker is not None else key.partition(":")[0]
+    name = producer.node.name if producer is not None else key.partition(":")[0]
     return name if port in ("", "0") else f"{name}:{port}"
 
 
 def _described(
-    maker: FlatNode | None, key: str
+    producer: FlatNode | None, key: str
 ) -> tuple[TensorKind, str | None, tuple[Dim, ...] | None]:
-    if maker is None:
+    if producer is None:
         return "missing", None, None
-    kind: TensorKind = "initializer" if maker.node.op in (CONSTANT, *VARIABLES) else "node"
-    if maker.node.op in PLACEHOLDERS:
+    kind: TensorKind = "initializer" if producer.node.op in (CONSTANT, *VARIABLES) else "node"
+    if producer.node.op in PLACEHOLDERS:
         kind = "input"
     if not key.endswith(":0"):
         return kind, None, None
-    return kind, dtype_of(maker.node), shape_of(maker.node)
+    return kind, dtype_of(producer.node), shape_of(producer.node)
 
 
 def _attributes(flat: FlatNode) -> Iterator[Attribute]:

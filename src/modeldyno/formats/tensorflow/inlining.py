@@ -1,7 +1,7 @@
-"""A TensorFlow graph with its function calls written out: what is really computed.
+"""A TensorFlow graph with its function calls inlined: what is really computed.
 
-A model saved by TensorFlow 2 is a call of a function that calls another one, and so on. Branches
-and loops stay as they are, with bodies.
+A model saved by TensorFlow 2 calls a function that calls another one, and so on. Branches and loops
+keep their bodies.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from modeldyno.core.graphs import MOST_NODES
 from modeldyno.formats.tensorflow.messages import FunctionDef, FunctionName, GraphDef, Node
 
 CALLS = ("PartitionedCall", "StatefulPartitionedCall")
-DEEPEST = 32  # calls inside calls; TensorFlow's own models have four
-_LONGEST_CHAIN = 10_000  # of names for one tensor
+DEEPEST = 32  # nested calls; TensorFlow's own models have four
+_LONGEST_CHAIN = 10_000  # of names for the same tensor
 
 
 class TooLarge(Exception):
@@ -27,7 +27,7 @@ class TooLarge(Exception):
 class FlatNode:
     node: Node
     inputs: tuple[str, ...]  # keys of tensors
-    key: str  # what its outputs' keys begin with
+    key: str  # prefix of the keys of its outputs
     bodies: tuple[FlatBody, ...] = ()
 
 
@@ -40,16 +40,16 @@ class FlatBody:
 
 
 @dataclass(frozen=True)
-class Flat:
+class InlinedGraph:
     nodes: tuple[FlatNode, ...]
-    _same: dict[str, str]  # key → another key of the same tensor
+    _aliases: dict[str, str]  # key → another key of the same tensor
 
     def key(self, key: str) -> str:
-        """The key that its maker gave it."""
+        """The key given by the node that produces the tensor."""
         for _ in range(_LONGEST_CHAIN):
-            if key not in self._same:
+            if key not in self._aliases:
                 return key
-            key = self._same[key]
+            key = self._aliases[key]
         return key
 
     @property
@@ -63,40 +63,40 @@ class Flat:
 
 
 def main_key(tensor: str) -> str:
-    """Of a tensor of the outermost graph: ``x`` and ``x:0`` are the same."""
+    """The key of a tensor of the outermost graph: ``x`` and ``x:0`` are the same."""
     name, _, port = tensor.partition(":")
     return f"{name}:{port or 0}"
 
 
 def _inner_key(tensor: str, prefix: str, calls: Collection[str]) -> str:
-    """Of a tensor in a function; a call's outputs are known by their numbers alone."""
+    """The key of a tensor in a function; the outputs of a call are identified by number alone."""
     name, *port = tensor.split(":")
     return prefix + ":".join((name, *(port[-1:] if name in calls else port)))
 
 
-def flattened(graph: GraphDef, nodes: Sequence[Node]) -> Flat:
-    """These nodes of the outermost graph; raises TooLarge."""
-    return _Flattening(graph).flat(nodes)
+def inline_calls(graph: GraphDef, nodes: Sequence[Node]) -> InlinedGraph:
+    """The given nodes of the outermost graph; raises TooLarge."""
+    return _Inliner(graph).inline(nodes)
 
 
-class _Flattening:
+class _Inliner:
     def __init__(self, graph: GraphDef) -> None:
         self._functions = graph.functions
-        self._same: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
         self._count = self._instances = 0
 
-    def flat(self, nodes: Sequence[Node]) -> Flat:
-        return Flat(tuple(self._level(nodes, "", None, ())), self._same)
+    def inline(self, nodes: Sequence[Node]) -> InlinedGraph:
+        return InlinedGraph(tuple(self._inline(nodes, "", None, ())), self._aliases)
 
-    def _level(
+    def _inline(
         self,
         nodes: Sequence[Node],
         prefix: str,
         function: FunctionDef | None,
         inside: tuple[str, ...],
     ) -> Iterator[FlatNode]:
-        """``inside``: the functions around it."""
-        calls = {node.name for node in nodes if self._called(node, inside)}
+        """``inside``: names of the enclosing functions."""
+        calls = {node.name for node in nodes if self._called_function(node, inside)}
 
         def key(tensor: str) -> str:
             return main_key(tensor) if function is None else _inner_key(tensor, prefix, calls)
@@ -106,26 +106,26 @@ class _Flattening:
             if self._count > MOST_NODES:
                 raise TooLarge(MOST_NODES)
             inputs = tuple(key(name) for name in node.inputs if not name.startswith("^"))
-            called = self._called(node, inside)
+            called = self._called_function(node, inside)
             if called is None:
                 bodies = tuple(self._bodies(node, inside))
                 yield FlatNode(node, inputs, f"{prefix}{node.name}:", bodies)
                 continue
-            inner, outputs = self._instance(called)
+            inner, outputs = self._new_call(called)
             for argument, source in zip(called.arguments, inputs, strict=False):
-                self._same[inner + argument] = source
+                self._aliases[inner + argument] = source
             for number, output in enumerate(outputs):
-                self._same[f"{prefix}{node.name}:{number}"] = output
-            yield from self._level(called.nodes, inner, called, (*inside, called.name))
+                self._aliases[f"{prefix}{node.name}:{number}"] = output
+            yield from self._inline(called.nodes, inner, called, (*inside, called.name))
 
-    def _called(self, node: Node, inside: tuple[str, ...]) -> FunctionDef | None:
+    def _called_function(self, node: Node, inside: tuple[str, ...]) -> FunctionDef | None:
         if node.op not in CALLS or len(inside) >= DEEPEST:
             return None
         name = node.function("f")
         return None if name in inside else self._functions.get(name or "")
 
-    def _instance(self, function: FunctionDef) -> tuple[str, list[str]]:
-        """A prefix of its own, and the keys of its results."""
+    def _new_call(self, function: FunctionDef) -> tuple[str, list[str]]:
+        """A unique prefix for this call, and the keys of its results."""
         self._instances += 1
         prefix = f"{self._instances}/"
         calls = {node.name for node in function.nodes if node.op in CALLS}
@@ -135,8 +135,8 @@ class _Flattening:
         for label, function in self._functions_of(node):
             if function.name in inside or len(inside) >= DEEPEST:
                 continue
-            prefix, outputs = self._instance(function)
-            nodes = tuple(self._level(function.nodes, prefix, function, (*inside, function.name)))
+            prefix, outputs = self._new_call(function)
+            nodes = tuple(self._inline(function.nodes, prefix, function, (*inside, function.name)))
             arguments = tuple((name, prefix + name) for name in function.arguments)
             yield FlatBody(label, nodes, arguments, tuple(outputs))
 

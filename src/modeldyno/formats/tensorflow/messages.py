@@ -1,7 +1,7 @@
 """TensorFlow's messages (GraphDef, SavedModel), read without TensorFlow.
 
-Only what we report of a model is read; weights are skipped. Fields have the numbers of TensorFlow's
-.proto files.
+Only what we report is read; weights are skipped. Field numbers are those of TensorFlow's .proto
+files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DTYPES = {
     14: "bfloat16", 15: "qint16", 16: "quint16", 17: "uint16", 18: "complex128", 19: "float16",
     20: "resource", 21: "variant", 22: "uint32", 23: "uint64",
 }  # fmt: skip
-_REFERENCE = 100  # added to a type by nodes that hand out a variable itself
+_REFERENCE = 100  # added to the type of a reference to a variable
 
 
 def dtype_name(number: int) -> str:
@@ -71,21 +71,21 @@ AttributeValue = (
 class Node:
     name: str
     op: str
-    inputs: tuple[str, ...]  # "^name" only has to run before
+    inputs: tuple[str, ...]  # "^name": a node that only has to run before
     raw: dict[str, memoryview] = field(repr=False, compare=False)
 
     @property
     def attributes(self) -> Iterator[tuple[str, str, AttributeValue]]:
         """Name, type and value of each."""
-        for name, data in self.raw.items():
-            yield name, *_attribute(data)
+        for name, encoded in self.raw.items():
+            yield name, *_attribute(encoded)
 
     def get(self, name: str) -> AttributeValue:
-        """An attribute; None if it has none of that name."""
+        """An attribute's value; None if absent."""
         return self._typed(name)[1]
 
     def dtype(self, name: str) -> str | None:
-        """A type among the attributes."""
+        """The value of an attribute that is a type."""
         kind, dtype = self._typed(name)
         return dtype if kind == "type" and isinstance(dtype, str) else None
 
@@ -113,7 +113,7 @@ class FunctionDef:
 class GraphDef:
     nodes: tuple[Node, ...]
     functions: dict[str, FunctionDef]
-    producer: int | None  # the version of GraphDef that it was written in
+    producer: int | None  # the version of GraphDef that wrote it
 
     @cached_property
     def by_name(self) -> dict[str, Node]:
@@ -128,9 +128,9 @@ class GraphDef:
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """An input or output of a signature: which tensor of the graph it is."""
+    """An input or output of a signature, and its tensor in the graph."""
 
-    tensor: str  # "serving_default_x:0"; empty: sparse or composite, of several tensors
+    tensor: str  # "serving_default_x:0"; empty: sparse or composite, made of several tensors
     dtype: str
     shape: Shape
 
@@ -150,17 +150,17 @@ class MetaGraph:
     assets: tuple[str, ...]  # names of files in its folder "assets"
 
 
-# ---------------------------------------------------------------- reading them
+# ---------------------------------------------------------------- decoding
 
 _Field = int | memoryview
 
 
-class _Fields:
-    """Those fields of a message that have these numbers, in their order."""
+class _Message:
+    """The fields of a message with these numbers, in order."""
 
-    def __init__(self, data: _Field, *numbers: int) -> None:
+    def __init__(self, encoded: _Field, *numbers: int) -> None:
         self._fields: dict[int, list[_Field]] = {number: [] for number in numbers}
-        for number, content in values(_bytes(data)):
+        for number, content in values(_bytes(encoded)):
             if number in self._fields:
                 self._fields[number].append(content)
 
@@ -171,7 +171,7 @@ class _Fields:
         return tuple(map(_decoded, self.each(number)))
 
     def last(self, number: int) -> memoryview | None:
-        """Of a field that is there once, the last one counts, as for every reader of protobuf."""
+        """Of a field that should not repeat, the last one counts, as in all readers of protobuf."""
         return _bytes(self._fields[number][-1]) if self._fields[number] else None
 
     def text(self, number: int) -> str:
@@ -181,69 +181,69 @@ class _Fields:
         return _int(self._fields[number][-1]) if self._fields[number] else 0
 
     def entries(self, number: int) -> Iterator[tuple[str, memoryview]]:
-        """Of a map by names."""
-        for data in self.each(number):
-            entry = _Fields(data, 1, 2)
+        """The entries of a map with string keys."""
+        for encoded in self.each(number):
+            entry = _Message(encoded, 1, 2)
             yield entry.text(1), entry.last(2) or memoryview(b"")
 
 
-def graph_def(data: memoryview) -> GraphDef:
-    message = _Fields(data, 1, 2, 4)
+def graph_def(encoded: memoryview) -> GraphDef:
+    message = _Message(encoded, 1, 2, 4)
     functions: dict[str, FunctionDef] = {}
     for library in message.each(2):
-        for function in map(_function, _Fields(library, 1).each(1)):
-            if function.name in functions:  # readers differ on which of them counts
+        for function in map(_function, _Message(library, 1).each(1)):
+            if function.name in functions:  # readers differ on which one counts
                 raise NotProtobuf(0)
             functions[function.name] = function
     versions = message.last(4)
-    producer = _Fields(versions, 1).integer(1) if versions is not None else 0
+    producer = _Message(versions, 1).integer(1) if versions is not None else 0
     return GraphDef(tuple(map(_node, message.each(1))), functions, producer or None)
 
 
-def meta_graphs(data: memoryview) -> list[MetaGraph]:
-    """Of a SavedModel."""
-    return [_meta_graph(meta) for meta in _Fields(data, 2).each(2)]
+def meta_graphs(encoded: memoryview) -> list[MetaGraph]:
+    """The graphs of a SavedModel."""
+    return [_meta_graph(meta) for meta in _Message(encoded, 2).each(2)]
 
 
-def _meta_graph(data: memoryview) -> MetaGraph:
-    message = _Fields(data, 1, 2, 5, 6)
-    infos = [_Fields(info, 4, 5) for info in message.each(1)]
+def _meta_graph(encoded: memoryview) -> MetaGraph:
+    message = _Message(encoded, 1, 2, 5, 6)
+    infos = [_Message(info, 4, 5) for info in message.each(1)]
     graphs = message.each(2)
-    # A message that is there twice is a single one: its parts, one after the other.
+    # Protobuf merges a message that occurs twice.
     graph = graphs[0] if len(graphs) == 1 else memoryview(b"".join(graphs))
     return MetaGraph(
         graph_def(graph),
         tuple(tag for info in infos for tag in info.texts(4)),
         next((version for info in reversed(infos) if (version := info.text(5))), ""),
         {name: _signature(signature) for name, signature in message.entries(5)},
-        tuple(name for asset in message.each(6) for name in _Fields(asset, 2).texts(2)),
+        tuple(name for asset in message.each(6) for name in _Message(asset, 2).texts(2)),
     )
 
 
-def _signature(data: memoryview) -> SignatureDef:
-    message = _Fields(data, 1, 2)
+def _signature(encoded: memoryview) -> SignatureDef:
+    message = _Message(encoded, 1, 2)
     inputs, outputs = (
         {name: _tensor_info(info) for name, info in message.entries(side)} for side in (1, 2)
     )
     return SignatureDef(inputs, outputs)
 
 
-def _tensor_info(data: memoryview) -> TensorInfo:
-    message = _Fields(data, 1, 2, 3)
+def _tensor_info(encoded: memoryview) -> TensorInfo:
+    message = _Message(encoded, 1, 2, 3)
     shape = message.last(3)
     return TensorInfo(
         message.text(1), dtype_name(message.integer(2)), None if shape is None else _shape(shape)
     )
 
 
-def _node(data: memoryview) -> Node:
-    message = _Fields(data, 1, 2, 3, 5)
+def _node(encoded: memoryview) -> Node:
+    message = _Message(encoded, 1, 2, 3, 5)
     return Node(message.text(1), message.text(2), message.texts(3), dict(message.entries(5)))
 
 
-def _function(data: memoryview) -> FunctionDef:
-    message = _Fields(data, 1, 3, 4)
-    signature = _Fields(memoryview(b"".join(message.each(1))), 1, 2, 3)
+def _function(encoded: memoryview) -> FunctionDef:
+    message = _Message(encoded, 1, 3, 4)
+    signature = _Message(memoryview(b"".join(message.each(1))), 1, 2, 3)
     results = {name: _decoded(tensor) for name, tensor in message.entries(4)}
     arguments, declared = ([_name(argument) for argument in signature.each(n)] for n in (2, 3))
     return FunctionDef(
@@ -254,9 +254,9 @@ def _function(data: memoryview) -> FunctionDef:
     )
 
 
-def _attribute(data: memoryview) -> tuple[str, AttributeValue]:
+def _attribute(encoded: memoryview) -> tuple[str, AttributeValue]:
     kind, value = "", None
-    for number, content in values(data):
+    for number, content in values(encoded):
         kind, value = _attribute_value(number, content)
     return kind, value
 
@@ -285,8 +285,8 @@ def _attribute_value(number: int, content: _Field) -> tuple[str, AttributeValue]
             return "", None
 
 
-def _listed(data: memoryview) -> Iterator[object]:
-    for number, content in values(data):
+def _listed(encoded: memoryview) -> Iterator[object]:
+    for number, content in values(encoded):
         if isinstance(content, memoryview) and number in (3, 5, 6):
             for element in packed(content):
                 yield _attribute_value(number, element)[1]
@@ -297,37 +297,37 @@ def _listed(data: memoryview) -> Iterator[object]:
             yield _attribute_value(10 if number == 9 else number, content)[1]
 
 
-def _tensor(data: memoryview) -> ConstantTensor:
-    message = _Fields(data, 1, 2)
+def _tensor(encoded: memoryview) -> ConstantTensor:
+    message = _Message(encoded, 1, 2)
     shape = message.last(2)
     return ConstantTensor(dtype_name(message.integer(1)), () if shape is None else _shape(shape))
 
 
-def _shape(data: memoryview) -> Shape:
+def _shape(encoded: memoryview) -> Shape:
     dims: list[Dim] = []
-    for number, content in values(data):
+    for number, content in values(encoded):
         if number == 3 and content:
             return None
         if number == 2:
-            size = signed(_Fields(content, 1).integer(1))
+            size = signed(_Message(content, 1).integer(1))
             dims.append(size if size >= 0 else None)
     return tuple(dims) if len(dims) <= HIGHEST_RANK else None
 
 
-def _name(data: memoryview) -> str:
-    return _Fields(data, 1).text(1)
+def _name(encoded: memoryview) -> str:
+    return _Message(encoded, 1).text(1)
 
 
-def _text_or_bytes(data: memoryview) -> str | bytes:
+def _text_or_bytes(encoded: memoryview) -> str | bytes:
     """An attribute may hold a whole serialized message."""
     try:
-        return _decoded(data)
+        return _decoded(encoded)
     except UnicodeDecodeError:
-        return bytes(data[:100])
+        return bytes(encoded[:100])
 
 
-def _decoded(data: memoryview) -> str:
-    return str(data, "utf-8")
+def _decoded(encoded: memoryview) -> str:
+    return str(encoded, "utf-8")
 
 
 def _bytes(content: _Field) -> memoryview:

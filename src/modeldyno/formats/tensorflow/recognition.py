@@ -1,4 +1,4 @@
-"""Is this file TensorFlow's? Its files have no magic number, so we look at how they begin."""
+"""Recognise TensorFlow's files. They have no magic number, so we look at how they begin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NAME = re.compile(rb"[A-Za-z0-9.^_][A-Za-z0-9_.\\/>-]*")
 
 
 def tf_format(path: Path, head: bytes, outline: Outline) -> ModelFormat | None:
-    """None if it is none of TensorFlow's; raises ModelUnreadable for a truncated one."""
+    """None if it is not TensorFlow's; raises ModelUnreadable if it is truncated or damaged."""
     if is_zip(head):
         return "keras" if is_keras(member_names(path) or []) else None
     first, second = outline.fields.get(1), outline.fields.get(2)
@@ -41,10 +41,10 @@ def tf_format(path: Path, head: bytes, outline: Outline) -> ModelFormat | None:
         model_format, title = "saved-model", "SavedModel"
     else:
         return None
-    if outline.trouble is None:
+    if outline.problem is None:
         return model_format
-    if isinstance(outline.trouble, NotProtobuf):
-        offset = outline.trouble.offset
+    if isinstance(outline.problem, NotProtobuf):
+        offset = outline.problem.offset
         raise damaged(path, f"it begins as a {title}; from byte {offset} on it makes no sense")
     raise damaged(path, f"it begins as a {title}, but its end is missing", "truncated")
 
@@ -65,9 +65,9 @@ def _begins_with_node(head: bytes) -> bool:
     return False
 
 
-def _begins_with_meta_graph(data: bytes) -> bool:
-    """It begins with information on operators and versions, or directly with its nodes."""
-    for number, value in _first_fields(data):
+def _begins_with_meta_graph(encoded: bytes) -> bool:
+    """A MetaGraphDef begins with its operators and versions, or directly with its nodes."""
+    for number, value in _first_fields(encoded):
         if not isinstance(value, memoryview):
             return False
         if number == 2:
@@ -77,11 +77,11 @@ def _begins_with_meta_graph(data: bytes) -> bool:
     return False
 
 
-def _first_fields(data: bytes) -> list[tuple[int, int | memoryview]]:
-    """As many as there are before the data ends; the last one may be cut off."""
+def _first_fields(encoded: bytes) -> list[tuple[int, int | memoryview]]:
+    """All fields up to the end of the bytes; the last one may be cut off."""
     first: list[tuple[int, int | memoryview]] = []
     try:
-        for field in values(memoryview(data)):
+        for field in values(memoryview(encoded)):
             first.append(field)
     except DamagedMessage as error:
         if isinstance(error, TruncatedField) and error.rest is not None:

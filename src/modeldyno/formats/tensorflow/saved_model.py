@@ -1,7 +1,7 @@
-"""TensorFlow's SavedModel: ``saved_model.pb``, and beside it variables and assets.
+"""TensorFlow's SavedModel: ``saved_model.pb`` with variables and assets beside it.
 
-The file is the model, the files beside it are its weights, as in other formats; a folder that
-contains one stands for the file in it. Read without TensorFlow.
+As in other formats, the file is the model and those beside it are its weights. Read without
+TensorFlow.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from modeldyno.inputs.model_overrides import check_signature
 FORMAT: ModelFormat = "saved-model"
 FILE = "saved_model.pb"
 INDEX = "variables/variables.index"
-SERVE = "serve"  # the tag of graphs that are for use, not for training
+SERVE = "serve"  # the tag of graphs for inference
 USUAL = "serving_default"
-_INTERNAL = "__saved_model_"  # how signatures begin that are none
+_INTERNAL = "__saved_model_"  # prefix of signatures that callers cannot use
 _MOST_SHARDS = 1000
 
 
@@ -43,11 +43,11 @@ def read(path: Path, without_weights: bool = False, signature: str = "") -> Mode
     ``without_weights``: absent files are listed as missing, not refused.
     """
     with reading(path) as data:
-        meta = serving(path, data)
+        meta = serving_graph(path, data)
         unsafe_operators.require_safe(path, meta.graph, has_assets=bool(meta.assets))
-        name = signature_of(path, meta, signature)
-        part = model_of(meta, name)
-        # Of all signatures: loaders restore whatever the graph has.
+        name = choose_signature(path, meta, signature)
+        part = graph_of_signature(meta, name)
+        # Of all signatures, since loaders restore every variable of the graph.
         has_variables = any(node.op in VARIABLES for node in meta.graph.nodes)
         needed = [*_variables(path, has_variables), *_assets(path, meta)]
         external, missing = weights_files(path, dict.fromkeys(needed, (0, "")), without_weights)
@@ -64,7 +64,7 @@ def read(path: Path, without_weights: bool = False, signature: str = "") -> Mode
         )
 
 
-def serving(path: Path, data: memoryview) -> MetaGraph:
+def serving_graph(path: Path, data: memoryview) -> MetaGraph:
     """The graph meant for inference; raises ModelUnreadable."""
     graphs = meta_graphs(data)
     for meta in graphs:
@@ -80,22 +80,22 @@ def serving(path: Path, data: memoryview) -> MetaGraph:
     )
 
 
-def model_of(meta: MetaGraph, name: str) -> ModelGraph:
+def graph_of_signature(meta: MetaGraph, name: str) -> ModelGraph:
     """The part of the graph that this signature computes."""
     signature = meta.signatures[name]
     nodes = tuple(_reachable(meta.graph, signature))
     return ModelGraph(meta.graph, nodes, _ports(signature.inputs), _ports(signature.outputs))
 
 
-def signature_of(path: Path, meta: MetaGraph, wanted: str = "") -> str:
-    """The wanted one; by default ``serving_default``, or the first by name.
+def choose_signature(path: Path, meta: MetaGraph, requested: str = "") -> str:
+    """The requested signature; by default ``serving_default``, or the first by name.
 
-    Raises BadValue if there is none of that name, and ModelUnreadable if there is none at all.
+    Raises BadValue if it does not exist, ModelUnreadable if the model has none at all.
     """
     known = _signatures(meta)
-    if wanted and known:
-        check_signature(wanted, sorted(known), printable_name(path))
-        return wanted
+    if requested and known:
+        check_signature(requested, sorted(known), printable_name(path))
+        return requested
     for name in (USUAL, SERVE, *sorted(known)):
         if name in known:
             return name
@@ -127,7 +127,7 @@ def _described_signatures(meta: MetaGraph) -> Iterator[Signature]:
 
 
 def _notes(meta: MetaGraph, name: str) -> Iterator[str]:
-    # Keras writes its own under two names.
+    # Keras writes the same signature under both names.
     others = sorted(_signatures(meta).keys() - {name, SERVE})
     if others:
         yield (
@@ -137,12 +137,12 @@ def _notes(meta: MetaGraph, name: str) -> Iterator[str]:
 
 
 def _is_plain(signature: SignatureDef) -> bool:
-    """Only plain tensors: sparse and composite ones consist of several."""
+    """Whether all are plain tensors: sparse and composite ones consist of several."""
     return all(info.tensor for info in (*signature.inputs.values(), *signature.outputs.values()))
 
 
 def _ports(infos: dict[str, TensorInfo]) -> tuple[tuple[str, TensorSpec], ...]:
-    """Sorted by name: their order in the file means nothing."""
+    """Sorted by name, since their order in the file means nothing."""
     return tuple(
         (main_key(info.tensor), TensorSpec(name, info.dtype, info.shape))
         for name, info in sorted(infos.items())
@@ -150,7 +150,7 @@ def _ports(infos: dict[str, TensorInfo]) -> tuple[tuple[str, TensorSpec], ...]:
 
 
 def _reachable(graph: GraphDef, signature: SignatureDef) -> Iterator[Node]:
-    """Nodes that the signature's outputs need, in the order of the file; savers are left out."""
+    """Nodes that the signature's outputs need, in the order of the file."""
     needed: set[str] = set()
     waiting = [info.tensor.partition(":")[0] for info in signature.outputs.values()]
     while waiting:
@@ -181,8 +181,8 @@ def _shards(path: Path) -> int:
             head = file.read(256)
     except OSError:
         return 1
-    # An entry of a table: how much of the name before it it shares (0), its name (empty), and how
-    # long its value is.
+    # An entry of the table: the lengths of the prefix it shares with the previous name (0), of the
+    # rest of its name (0), and of its value.
     if len(head) < 3 or head[:2] != b"\0\0" or head[2] > len(head) - 3:
         raise _damaged(path)
     try:
@@ -204,7 +204,7 @@ def _damaged(path: Path) -> ModelUnreadable:
 
 
 def _assets(path: Path, meta: MetaGraph) -> Iterator[str]:
-    """Files that its tables are filled from; their names come from a stranger's file."""
+    """Files that tables are filled from; their names are untrusted."""
     for name in dict.fromkeys(meta.assets):
         location = f"assets/{name}"
         parts = PurePosixPath(location).parts

@@ -1,5 +1,5 @@
-"""Operators that reach outside of the model. They are never run: a worker may read nothing but the
-model's own files, so they could not work anyway."""
+"""Operators that access anything outside of the model. They are never run; a worker may read only
+the model's own files, so they could not work anyway."""
 
 from __future__ import annotations
 
@@ -30,13 +30,12 @@ _REACH_OUT = re.compile(
     re.VERBOSE,
 )
 _PRINTS = "PrintV2"
-_WORDS = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")  # from an asset
+_READ_WORD_LISTS = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")  # from an asset
 _CONSOLE = ("stderr", "stdout", "log(info)", "log(warning)", "log(error)")
 
 
 def require_safe(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
-    """Raises UnsafeFormat. Checks the whole file, even what the model does not call: loading may
-    call it."""
+    """Raises UnsafeFormat. Checks the whole file: loading may call what the model does not."""
     unsafe = sorted({node.op for node in graph.every_node if _reaches_out(node, has_assets)})
     if unsafe:
         raise UnsafeFormat(
@@ -48,7 +47,7 @@ def require_safe(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
 
 
 def _reaches_out(node: Node, has_assets: bool) -> bool:
-    if node.op in _WORDS:
+    if node.op in _READ_WORD_LISTS:
         return not has_assets
     if node.op == _PRINTS:
         return node.get("output_stream") not in (None, *_CONSOLE)
