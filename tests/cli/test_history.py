@@ -22,9 +22,9 @@ BEGIN = """
 import sys
 from pathlib import Path
 from modeldyno.core.kinds import spec_from
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 import json
-print(Runs(Path(sys.argv[1])).create(spec_from(json.loads(sys.argv[2]))).id)
+print(RunFolders(Path(sys.argv[1])).create(spec_from(json.loads(sys.argv[2]))).id)
 """
 
 

@@ -402,7 +402,7 @@ def test_the_source_of_an_architecture_in_the_current_folder_is_covered(tmp_path
     spec = requests.benchmark_spec(BenchmarkRequest(), ModelFile(path, architecture="nets:build"))
     room.service._require_trusted(spec)  # type: ignore[attr-defined]  # what it asks before it runs
     source.write_text(source.read_text() + "import os\n")
-    with pytest.raises(UnsafeFormat, match="source of nets:build is another than the trusted one"):
+    with pytest.raises(UnsafeFormat, match="source of nets:build is not the trusted one"):
         room.service._require_trusted(spec)  # type: ignore[attr-defined]
 
 

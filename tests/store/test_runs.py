@@ -200,9 +200,9 @@ from pathlib import Path
 sys.path.insert(0, {root!r})
 from modeldyno.core.errors import StorageFailed
 from modeldyno.core.jobs import Unit
-from modeldyno.store.runs import Runs
+from modeldyno.store.runs import RunFolders
 from tests.store.test_runs import SPEC, session
-runs = Runs(Path({runs!r}))
+runs = RunFolders(Path({runs!r}))
 folder = runs.create(SPEC)
 resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))
 try:

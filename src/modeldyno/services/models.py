@@ -165,7 +165,7 @@ class ModelService:
     def _expect_trust(self, model: Model, architecture: Architecture | None = None) -> None:
         """Of what is in its sidecar, or of another architecture."""
         facts, sha256 = require_inspected(model)
-        self._trust.expect(
+        self._trust.require(
             replace(facts, sha256=sha256, architecture=architecture or facts.architecture),
             model.name,
             fix="If you made it or trust who did, trust it. From a stranger, ask for ONNX",

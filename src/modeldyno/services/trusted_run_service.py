@@ -52,7 +52,7 @@ class TrustedRunService(RunService):
         facts = super().run(InspectionSpec(model, memory_limit_bytes=memory_limit_bytes))
         assert isinstance(facts, ModelFacts)
         name = printable_name(Path(facts.path))
-        self._trust.expect(
+        self._trust.require(
             facts,
             name,
             fix="If you made it or trust who did: modeldyno trust "

@@ -1,15 +1,15 @@
 """A model under a name, with its weights beside it, in a folder that holds nothing else.
 
-    models/<sha256 of the model>/<mark>/net.onnx       the model: a second name of its object
-    models/<sha256 of the model>/<mark>/weights.bin    its weights, if they are files of their own
-    models/<sha256 of the model>/<mark>/net.pt.modeldyno.toml  what somebody wrote about it
-    models/waiting/<model's number>/weights.bin        weights that wait for others to arrive
+    models/<sha256 of the model>/<mark>/net.onnx       the model: a hard link to its object
+    models/<sha256 of the model>/<mark>/weights.bin    its weights, if they are separate files
+    models/<sha256 of the model>/<mark>/net.pt.modeldyno.toml  its sidecar
+    models/waiting/<model's number>/weights.bin        weights that wait until all have arrived
 
-The mark stands for the model's name and for what lies beside it, so a folder never changes once it
-is there, and whoever brings the same files again gets the same folder. Weights are moved in rather
-than linked: readers of models refuse weights that have a second name.
+The mark is a hash of the model's name and the files beside it. So a folder never changes, and the
+same files lead to the same folder. Weights are moved in, not linked: readers of models refuse
+weights that have hard links.
 
-Other folders in there are people's own (``store/named_models.py``), and never touched.
+Other folders in there belong to users (``store/named_models.py``), and are never touched.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from modeldyno.core.models import ExternalFile
+from modeldyno.store.durable_files import sync_folder
 from modeldyno.store.models import hash_file
-from modeldyno.store.objects import LEFT_OVER_S, Objects, storing, sync_folder
+from modeldyno.store.objects import LEFT_OVER_S, Objects, storing
 from modeldyno.worker.untrusted_folders import discard_tree, remove_tree
 
 _LONGEST_NAME = 100
@@ -36,13 +37,13 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def file_name(said: str) -> str:
-    """What a file may be called that somebody calls ``said``: plain, visible and not long.
+def file_name(name: str) -> str:
+    """A safe file name: ASCII, visible and not long.
 
     >>> file_name("Größe 2.onnx")
     'Groe_2.onnx'
     """
-    ascii_only = unicodedata.normalize("NFKD", said).encode("ascii", "ignore").decode()
+    ascii_only = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     plain = _ODD.sub("_", ascii_only).lstrip(".-_")[-_LONGEST_NAME:].lstrip(".-_")
     return plain or "model"
 
@@ -54,52 +55,52 @@ class Bundles:
         self._waiting = folder / "waiting"
 
     def alone(self, name: str, sha256: str) -> Path:
-        """A model without weights beside it, where it can be read; its object must be there."""
+        """The path of a model without other files; its object must exist."""
         target = self.place(name, sha256, ())
         if not target.exists():
             with self._new_folder(sha256) as folder:
-                _name_again(self._objects.path(sha256), folder / name)
-                _settle(folder, target.parent)
+                _hard_link(self._objects.path(sha256), folder / name)
+                _move_into_place(folder, target.parent)
         return target
 
     def waiting(self, owner: str) -> Path:
-        """Where weights of this owner gather. It may not be there yet."""
+        """The folder for arriving weights of this owner; it may not exist yet."""
         return self._waiting / owner
 
     def gathered(self, owner: str, model: str = "") -> frozenset[str]:
-        """The locations of the weights that have arrived. A file of the model's own name is none:
-        a server that was killed may have left it among them."""
+        """The locations of the weights that have arrived. A file with the model's name does not
+        count: a killed server may have left it there."""
         top = self.waiting(owner)
-        found = {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()}
-        return frozenset(found - {model})
+        locations = {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()}
+        return frozenset(locations - {model})
 
     def describe(self, owner: str, location: str) -> ExternalFile:
-        """One of the gathered."""
+        """One of the arrived files."""
         path = self.waiting(owner) / location
         with storing():
             return ExternalFile(location, path.stat().st_size, hash_file(path))
 
     @contextmanager
     def joined(self, owner: str, name: str, sha256: str) -> Iterator[Path]:
-        """The model among its gathered weights, for a look."""
+        """The path of the model, linked beside its arrived weights for an inspection."""
         model = self.waiting(owner) / name
         with storing():
-            _name_again(self._objects.path(sha256), model)
+            _hard_link(self._objects.path(sha256), model)
         try:
             yield model
         finally:
             model.unlink(missing_ok=True)
 
     def whole(self, owner: str, name: str, sha256: str, weights: tuple[ExternalFile, ...]) -> Path:
-        """The model with all that has gathered, which waits no longer."""
+        """The path of the model with all arrived files, which are moved there."""
         target = self.place(name, sha256, weights)
         gathered = self.waiting(owner)
         with storing():
-            if target.exists():  # somebody else brought the same files
+            if target.exists():  # the same files were added before
                 remove_tree(gathered)
             else:
-                _name_again(self._objects.path(sha256), gathered / name)
-                _settle(gathered, target.parent)
+                _hard_link(self._objects.path(sha256), gathered / name)
+                _move_into_place(gathered, target.parent)
         return target
 
     def forget(self, owner: str) -> None:
@@ -108,16 +109,15 @@ class Bundles:
     def sweep(
         self, used: Collection[str], *, busy: Collection[str] = (), kept: Collection[str] = ()
     ) -> int:
-        """Removes what nobody uses: how many folders and files.
+        """Delete unused folders and files; returns how many.
 
-        ``used`` are paths of models and owners of waiting weights; of the checksums and owners in
-        ``busy``, nothing is touched, for somebody is at work on them; objects that are ``kept``
-        stay without a folder.
+        ``used`` are paths of models and owners of waiting weights. Nothing is touched of the
+        checksums and owners in ``busy``; objects in ``kept`` stay without a folder.
         """
         folders = {str(Path(path).parent) for path in used}
         removed = 0
         for top in _inside(self._folder):
-            if top.name in busy or not _SHA256.fullmatch(top.name):  # the others are not ours
+            if top.name in busy or not _SHA256.fullmatch(top.name):  # others belong to users
                 continue
             for folder in _inside(top):
                 if str(folder) not in folders:
@@ -135,7 +135,7 @@ class Bundles:
         return removed + self._sweep_objects({*busy, *kept})
 
     def _sweep_objects(self, needed: Collection[str]) -> int:
-        """Those that became no model: the server was killed in between."""
+        """Objects without a model, left by a server that was killed in between."""
         before = time.time() - LEFT_OVER_S
         removed = 0
         for sha256, since in self._objects.all():
@@ -145,7 +145,7 @@ class Bundles:
         return removed
 
     def place(self, name: str, sha256: str, weights: tuple[ExternalFile, ...]) -> Path:
-        """Where a model with these files beside it is, or would be."""
+        """The path of a model with these files beside it, whether or not it exists."""
         beside = sorted((file.location, file.sha256) for file in weights)
         mark = hashlib.sha256(json.dumps([name, beside]).encode()).hexdigest()[:16]
         return self._folder / sha256 / mark / name
@@ -158,26 +158,26 @@ class Bundles:
             try:
                 yield folder
             finally:
-                discard_tree(folder)  # gone already when all went well
+                discard_tree(folder)  # unless it was renamed
 
 
 def _inside(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
 
 
-def _name_again(source: Path, target: Path) -> None:
-    target.unlink(missing_ok=True)  # left by somebody who was killed
+def _hard_link(source: Path, target: Path) -> None:
+    target.unlink(missing_ok=True)  # left by a killed process
     try:
         os.link(source, target)
     except FileNotFoundError:
         raise
-    except OSError:  # a file system without hard links, or with too many of this one
+    except OSError:  # hard links are not supported, or there are too many
         shutil.copyfile(source, target)
         target.chmod(0o444)
 
 
-def _settle(folder: Path, target: Path) -> None:
-    """Give a folder its name, safely on the disk; nothing happens when another was quicker."""
+def _move_into_place(folder: Path, target: Path) -> None:
+    """Sync a folder and rename it; delete it if the target exists already."""
     for inner in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
         sync_folder(inner)
     target.parent.mkdir(parents=True, exist_ok=True)

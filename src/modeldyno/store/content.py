@@ -1,4 +1,4 @@
-"""Files that specs list by checksum, for jobs: in the workspace's bundles, or fetched into them."""
+"""Files of jobs, which specs list by checksum: in the workspace's bundles, or fetched into them."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ Fetch = Callable[[str], BinaryIO]  # by checksum; raises OSError
 
 
 def with_files(model: ModelSpec, facts: ModelFacts) -> ModelSpec:
-    """The spec with the list of all that a job reads, so that it can run where no path is valid."""
+    """The spec with a list of all files of the job, so it can run where no path is valid."""
     size = facts.size_bytes - sum(file.size_bytes for file in facts.external)
     own = ExternalFile(Path(model.path).name, size, model.sha256 or facts.sha256)
-    said = described(Path(model.path + SUFFIX))
+    sidecar = described(Path(model.path + SUFFIX))
     return replace(
         model,
         sha256=own.sha256,
-        files=(own, *facts.external, *filter(None, [said])),
+        files=(own, *facts.external, *filter(None, [sidecar])),
         data_file=described(Path(model.data)) if model.data is not None else None,
     )
 
 
 def described(path: Path) -> ExternalFile | None:
-    """None where there is no such file."""
+    """None if there is no such file."""
     if not path.is_file():
         return None
     return ExternalFile(path.name, path.stat().st_size, hash_file(path))
 
 
 class StoredContent:
-    """Models are found by their checksums alone. With ``fetch``, missing files come from there and
-    are kept for the next job; without, a file that the workspace never took in (of a run of the
-    terminal) is looked for where the spec says."""
+    """Finds models by checksum. With ``fetch``, missing files are fetched and stored for later
+    jobs; without, a model that is not in the workspace (of a run of the terminal) is read from its
+    path."""
 
     def __init__(self, objects: Objects, bundles: Bundles, fetch: Fetch | None = None) -> None:
         self._objects = objects
@@ -55,25 +55,25 @@ class StoredContent:
         own, *beside = model.files
         path = self._bundles.place(own.location, own.sha256, tuple(beside))
         if self._fetch and not path.exists():
-            self._bring(own, tuple(beside), self._fetch, stop)
+            self._fetch_bundle(own, tuple(beside), self._fetch, stop)
         if path.exists():
             model = replace(model, path=str(path))
         if model.data_file is None:
             return model
         data = self._objects.path(model.data_file.sha256)
         if self._fetch and not data.exists():
-            self._receive(model.data_file, self._fetch, stop)
+            self._fetch_file(model.data_file, self._fetch, stop)
         return replace(model, data=str(data)) if data.exists() else model
 
-    def _bring(
+    def _fetch_bundle(
         self, own: ExternalFile, beside: tuple[ExternalFile, ...], fetch: Fetch, stop: Stop
     ) -> None:
         owner = secrets.token_hex(16)
         gathering = self._bundles.waiting(owner)
         try:
             for file in beside:
-                self._receive(file, fetch, stop, gathering.joinpath(*names_in(file.location)))
-            self._receive(own, fetch, stop)
+                self._fetch_file(file, fetch, stop, gathering.joinpath(*names_in(file.location)))
+            self._fetch_file(own, fetch, stop)
             if beside:
                 self._bundles.whole(owner, own.location, own.sha256, beside)
             else:
@@ -81,10 +81,11 @@ class StoredContent:
         finally:
             self._bundles.forget(owner)
 
-    def _receive(
+    def _fetch_file(
         self, file: ExternalFile, fetch: Fetch, stop: Stop, target: Path | None = None
     ) -> None:
-        """To ``target``, or among the objects: only bytes with the checksum that was listed."""
+        """To ``target``, or into the objects; raises ModelChanged unless the checksum is the listed
+        one."""
         with self._objects.receiving(file.size_bytes) as incoming:
             try:
                 with fetch(file.sha256) as stream:

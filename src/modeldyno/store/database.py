@@ -1,4 +1,4 @@
-"""Open the database, and read and write it in transactions.
+"""Open the database; read and write it in transactions.
 
 Writers take turns, in SQLite (``BEGIN IMMEDIATE``) as in PostgreSQL (a lock that ends with the
 transaction). So what a writer has read stays true until it commits, and events get their numbers in
@@ -24,28 +24,31 @@ from sqlalchemy.exc import (
     NoSuchModuleError,
 )
 
-from modeldyno.core.errors import DatabaseUnusable, WorkspaceUnusable
+from modeldyno.core.errors import DatabaseUnusable
 from modeldyno.settings import DATABASE_FILE
 from modeldyno.store import schema
 from modeldyno.store.database_errors import translated
+from modeldyno.store.durable_files import workspace_unusable
 from modeldyno.store.upgrades import UpgradeProgress
 
 FILE = DATABASE_FILE
 PATIENCE_S = 10.0
-CONNECTIONS = 40  # kept open: as many as a server has threads, for opening one takes a millisecond
-# Any number will do, as long as nobody else locks it: "modeldyn" in ASCII.
+CONNECTIONS = (
+    40  # kept open, one for each thread of a server, since opening one takes a millisecond
+)
+# Any number that no other program locks: "modeldyn" in ASCII.
 WRITERS = 0x6D6F64656C64796E
 _USED_AT = "modeldyno_used_at"
-_FRESH_S = 5.0  # for so long a connection that says nothing is taken for alive
-_MORE = 5  # for threads of our own, beside those that answer
-WRITING_CONNECTIONS = 5  # of PostgreSQL: one writes, others wait; it has 100 for everybody
+_FRESH_S = 5.0  # after so long, a silent connection is checked before use
+_MORE = 5  # for our own threads, beside those that answer requests
+WRITING_CONNECTIONS = 5  # PostgreSQL: one writes, others wait; a server has 100 in all
 
 
 class Database:
-    """One for each process; threads may share it.
+    """One for each process; threads share it.
 
-    Inside ``writing()``, whatever the same thread reads or writes is part of that transaction. So
-    several steps, each whole by itself, can be made into one that happens or does not.
+    Inside ``writing()``, all that the same thread reads or writes is part of that transaction, so
+    several methods of repositories can be combined into one transaction.
     """
 
     def __init__(self, engine: Engine, reading_engine: Engine) -> None:
@@ -56,14 +59,14 @@ class Database:
         self._counter: sqlite3.Connection | None = None
 
     def on_write(self, listener: Callable[[], None]) -> None:
-        """Called after each commit, in the thread that wrote: it must be quick, and not fail."""
+        """Called after each commit, in the thread that wrote; must be quick and must not raise."""
         self._listeners.append(listener)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """What is committed; in SQLite one moment of the database, for as long as it takes."""
-        if (mine := self._mine()) is not None:
-            yield mine
+        """Committed data; in SQLite, a snapshot."""
+        if (current := self._current()) is not None:
+            yield current
             return
         engine = self.reading_engine
         with translated(engine.url), engine.connect() as connection, connection.begin():
@@ -72,9 +75,9 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """All of it or nothing; one writer at a time."""
-        if (mine := self._mine()) is not None:
-            yield mine
+        """One transaction; there is one writer at a time."""
+        if (current := self._current()) is not None:
+            yield current
             return
         with translated(self.engine.url), self.engine.connect() as connection, connection.begin():
             schema.begin(connection, writes=True)
@@ -89,7 +92,7 @@ class Database:
             listener()
 
     def version(self) -> int | None:
-        """Another number after each commit, of whatever process; None where nobody counts them.
+        """A number that changes with each commit of any process; None if unknown (PostgreSQL).
 
         For one thread only. Quick: SQLite looks at the head of its log.
         """
@@ -100,14 +103,14 @@ class Database:
                 self._counter = sqlite3.connect(
                     str(self.engine.url.database), timeout=0, check_same_thread=False
                 )
-            found: int = self._counter.execute("PRAGMA data_version").fetchone()[0]
+            return int(self._counter.execute("PRAGMA data_version").fetchone()[0])
         except sqlite3.Error:
             return None
-        return found
 
-    def _mine(self) -> Connection | None:
-        found: Connection | None = getattr(self._of_thread, "writer", None)
-        return found
+    def _current(self) -> Connection | None:
+        """The connection of the transaction that this thread is in."""
+        connection: Connection | None = getattr(self._of_thread, "writer", None)
+        return connection
 
     def close(self) -> None:
         self.engine.dispose()
@@ -123,11 +126,8 @@ def open_database(
     patience_s: float = PATIENCE_S,
     upgrading: UpgradeProgress | None = None,
 ) -> Database:
-    """The database at ``url``, or the file in the workspace; made or migrated where needed.
-    ``upgrading`` reports the steps of an upgrade.
-
-    Raises DatabaseUnusable, WorkspaceUnusable or one of their kin, with what to do about it.
-    """
+    """The database at ``url``, or the file in the workspace; created or migrated if needed.
+    ``upgrading`` reports the steps of an upgrade. Raises DatabaseUnusable or WorkspaceUnusable."""
     place = _parsed(url) if url else _file_in(workspace)
     engine = _engine(place, patience_s)
     try:
@@ -143,11 +143,8 @@ def _file_in(workspace: Path) -> URL:
     try:
         workspace.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkspaceUnusable(
-            "Cannot make the workspace folder",
-            why=f"{error.strerror}: {workspace}",
-            fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
-        ) from error
+        why = f"{error.strerror}: {workspace}"
+        raise workspace_unusable("Cannot make the workspace folder", why) from error
     return URL.create("sqlite", database=str(workspace / FILE))
 
 
@@ -155,7 +152,7 @@ def _parsed(url: str) -> URL:
     try:
         place = make_url(url)
     except (ArgumentError, ValueError) as error:
-        # Not the text itself: there may be a password in it.
+        # Without the text itself, which may hold a password.
         raise _bad_url("it cannot be read as an address") from error
     match place.get_backend_name():
         case "sqlite" if place.database and place.database != ":memory:":
@@ -200,35 +197,35 @@ def _postgresql(place: URL, patience_s: float, **options: Any) -> Engine:
         connection.commit()
 
     def check(connection: Any, record: Any, _proxy: object) -> None:
-        """What is dead after a restart of the server is replaced before it is used. A server that
-        goes says so: what it sent can be seen without asking it."""
+        """Replace connections that a restart of the server has closed. A server that stops sends a
+        message, which can be seen without a query."""
         try:
             is_fresh = time.monotonic() - record.info[_USED_AT] < _FRESH_S
-            if not is_fresh or _has_news(connection.fileno()):
+            if not is_fresh or _has_input(connection.fileno()):
                 engine.dialect.do_ping(connection)
         except (engine.dialect.loaded_dbapi.Error, OSError) as error:
             raise InvalidatePoolError from error
 
-    def note(_connection: Any, record: Any) -> None:
+    def note_time(_connection: Any, record: Any) -> None:
         record.info[_USED_AT] = time.monotonic()
 
     event.listen(engine, "connect", prepare)
-    event.listen(engine, "connect", note)
+    event.listen(engine, "connect", note_time)
     event.listen(engine, "checkout", check)
-    event.listen(engine, "checkin", note)
+    event.listen(engine, "checkin", note_time)
     return engine
 
 
-def _has_news(descriptor: int) -> bool:
+def _has_input(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(0))
 
 
 def _for_reading(engine: Engine, patience_s: float) -> Engine:
-    """PostgreSQL shows each statement what is committed by then, in a transaction or not; without
-    one, two questions less go to the server and back. With connections of its own: to change how
-    one commits takes longer than to ask for a row."""
+    """PostgreSQL shows each statement what was committed before it, in a transaction or not;
+    without one, two round trips are saved. The pool is separate, since switching the isolation
+    level of a connection takes longer than reading a row."""
     if engine.dialect.name != "postgresql":
         return engine
     options = {"pool_size": CONNECTIONS, "max_overflow": _MORE, "isolation_level": "AUTOCOMMIT"}
@@ -254,9 +251,9 @@ def _sqlite(place: URL, patience_s: float) -> Engine:
 
 
 def _enter_wal(connection: sqlite3.Connection, patience_s: float) -> None:
-    """Readers and the writer do not wait for each other. The file remembers it, so only whoever
-    makes it has to switch; SQLite does not wait for others who do so at the same time, so we do.
-    Where the file system cannot do it, everything works, with more waiting."""
+    """With WAL, readers and the writer do not wait for each other. The file remembers the mode;
+    while another process switches it, SQLite does not wait, so we do. If the file system does not
+    support WAL, everything works, with more waiting."""
     deadline = time.monotonic() + patience_s
     while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
         try:

@@ -1,4 +1,4 @@
-"""What a database says when it cannot, in words that help."""
+"""Errors of SQLite and PostgreSQL as errors of ours, with what to do about them."""
 
 from __future__ import annotations
 
@@ -14,76 +14,73 @@ from modeldyno.core.errors import (
     DatabaseUnusable,
     ModeldynoError,
     StorageFailed,
-    WorkspaceUnusable,
 )
+from modeldyno.store.durable_files import workspace_unusable
 
 
 @contextmanager
 def translated(place: URL) -> Iterator[None]:
-    """Troubles of the database become ours; mistakes of ours (bad SQL) stay what they are."""
+    """Translate failures of the database; mistakes of ours (bad SQL) stay what they are."""
     try:
         yield
     except PoolTimeout as error:
         raise _busy(place, "too many of our own threads use it at once") from error
     except DBAPIError as error:
-        trouble = _trouble(place, error)
-        if trouble is None:
+        translation = _translation(place, error)
+        if translation is None:
             raise
-        raise trouble from error
+        raise translation from error
 
 
-def _trouble(place: URL, error: DBAPIError) -> ModeldynoError | None:
-    said = " ".join(str(error.orig).split())
+def _translation(place: URL, error: DBAPIError) -> ModeldynoError | None:
+    message = " ".join(str(error.orig).split())
     if place.get_backend_name() == "sqlite":
-        return _of_sqlite(place, said, getattr(error.orig, "sqlite_errorname", ""))
-    return _of_postgresql(place, said, getattr(error.orig, "sqlstate", None), error)
+        return _of_sqlite(place, message, getattr(error.orig, "sqlite_errorname", ""))
+    return _of_postgresql(place, message, getattr(error.orig, "sqlstate", None), error)
 
 
-def _of_sqlite(place: URL, said: str, name: str) -> ModeldynoError | None:
+def _of_sqlite(place: URL, message: str, name: str) -> ModeldynoError | None:
     match name.split("_")[:2]:
         case ["SQLITE", "BUSY" | "LOCKED"]:
             return _busy(place, "another process has been writing to it for too long")
         case ["SQLITE", "FULL"]:
-            return _full(said)
+            return _full(message)
         case ["SQLITE", "READONLY" | "CANTOPEN" | "PERM"]:
-            return WorkspaceUnusable(
-                "Cannot write the database in the workspace",
-                why=f"{said}: {place.database}",
-                fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
-            )
+            title = "Cannot write the database in the workspace"
+            return workspace_unusable(title, f"{message}: {place.database}")
         case ["SQLITE", "NOTADB" | "CORRUPT"]:
             return DatabaseUnusable(
                 f"{place.database} is damaged, or no database of ours",
-                why=said,
+                why=message,
                 fix="Move it away: a new one is made. Backups, if any, lie beside it; runs keep "
                 "their folders",
             )
         case ["SQLITE", "IOERR"]:
-            return StorageFailed("The database could not be read or written", why=said)
+            return StorageFailed("The database could not be read or written", why=message)
         case _:
             return None
 
 
 def _of_postgresql(
-    place: URL, said: str, state: str | None, error: DBAPIError
+    place: URL, message: str, state: str | None, error: DBAPIError
 ) -> ModeldynoError | None:
     match state:
         case "55P03" | "40P01" | "53300" | "57014":  # lock, deadlock, connections, cancelled
-            return _busy(place, said)
+            return _busy(place, message)
         case "53100":
-            return _full(said)
+            return _full(message)
         case "25006":
             return DatabaseUnusable(
                 "The database can only be read",
-                why=said,
+                why=message,
                 fix="Name the primary server in MODELDYNO_DATABASE_URL, not its replica",
             )
         case "42501" | "28P01" | "28000" | "3D000":
-            return _refused(place, said)
+            return _refused(place, message)
         case None if error.connection_invalidated or _is_no_answer(error):
-            return _refused(place, said)
+            return _refused(place, message)
         case _ if (state or "").startswith(("08", "57P")):  # connection lost, server stops
-            return _refused(place, said)
+            return _refused(place, message)
         case _:
             return None
 
@@ -94,10 +91,10 @@ def _is_no_answer(error: DBAPIError) -> bool:
     )
 
 
-def _refused(place: URL, said: str) -> DatabaseUnusable:
+def _refused(place: URL, message: str) -> DatabaseUnusable:
     return DatabaseUnusable(
         f"Cannot use the database at {place.render_as_string(hide_password=True)}",
-        why=said,
+        why=message,
         fix="See that the server is up, and that MODELDYNO_DATABASE_URL names user, password and "
         "database as they are",
     )
@@ -107,7 +104,7 @@ def _busy(place: URL, why: str) -> DatabaseBusy:
     return DatabaseBusy("The database is busy", why=why, fix="Try again in a moment")
 
 
-def _full(said: str) -> StorageFailed:
+def _full(message: str) -> StorageFailed:
     return StorageFailed(
-        "There is no room for the database", why=said, fix="Free some space and try again"
+        "There is no room for the database", why=message, fix="Free some space and try again"
     )

@@ -1,7 +1,7 @@
-"""Show runs of the terminal in the database: it reads their folders, and never writes to them.
+"""Rows for runs of the terminal, made from their folders, which are only read.
 
-Looking again changes nothing that has not changed: a folder whose state file is as old as it was is
-not even read. A run whose process is gone is looked at again, because nobody writes that down.
+A folder is read again only if its state file has changed, or if its run seemed to be running: a
+process that is killed writes nothing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, insert, or_, select, update
+from sqlalchemy import Connection, or_, select, update
 
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.runnables import SummaryDocument
@@ -28,11 +28,11 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.identity import fingerprint
 from modeldyno.core.ids import ModelId, ProjectId, RunId
-from modeldyno.core.models import ModelFacts
-from modeldyno.core.names import name_of_file, search_key
+from modeldyno.core.models import ModelFacts, NewModel
+from modeldyno.core.names import name_of_file
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE, RunOf, StoredRun, shortest_path
-from modeldyno.core.specs import ModelSpec
+from modeldyno.core.specs import ModelSpec, RunSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
@@ -41,6 +41,8 @@ from modeldyno.store.history import History
 from modeldyno.store.kinds import KINDS, ROLES
 from modeldyno.store.moves import enter_state, find_run, show_latest
 from modeldyno.store.records.events import add_event
+from modeldyno.store.records.models import fact_columns
+from modeldyno.store.records.named import add_named
 from modeldyno.store.records.profiles import add_profile_rows
 from modeldyno.store.records.rows import Clock, is_of_kind, utc_now
 from modeldyno.store.records.runs import RUN_ID, RunRecords, add_run, documents_of, write_result
@@ -56,22 +58,24 @@ _VANISHED = RunFailed(
     why="its terminal said why, and kept nothing of it",
     fix="Start it again to see why",
 )
-PROJECT = "Terminal"  # where runs go that belong to no project yet
-_AT_ONCE = 50
+PROJECT = "Terminal"  # of runs that no server started
+_AT_ONCE = 50  # in one transaction
+
+_Row = tuple[str, int | None]  # state and stamp
 
 
 @dataclass(frozen=True)
 class Indexed:
     added: tuple[RunId, ...] = ()
     changed: tuple[RunId, ...] = ()
-    unreadable: tuple[RunId, ...] = ()  # damaged, of another version, or too odd for a row
+    unreadable: tuple[RunId, ...] = ()  # damaged, of another version, or refused by the database
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Folder:
     run: StoredRun
     stamp: int  # when its state was written, in nanoseconds
-    sha256: str | None
+    sha256: str | None  # of its model; of several, joined by "+"
 
 
 class RunIndex:
@@ -81,77 +85,73 @@ class RunIndex:
         self._clock = clock
 
     def refresh(self) -> Indexed:
-        """Bring the rows in line with the folders of the workspace."""
-        known, buried = self._known()
-        added: list[RunId] = []
-        changed: list[RunId] = []
-        unreadable: list[RunId] = []
+        """Add and update the rows of runs whose folders are new or have changed."""
+        rows, deleted = self._rows()
+        ids: dict[str, list[RunId]] = {"added": [], "changed": [], "unreadable": [], "same": []}
         todo = [
             run_id
-            for run_id in reversed(self._history.ids())  # the oldest first, as they were made
-            if run_id not in buried and self._is_news(run_id, known.get(run_id))
+            for run_id in reversed(self._history.ids())  # oldest first
+            if run_id not in deleted and self._may_differ(run_id, rows.get(run_id))
         ]
         for start in range(0, len(todo), _AT_ONCE):
-            found = list(self._read(todo[start : start + _AT_ONCE], unreadable))
+            folders = list(self._read(todo[start : start + _AT_ONCE], ids["unreadable"]))
             with self._database.writing() as connection:
-                for one in found:
-                    if not self._keeps(connection, one, added, changed):
-                        unreadable.append(one.run.run_id)
-        changed += self._end_vanished(known)
-        return Indexed(tuple(added), tuple(changed), tuple(unreadable))
+                for folder in folders:
+                    ids[self._index(connection, folder)].append(folder.run.run_id)
+        ids["changed"] += self._end_vanished(rows)
+        return Indexed(tuple(ids["added"]), tuple(ids["changed"]), tuple(ids["unreadable"]))
 
     def rebuild(
         self, *, check: bool = False, on_progress: Callable[[int, int], None] = lambda *_: None
     ) -> ReindexDocument:
-        """Compare every row with its folder and write anew those that differ; with ``check``, only
-        compare. ``on_progress`` hears how many of how many are done."""
-        known, buried = self._known()
+        """Compare every row with its folder and rewrite those that differ; with ``check``, only
+        compare. ``on_progress`` gets the number of runs done, and of all."""
+        rows, deleted = self._rows()
         ids = [run_id for run_id in reversed(self._history.ids()) if RUN_ID.fullmatch(run_id)]
-        ids = [run_id for run_id in ids if run_id not in buried]
+        ids = [run_id for run_id in ids if run_id not in deleted]
         different: list[RunId] = []
         unreadable: list[RunId] = []
         for start in range(0, len(ids), _AT_ONCE):
             on_progress(start, len(ids))
-            some = [run_id for run_id in ids[start : start + _AT_ONCE] if run_id in known]
-            for found in self._read(some, unreadable):
-                if self._differs(found):
-                    different.append(found.run.run_id)
+            some = [run_id for run_id in ids[start : start + _AT_ONCE] if run_id in rows]
+            for folder in self._read(some, unreadable):
+                if self._differs(folder):
+                    different.append(folder.run.run_id)
                     if not check:
-                        self._rewrite(found)
+                        self._rewrite(folder)
         if not check:
             unreadable = list({*unreadable, *self.refresh().unreadable})
         on_progress(len(ids), len(ids))
-        folders = set(ids)
-        ended = (RunId(name) for name, (state, _) in known.items() if state not in ACTIVE)
+        ended = (RunId(name) for name, (state, _) in rows.items() if state not in ACTIVE)
         return ReindexDocument(
             is_check=check,
             checked=len(ids),
-            missing=tuple(run_id for run_id in ids if run_id not in known),
+            missing=tuple(run_id for run_id in ids if run_id not in rows),
             different=tuple(different),
-            without_folder=tuple(run_id for run_id in ended if run_id not in folders),
+            without_folder=tuple(run_id for run_id in ended if run_id not in set(ids)),
             unreadable=tuple(sorted(unreadable)),
         )
 
-    def _rewrite(self, found: _Found) -> None:
-        """The figures alone: of a server's run, its row knows the state and the times better."""
+    def _rewrite(self, folder: _Folder) -> None:
+        """Only the figures: for a run of the server, the row's state and times are the truth."""
         with self._database.writing() as connection:
-            row = find_run(connection, found.run.run_id)
-            self._figures(connection, found, row)
+            row = find_run(connection, folder.run.run_id)
+            self._write_figures(connection, folder, row)
             show_latest(connection, row.runnable_id)
 
-    def _differs(self, found: _Found) -> bool:
-        result = found.run.result
+    def _differs(self, folder: _Folder) -> bool:
+        result = folder.run.result
         if result is None:
             return False
         with self._database.reading() as connection:
-            row = find_run(connection, found.run.run_id)
-            expected, kept = documents_of(connection, row, result)
-        return expected != kept
+            row = find_run(connection, folder.run.run_id)
+            expected, actual = documents_of(connection, row, result)
+        return expected != actual
 
-    def _end_vanished(self, known: dict[str, tuple[str, int | None]]) -> Iterator[RunId]:
-        """A terminal forgets a run that failed before it had anything to keep; its row may have
-        been written while it still seemed to run."""
-        for name, (state, stamp) in known.items():
+    def _end_vanished(self, rows: dict[str, _Row]) -> Iterator[RunId]:
+        """End runs without a folder. A terminal deletes the folder of a run that failed before it
+        measured anything; its row may have been written while it was running."""
+        for name, (state, stamp) in rows.items():
             run_id = RunId(name)
             if stamp is None or state not in ACTIVE or self._history.folder(run_id).exists():
                 continue
@@ -163,17 +163,18 @@ class RunIndex:
                 show_latest(connection, row.runnable_id)
             yield run_id
 
-    def _known(self) -> tuple[dict[str, tuple[str, int | None]], set[str]]:
+    def _rows(self) -> tuple[dict[str, _Row], set[str]]:
+        """The rows by run, and the ids of deleted runs."""
         with self._database.reading() as connection:
             rows = connection.execute(select(RUNS.c.id, RUNS.c.state, RUNS.c.stamp)).all()
-            buried = set(connection.scalars(select(TOMBSTONES.c.run_id)))
-        return {row.id: (row.state, row.stamp) for row in rows}, buried
+            deleted = set(connection.scalars(select(TOMBSTONES.c.run_id)))
+        return {row.id: (row.state, row.stamp) for row in rows}, deleted
 
-    def _is_news(self, run_id: RunId, known: tuple[str, int | None] | None) -> bool:
-        if known is None:
+    def _may_differ(self, run_id: RunId, row: _Row | None) -> bool:
+        if row is None:
             return RUN_ID.fullmatch(run_id) is not None
-        state, stamp = known
-        if stamp is None:  # a run of the server, which keeps its row itself
+        state, stamp = row
+        if stamp is None:  # a run of the server, which writes the row itself
             return False
         return state in ACTIVE or self._stamp(run_id) != stamp
 
@@ -183,101 +184,90 @@ class RunIndex:
         except OSError:
             return 0
 
-    def _read(self, ids: Iterable[RunId], unreadable: list[RunId]) -> Iterator[_Found]:
+    def _read(self, ids: Iterable[RunId], unreadable: list[RunId]) -> Iterator[_Folder]:
         for run_id in ids:
-            stamp = self._stamp(run_id)  # before its content: what is newer is looked at again
+            stamp = self._stamp(run_id)  # before its content: if that is newer, it is read again
             try:
                 run = self._history.read(run_id)
                 sha256 = _content_of(run) or self._history.model_sha256(run_id)
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 unreadable.append(run_id)
             else:
-                yield _Found(run, stamp, sha256)
+                yield _Folder(run, stamp, sha256)
 
-    def _keeps(
-        self, connection: Connection, found: _Found, added: list[RunId], changed: list[RunId]
-    ) -> bool:
-        """A run may hold what no database takes; then nothing of it is there, and all others."""
+    def _index(self, connection: Connection, folder: _Folder) -> str:
+        """A run may hold what the database refuses; then it is left out, and no other."""
         try:
             with translated(self._database.engine.url), connection.begin_nested():
-                self._keep(connection, found, added, changed)
+                return self._write(connection, folder)
         except (DatabaseUnusable, StorageFailed, WorkspaceUnusable):  # not the run's fault
             raise
         except Exception as error:  # noqa: BLE001 - each database refuses in its own way
-            said = getattr(error, "orig", error)  # without the statement and all its values
-            logger.warning("run %s cannot be shown: %r", found.run.run_id, said)
-            return False
-        return True
+            message = getattr(error, "orig", error)  # without the statement and all its values
+            logger.warning("run %s cannot be shown: %r", folder.run.run_id, message)
+            return "unreadable"
 
-    def _keep(
-        self, connection: Connection, found: _Found, added: list[RunId], changed: list[RunId]
-    ) -> None:
-        run_id = found.run.run_id
-        query = select(RUNS.c.state, RUNS.c.stamp).where(RUNS.c.id == run_id)
-        before = connection.execute(query).one_or_none()  # another process may have been quicker
-        if before is None:
-            self._add(connection, found)
-            added.append(run_id)
-        elif before.stamp is not None and (before.state, before.stamp) != (
-            found.run.state,
-            found.stamp,
-        ):
-            self._change(connection, found, before.state)
-            changed.append(run_id)
+    def _write(self, connection: Connection, folder: _Folder) -> str:
+        query = select(RUNS.c.state, RUNS.c.stamp).where(RUNS.c.id == folder.run.run_id)
+        row = connection.execute(query).one_or_none()  # another process may have been quicker
+        if row is None:
+            self._add(connection, folder)
+            return "added"
+        if row.stamp is None or (row.state, row.stamp) == (folder.run.state, folder.stamp):
+            return "same"
+        self._change(connection, folder, row.state)
+        return "changed"
 
-    def _add(self, connection: Connection, found: _Found) -> None:
-        now = self._clock()
-        run = found.run
+    def _add(self, connection: Connection, folder: _Folder) -> None:
+        run = folder.run
         began = datetime.fromisoformat(run.created_at)
-        of = _owner(connection, found, began, self._clock)
         add_run(
             connection,
-            of,
+            _owner(connection, folder, began, self._clock),
             encode(run.spec),
             run.run_id,
             run.state,
-            now,
+            self._clock(),
             SummaryDocument.of_spec(run.spec),
             created_at=began,
             started_at=began,
-            stamp=found.stamp,
+            stamp=folder.stamp,
         )
-        self._outcome(connection, found)
+        self._write_outcome(connection, folder)
 
-    def _change(self, connection: Connection, found: _Found, before: Any) -> None:
-        row = find_run(connection, found.run.run_id)
-        steps = shortest_path(
-            before, found.run.state
-        )  # it may have gone on and ended since we looked
+    def _change(self, connection: Connection, folder: _Folder, before: Any) -> None:
+        row = find_run(connection, folder.run.run_id)
+        steps = shortest_path(before, folder.run.state)  # it may have been resumed and ended since
         for state in steps:
             enter_state(connection, row, state, self._clock(), quiet=state != steps[-1])
-        connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(stamp=found.stamp))
-        _learn(connection, found, row, self._clock)
-        self._outcome(connection, found)
+        connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(stamp=folder.stamp))
+        _update_models(connection, folder, row, self._clock)
+        self._write_outcome(connection, folder)
 
-    def _outcome(self, connection: Connection, found: _Found) -> None:
-        run, row = found.run, find_run(connection, found.run.run_id)
-        ended = run.state not in ACTIVE
-        values: dict[str, Any] = {"failure": encode(run.failure), "finished_at": None}
-        if ended:
-            values["finished_at"] = datetime.fromtimestamp(found.stamp / 1e9, UTC)
-        self._figures(connection, found, row)
+    def _write_outcome(self, connection: Connection, folder: _Folder) -> None:
+        run, row = folder.run, find_run(connection, folder.run.run_id)
+        ended_at = datetime.fromtimestamp(folder.stamp / 1e9, UTC)
+        values = {
+            "failure": encode(run.failure),
+            "finished_at": None if run.state in ACTIVE else ended_at,
+        }
+        self._write_figures(connection, folder, row)
         connection.execute(update(RUNS).where(RUNS.c.id == row.id).values(values))
         show_latest(connection, row.runnable_id)
 
-    def _figures(self, connection: Connection, found: _Found, row: Any) -> None:
-        result = found.run.result
+    def _write_figures(self, connection: Connection, folder: _Folder, row: Any) -> None:
+        result = folder.run.result
         if result is None:
             return
         write_result(connection, row, result)
         if rows := result.profile_rows(row.id):
-            add_profile_rows(connection, row.id, [encode(one) for one in rows])
+            add_profile_rows(connection, row.id, [encode(row) for row in rows])
 
 
 def sweep(runs: RunRecords, root: Path) -> tuple[RunId, ...]:
-    """Remove the folders of deleted runs. Rows go first, so no row ever names a missing folder.
-    One that somebody goes on with in a terminal waits until that is over."""
-    gone = []
+    """Delete the folders of deleted runs; returns which. Rows are deleted before folders, so no row
+    refers to a missing folder. A run that is resumed in a terminal stays until it ends."""
+    removed = []
     for run_id in runs.tombstones():
         folder = root / run_id
         if RunFolder(folder).is_at_work():
@@ -286,68 +276,61 @@ def sweep(runs: RunRecords, root: Path) -> tuple[RunId, ...]:
             discard_tree(folder)
         if not folder.exists():
             runs.forget_tombstone(run_id)
-            gone.append(run_id)
-    return tuple(gone)
+            removed.append(run_id)
+    return tuple(removed)
 
 
-# ---------------------------------------------------------------- where a run of the terminal goes
+# ---------------------------------------------------------------- owners of terminal runs
 
 
-def _owner(connection: Connection, found: _Found, began: datetime, clock: Clock) -> RunOf:
+def _owner(connection: Connection, folder: _Folder, began: datetime, clock: Clock) -> RunOf:
     """The same command on the same model is the same benchmark, run once more."""
     project = _project(connection, clock)
-    spec = found.run.spec
-    models = _models(connection, project, found, clock)
+    spec = folder.run.spec
+    models = _models(connection, project, folder, clock)
     identity = fingerprint(spec, models)
-    known = None
+    number = None
     if identity is not None:
+        query = select(RUNNABLES.c.number).where(RUNNABLES.c.project_id == project)
         is_it = (is_of_kind(spec.kind), RUNNABLES.c.fingerprint == identity)
-        mine = RUNNABLES.c.project_id == project
-        known = connection.scalar(select(RUNNABLES.c.number).where(mine, *is_it))
-    if known is None:
-        new = _new_owner(found, project, models, identity)
-        known = add_runnable(connection, new, clock())
-        is_new = (is_of_kind(spec.kind), RUNNABLES.c.number == known)
-        connection.execute(update(RUNNABLES).where(*is_new).values(created_at=began))
-    return RunOf(spec.kind, known)
+        number = connection.scalar(query.where(*is_it))
+    if number is None:
+        number = add_runnable(connection, _new_owner(spec, project, models, identity), clock())
+        is_it = (is_of_kind(spec.kind), RUNNABLES.c.number == number)
+        connection.execute(update(RUNNABLES).where(*is_it).values(created_at=began))
+    return RunOf(spec.kind, number)
 
 
 def _new_owner(
-    found: _Found, project: ProjectId, models: list[ModelId], identity: str | None
+    spec: RunSpec, project: ProjectId, models: list[ModelId], identity: str | None
 ) -> Any:
-    spec = found.run.spec
     kind = KINDS[spec.kind]
     names = [name_of_file(model.path) for model in spec.models()]
-    known = {} if identity is None else {"fingerprint": identity}
     return kind.new(
         project_id=project,
         name=run_name(spec, names),
         **dict(zip(kind.model_links, models, strict=True)),
         **kind.of_spec(spec),
-        **known,
+        **({} if identity is None else {"fingerprint": identity}),
     )
 
 
 def _project(connection: Connection, clock: Clock) -> ProjectId:
     query = select(PROJECTS.c.id).where(PROJECTS.c.name == PROJECT).order_by(PROJECTS.c.id).limit(1)
-    known = connection.scalar(query)
-    if known is None:
-        row = {"name": PROJECT, "name_key": search_key(PROJECT), "created_at": clock()}
-        known = connection.scalar(insert(PROJECTS).values(row).returning(PROJECTS.c.id)) or 0
-        add_event(connection, "project.created", known, {"id": known}, clock())
-    return ProjectId(known)
+    number = connection.scalar(query)
+    return ProjectId(number or add_named(connection, "project", {"name": PROJECT}, clock()))
 
 
 def _models(
-    connection: Connection, project: ProjectId, found: _Found, clock: Clock
+    connection: Connection, project: ProjectId, folder: _Folder, clock: Clock
 ) -> list[ModelId]:
-    specs, result = found.run.spec.models(), found.run.result
+    specs, result = folder.run.spec.models(), folder.run.result
     facts = result.models() if result else (None,) * len(specs)
-    first, *others = (found.sha256 or "").split("+")  # as a run that has begun says it
+    first, *others = (folder.sha256 or "").split("+")
     contents = [first, *others, *[first] * len(specs)][: len(specs)]
     return [
-        _model(connection, project, spec, known, sha256 or None, clock)
-        for spec, known, sha256 in zip(specs, facts, contents, strict=True)
+        _model(connection, project, spec, model_facts, sha256 or None, clock)
+        for spec, model_facts, sha256 in zip(specs, facts, contents, strict=True)
     ]
 
 
@@ -359,78 +342,63 @@ def _model(
     sha256: str | None,
     clock: Clock,
 ) -> ModelId:
-    """By content where that is known, else by path."""
+    """By content if it is known, else by path."""
     content = facts.sha256 if facts else sha256 or spec.sha256
     path = spec.path.encode("utf-8", "replace").decode()
     unread = MODELS.c.sha256.is_(None) & (MODELS.c.path == path)
     is_it = MODELS.c.sha256 == content if content else unread
     query = select(MODELS.c.id).where(MODELS.c.project_id == project, is_it)
-    known = connection.scalar(query.order_by(MODELS.c.id).limit(1))
-    if known is None:
-        name = name_of_file(spec.path)
-        row = {
-            "project_id": project,
-            "name": name,
-            "name_key": search_key(name),
-            "created_at": clock(),
-            "path": path,
-            "sha256": content,
-            "framework": "",
-            "precision": "",
-            "domain": "",
-            "origin": "terminal",
-            "source": path,
-            "trust_reason": "",
-        }
-        known = connection.scalar(insert(MODELS).values(row).returning(MODELS.c.id)) or 0
-        add_event(connection, "model.created", project, {"id": known}, clock())
+    number = connection.scalar(query.order_by(MODELS.c.id).limit(1))
+    if number is None:
+        new = NewModel(
+            project_id=project,
+            name=name_of_file(spec.path),
+            path=path,
+            sha256=content,
+            origin="terminal",
+            source=path,
+        )
+        number = add_named(connection, "model", encode(new) | {"trust_reason": ""}, clock())
     if facts:
-        _write_facts(connection, known, facts)
-    return ModelId(known)
+        _write_facts(connection, number, facts)
+    return ModelId(number)
 
 
-def _learn(connection: Connection, found: _Found, run: Any, clock: Clock) -> None:
-    """A model that was met while it was measured: only the end tells what is in it."""
-    learned = found.run.result.models() if found.run.result else ()
-    fields = KINDS[found.run.kind].model_links
-    for role, facts in zip((ROLES[field][0] for field in fields), learned, strict=False):
+def _update_models(connection: Connection, folder: _Folder, run: Any, clock: Clock) -> None:
+    """Facts of models that were added while the run was measured: they are known at its end."""
+    models = folder.run.result.models() if folder.run.result else ()
+    fields = KINDS[folder.run.kind].model_links
+    for role, facts in zip((ROLES[field][0] for field in fields), models, strict=False):
         is_it = (LINKS.c.runnable_id == run.runnable_id, LINKS.c.role == role)
         model_id = connection.scalars(select(LINKS.c.model_id).where(*is_it)).one()
         if twin := _twin(connection, model_id, facts):
             write_link(connection, run.runnable_id, role, model_id=twin)
-            with suppress(StillUsed):  # somebody may have found a use for it meanwhile
+            with suppress(StillUsed):  # it may be used meanwhile
                 delete_thing(connection, "model", model_id, clock(), cascade=False)
         elif _write_facts(connection, model_id, facts):
             add_event(connection, "model.changed", run.project_id, {"id": model_id}, clock())
 
 
 def _twin(connection: Connection, model_id: int, facts: ModelFacts) -> int | None:
-    """Another row of the same content and name, where this one has no content yet."""
-    bare = select(MODELS.c.project_id, MODELS.c.name).where(
-        MODELS.c.id == model_id, MODELS.c.sha256.is_(None)
-    )
-    if (row := connection.execute(bare).one_or_none()) is None:
+    """Another model of the same content and name, if the content of this one is not known yet."""
+    without_content = (MODELS.c.id == model_id, MODELS.c.sha256.is_(None))
+    query = select(MODELS.c.project_id, MODELS.c.name).where(*without_content)
+    if (row := connection.execute(query).one_or_none()) is None:
         return None
     is_it = (MODELS.c.project_id == row.project_id, MODELS.c.sha256 == facts.sha256)
-    query = select(MODELS.c.id).where(*is_it, MODELS.c.name == row.name, MODELS.c.id != model_id)
-    return connection.scalar(query.order_by(MODELS.c.id).limit(1))
+    twins = select(MODELS.c.id).where(*is_it, MODELS.c.name == row.name, MODELS.c.id != model_id)
+    return connection.scalar(twins.order_by(MODELS.c.id).limit(1))
 
 
 def _write_facts(connection: Connection, model_id: int, facts: ModelFacts) -> bool:
-    """Unless somebody did, or the row is of another content by now; whether it was."""
-    values = {
-        "facts": encode(facts),
-        "format": facts.format,
-        "sha256": facts.sha256,
-        "size_bytes": facts.size_bytes,
-        "framework": facts.framework,
-    }
-    is_bare = (
+    """Unless the row has facts or another content already; returns whether it was changed."""
+    without_facts = (
         MODELS.c.id == model_id,
         MODELS.c.format.is_(None),
         or_(MODELS.c.sha256.is_(None), MODELS.c.sha256 == facts.sha256),
     )
-    return connection.execute(update(MODELS).where(*is_bare).values(values)).rowcount > 0
+    query = update(MODELS).where(*without_facts).values(fact_columns(facts))
+    return connection.execute(query).rowcount > 0
 
 
 def _content_of(run: StoredRun) -> str | None:

@@ -17,7 +17,7 @@ CHUNK = 8 << 20
 def copy_privately(facts: ModelFacts, folder: Path) -> Path:
     """Copy the model and its external data below ``folder``, read-only, and check the hashes.
 
-    Returns the copy's path. Where the file system can share blocks, the copy costs nothing.
+    Returns the copy's path. Blocks are shared if the file system supports it.
     """
     source = Path(facts.path)
     folder.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def copy_privately(facts: ModelFacts, folder: Path) -> Path:
 
 
 def check_unchanged(facts: ModelFacts, copy: Path) -> None:
-    """After measuring: is the copy still the model we were given?"""
+    """Raises ModelChanged if the copy was changed while it was measured."""
     expected = [(copy, facts.sha256)]
     expected += [(copy.parent / file.location, file.sha256) for file in facts.external]
     for path, sha256 in expected:

@@ -1,11 +1,11 @@
-"""Model files that people put into the workspace, to be measured by their names.
+"""Model files that users put into the workspace, to be measured by name.
 
     models/exported/tenn_eeg.onnx
     models/trained/best_model.pt                  with best_model.pt.modeldyno.toml beside it
     models/quantized/bert/model.onnx              asked for as bert/model.onnx
 
-Looked at anew each time. A name is whole, or whole but for the suffix; it never leads out of these
-folders, nor over a link.
+Folders are read each time. A name may lack its suffix; it never leads out of these folders, nor
+through a link.
 """
 
 from __future__ import annotations
@@ -26,27 +26,26 @@ SUFFIXES = (".onnx", ".pt", ".pth", ".pt2", ".ts", ".torchscript", ".keras", ".p
 
 
 class NamedModels:
-    """``roots`` opens what ``find`` found; paths are relative to the workspace's ``models``."""
+    """``roots`` opens the paths that ``find`` gives, relative to the workspace's ``models``."""
 
     def __init__(self, workspace: Path) -> None:
         self._top = workspace / TOP
         self.roots = Roots([self._top])
 
     def make_folders(self) -> tuple[Path, ...]:
-        """So that people see where to put files; clients may import from them, as from any folder
-        that the owner of the server names."""
+        """Create the folders, so users see where to put files; clients may import from them."""
         folders = tuple(self._top / name for name in FOLDERS)
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
         return folders
 
-    def find(self, said: str) -> tuple[str, ...]:
-        """Paths of files that are called so; where none is, of those that are but for a suffix.
+    def find(self, name: str) -> tuple[str, ...]:
+        """Paths of the files with this name; if there are none, of those with it and a suffix.
 
-        ``models/exported/net.onnx`` says which folder; ``net.onnx`` and ``net`` mean all three.
-        Raises PathRefused for a path that is not plain, or that leads over a link.
+        ``models/exported/net.onnx`` names the folder; ``net.onnx`` and ``net`` mean all three.
+        Raises PathRefused for a path that is not plain, or that leads through a link.
         """
-        names = names_in(said)
+        names = names_in(name)
         if names[0] == TOP:
             names = names[1:]
             if len(names) < 2 or names[0] not in FOLDERS:
@@ -54,18 +53,18 @@ class NamedModels:
         folders: Iterable[str] = FOLDERS
         if len(names) > 1 and names[0] in FOLDERS:
             folders, names = names[:1], names[1:]
-        places = ["/".join((folder, *names)) for folder in folders]
-        return self._there(places) or self._there(
-            [place + suffix for place in places for suffix in SUFFIXES]
+        paths = ["/".join((folder, *names)) for folder in folders]
+        return self._existing(paths) or self._existing(
+            path + suffix for path in paths for suffix in SUFFIXES
         )
 
     def sha256(self, path: str) -> str:
         with self.roots.model(path) as file, os.fdopen(os.dup(file.descriptor), "rb") as reading:
             return hashlib.file_digest(reading, "sha256").hexdigest()
 
-    def like(self, said: str) -> list[str]:
-        """Names that somebody may have meant."""
-        return near_misses(said.rpartition("/")[2], self._names())
+    def like(self, name: str) -> list[str]:
+        """Similar names, which may be meant."""
+        return near_misses(name.rpartition("/")[2], self._names())
 
     def _names(self) -> Iterable[str]:
         for folder in FOLDERS:
@@ -75,17 +74,17 @@ class NamedModels:
                 continue
             yield from (entry.name for entry in entries if entry.name.endswith(SUFFIXES))
 
-    def _there(self, places: Iterable[str]) -> tuple[str, ...]:
-        found: list[str] = []
+    def _existing(self, paths: Iterable[str]) -> tuple[str, ...]:
+        existing: list[str] = []
         refused: PathRefused | None = None
-        for place in places:
+        for path in paths:
             try:
-                with self.roots.model(place):
-                    found.append(place)
+                with self.roots.model(path):
+                    existing.append(path)
             except FileNotFound:
                 continue
-            except PathRefused as error:  # another folder may hold one that is fine
+            except PathRefused as error:  # another folder may have one that is allowed
                 refused = error
-        if refused is not None and not found:
+        if refused is not None and not existing:
             raise refused
-        return tuple(found)
+        return tuple(existing)

@@ -1,7 +1,7 @@
-"""Files by their content: ``objects/aa/bb/<sha256>``, whole or not there, never changed.
+"""Files by content: ``objects/aa/bb/<sha256>``, complete and never changed.
 
-A file comes in by descriptor or in pieces, is hashed as the bytes that *we* have, and gets its name
-only when it is safely on the disk.
+A file is received from a descriptor or in pieces; our copy is hashed, and gets its name once it is
+synced to the disk.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from io import BufferedReader
 from pathlib import Path
 
 from modeldyno.core.errors import BadValue, FileNotFound, StorageFailed
+from modeldyno.store.durable_files import sync_folder
 from modeldyno.store.models import transfer
 
 LARGEST = 8 << 30
 KEPT_FREE = 1 << 30
 LEFT_OVER_S = 3600.0
-_LOOK_AFTER = 64 << 20  # bytes between two looks at the free space
+_CHECK_EVERY = 64 << 20  # bytes between two checks of the free space
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -54,14 +55,14 @@ class Objects:
         self._free = free
 
     def add(self, descriptor: int) -> StoredObject:
-        """A copy of what is open here; raises BadValue (too large) or StorageFailed."""
+        """Copy an open file; raises BadValue (too large) or StorageFailed."""
         with self.receiving(os.fstat(descriptor).st_size) as incoming:
             incoming.copy(descriptor)
             return incoming.keep()
 
     @contextmanager
     def receiving(self, announced: int = 0) -> Iterator[Incoming]:
-        """For pieces as they arrive; what is not kept at the end is gone."""
+        """Receive a file in pieces; it is deleted at the end unless it was kept."""
         self.check_size(announced)
         with storing():
             self._incoming.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -96,17 +97,17 @@ class Objects:
             self.path(sha256).unlink(missing_ok=True)
 
     def all(self) -> Iterator[tuple[str, float]]:
-        """Checksums, and since when (seconds since 1970) each file is there."""
+        """The checksum and the modification time (seconds since 1970) of each file."""
         for path in self._folder.glob("??/??/*"):
             with contextlib.suppress(OSError):  # removed meanwhile
                 yield path.name, path.stat().st_mtime
 
     def sweep(self, older_than_s: float = LEFT_OVER_S) -> int:
-        """Removes what a killed server left half received; how many files."""
+        """Delete partly received files of killed servers; returns how many."""
         removed = 0
         before = time.time() - older_than_s
         for path in self._incoming.glob("*"):
-            with contextlib.suppress(OSError):  # it was kept, or swept by another, meanwhile
+            with contextlib.suppress(OSError):  # kept or removed meanwhile
                 if path.stat().st_mtime < before:
                     path.unlink()
                     removed += 1
@@ -130,7 +131,7 @@ class Objects:
 
 
 class Incoming:
-    """One file on its way in; made by :meth:`Objects.receiving`."""
+    """A file that is being received; made by :meth:`Objects.receiving`."""
 
     def __init__(self, objects: Objects, path: Path) -> None:
         self._objects = objects
@@ -138,7 +139,7 @@ class Incoming:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         self._descriptor = os.open(path, flags, 0o600)
         self._size = 0
-        self._looked_at = 0
+        self._checked_at = 0
 
     def write(self, data: bytes) -> None:
         self._grow(len(data))
@@ -148,7 +149,7 @@ class Incoming:
                 view = view[os.write(self._descriptor, view) :]
 
     def copy(self, source: int) -> None:
-        """All that is open at ``source``, from its first byte."""
+        """All of ``source``, from its first byte."""
         with storing():
             os.lseek(source, 0, os.SEEK_SET)
             copied = transfer(source, self._descriptor, self._objects.largest + 1)
@@ -156,12 +157,12 @@ class Incoming:
         self._size = copied
 
     def reading(self) -> BufferedReader:
-        """What has arrived, from its first byte; the caller closes it."""
+        """The content so far, from its first byte; the caller closes it."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         return os.fdopen(os.dup(self._descriptor), "rb")
 
     def settle(self) -> StoredObject:
-        """Nothing more comes: on the disk, read-only, and its checksum is known."""
+        """Sync it, make it read-only, and compute its checksum."""
         with storing():
             with self.reading() as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
@@ -170,13 +171,13 @@ class Incoming:
         return StoredObject(sha256, self._size)
 
     def keep(self, settled: StoredObject | None = None) -> StoredObject:
-        """Under its checksum; a file that is there already stays, with all its names."""
+        """Store it by its checksum; an existing file stays, with its hard links."""
         settled = settled or self.settle()
         target = self._objects.path(settled.sha256)
         with storing():
             target.parent.mkdir(parents=True, exist_ok=True)
             if target.exists():
-                os.utime(target)  # it is needed again: nobody sweeps it for its age
+                os.utime(target)  # in use again: it must not be swept for its age
             else:
                 self._path.replace(target)
             for folder in (target.parent, target.parent.parent, target.parent.parent.parent):
@@ -184,7 +185,7 @@ class Incoming:
         return settled
 
     def keep_at(self, target: Path) -> None:
-        """Under a name of the caller's, once it is settled."""
+        """Move it to this path, once it is settled."""
         with storing():
             target.parent.mkdir(parents=True, exist_ok=True)
             self._path.replace(target)
@@ -197,22 +198,14 @@ class Incoming:
     def _grow(self, more: int) -> None:
         self._size += more
         self._objects.check_size(self._size)
-        if self._size - self._looked_at >= _LOOK_AFTER:
-            self._looked_at = self._size
+        if self._size - self._checked_at >= _CHECK_EVERY:
+            self._checked_at = self._size
             self._objects.check_room(0)
-
-
-def sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
 def storing() -> Iterator[None]:
-    """A disk that is full or read-only is no bug of ours: raises StorageFailed."""
+    """Raises StorageFailed for OSError, such as a full disk."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
-"""The folders that clients may name files in, and the one way from such a name to a file.
+"""The folders in which clients may name files, and the only way from such a name to a file.
 
-What comes back is an open descriptor, never a path: a path would be looked up again, and could
-lead elsewhere then.
+It gives an open descriptor, never a path: a path would be resolved again, and could lead elsewhere
+by then.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Opening = Callable[[int, tuple[str, ...], int], int]
 
 @dataclass(frozen=True)
 class FileVersion:
-    """Two that are equal mean the same bytes, once the file has been left alone for a moment: a
-    change within one tick of the file system's clock does not show."""
+    """Equal keys mean equal content, unless the file was changed twice within a tick of the file
+    system's clock."""
 
     key: tuple[int, ...]
     age_s: float  # since its last change
@@ -45,12 +45,12 @@ class OpenFile:
 
     def version(self) -> FileVersion:
         status = os.fstat(self.descriptor)
-        times = (status.st_mtime_ns, status.st_ctime_ns)  # nobody but the system sets the second
+        times = (status.st_mtime_ns, status.st_ctime_ns)  # only the system can set the second
         key = (status.st_dev, status.st_ino, status.st_size, *times)
         return FileVersion(key, time.time() - status.st_ctime)
 
     def beside(self, location: str) -> str:
-        """The path of a file in the same folder, to be opened in its turn."""
+        """The path of a file in the same folder."""
         return f"{self.place.rpartition('/')[0]}/{location}"
 
 
@@ -68,9 +68,9 @@ class Listing:
 
 
 class Roots:
-    """A path of a client is relative to one of the folders, or absolute and below one.
+    """The path of a client is relative to one of the folders, or absolute and below one.
 
-    The folders are the owner's choice, so links on the way *to* one are followed.
+    The owner chooses the folders, so links on the way *to* one are followed.
     """
 
     def __init__(self, folders: Iterable[Path], opening: Opening = open_below) -> None:
@@ -79,16 +79,16 @@ class Roots:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What a client may start from, in the owner's order."""
+        """The folders, in the owner's order."""
         return tuple(str(folder) for folder in self._folders)
 
     @contextmanager
     def open(self, path: str) -> Iterator[OpenFile]:
-        """A regular file that has no other name; closed at the end.
+        """A regular file without hard links; closed at the end.
 
         Raises PathRefused or FileNotFound.
         """
-        descriptor, place = self._first(path, os.O_RDONLY)
+        descriptor, place = self._open_below_roots(path, os.O_RDONLY)
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
@@ -101,107 +101,99 @@ class Roots:
 
     @contextmanager
     def model(self, path: str) -> Iterator[OpenFile]:
-        """The file of a model: a folder that holds ``saved_model.pb`` stands for that, and gives it
-        its name. Raises as ``open`` does."""
+        """The file of a model. A folder with a ``saved_model.pb`` stands for that file, under the
+        folder's name. Raises as ``open`` does."""
         inside = f"{path.rstrip('/')}/{SAVED_MODEL}"
-        if self._is_folder(path):
+        if self._is_saved_model(path):
             with self.open(inside) as file:
                 yield replace(file, name=path.rstrip("/").rpartition("/")[2])
             return
         with self.open(path) as file:
             yield file
 
-    def _is_folder(self, path: str) -> bool:
-        """One that holds a model."""
+    def _is_saved_model(self, path: str) -> bool:
         try:
-            descriptor, _ = self._first(path.rstrip("/") or path, os.O_RDONLY)
+            descriptor, _ = self._open_below_roots(path.rstrip("/") or path, os.O_RDONLY)
         except (FileNotFound, PathRefused):
             return False
         try:
             if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
                 return False
-            with os.scandir(descriptor) as found:
-                return any(entry.name == SAVED_MODEL for entry in found)
+            with os.scandir(descriptor) as entries:
+                return any(entry.name == SAVED_MODEL for entry in entries)
         finally:
             os.close(descriptor)
 
     @contextmanager
     def folder(self, path: str) -> Iterator[tuple[int, str]]:
         """A folder and its path, absolute; closed at the end. Raises as ``open`` does."""
-        descriptor, place = self._first(path.rstrip("/") or path, os.O_RDONLY | os.O_DIRECTORY)
+        plain = path.rstrip("/") or path
+        descriptor, place = self._open_below_roots(plain, os.O_RDONLY | os.O_DIRECTORY)
         try:
             yield descriptor, place
         finally:
             os.close(descriptor)
 
     def write(self, folder: int, names: tuple[str, ...], content: bytes) -> None:
-        """A file below an open folder, with the folders on the way; replaced in one step, so that
-        a second name of the one before keeps what it had. Raises PathRefused."""
+        """Write a file below an open folder, and create the folders of its path. It is replaced in
+        one step, so hard links keep the old content. Raises PathRefused."""
         try:
             write_below(folder, names, content)
         except OSError as error:
-            raise _told("/".join(names), error) from error
+            raise _path_error("/".join(names), error) from error
 
     def entries(self, path: str) -> Listing:
-        """Files and folders that could be opened; hidden ones, links and devices are left out."""
-        return _cut(self._listed(path))
+        """Files and folders that can be opened, without hidden ones, links and devices."""
+        return _listing(self._entries(path))
 
     def place(self, path: str) -> str:
-        """Where a folder is, absolute; raises as ``entries`` does."""
-        descriptor, place = self._first(path, os.O_RDONLY | os.O_DIRECTORY)
-        os.close(descriptor)
-        return place
+        """The absolute path of a folder; raises as ``entries`` does."""
+        with self.folder(path) as (_, place):
+            return place
 
     def top(self) -> Listing:
-        """What lies in all the folders together: what a relative path may start with."""
-        found = [entry for folder in reversed(self.names) for entry in self._listed(folder)]
-        return _cut({entry.name: entry for entry in found}.values())  # the first folder's wins
+        """The entries of all folders together: what a relative path may start with."""
+        entries = [entry for folder in reversed(self.names) for entry in self._entries(folder)]
+        # of equal names, that in the first folder counts
+        return _listing({entry.name: entry for entry in entries}.values())
 
-    def _listed(self, path: str) -> list[FolderEntry]:
-        descriptor, _ = self._first(path.rstrip("/") or path, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            with os.scandir(descriptor) as found:
-                return heapq.nsmallest(
-                    MOST_ENTRIES + 1,
-                    filter(None, map(_entry, found)),
-                    key=_in_order,
-                )
-        finally:
-            os.close(descriptor)
+    def _entries(self, path: str) -> list[FolderEntry]:
+        with self.folder(path) as (descriptor, _), os.scandir(descriptor) as entries:
+            return _first_entries(filter(None, map(_entry, entries)))
 
-    def _first(self, path: str, flags: int) -> tuple[int, str]:
-        for folder, names in self._places(path):
+    def _open_below_roots(self, path: str, flags: int) -> tuple[int, str]:
+        for folder, names in self._candidates(path):
             try:
                 return self._open(folder, names, flags), "/".join((str(folder), *names))
             except FileNotFoundError:
                 continue
             except OSError as error:
-                raise _told(path, error) from error
+                raise _path_error(path, error) from error
         raise FileNotFound(
             f'There is no "{shown(path)}"',
             why="no folder that this server may use holds it",
             fix="Check the spelling, or start the server with --models-root FOLDER",
         )
 
-    def _places(self, path: str) -> list[tuple[Path, tuple[str, ...]]]:
+    def _candidates(self, path: str) -> list[tuple[Path, tuple[str, ...]]]:
         check_text(path)
         if not path.startswith("/"):
             names = names_in(path)
             return [(folder, names) for folder in self._folders]
-        found: list[tuple[Path, tuple[str, ...]]] = []
+        candidates: list[tuple[Path, tuple[str, ...]]] = []
         for folder in self._folders:
             if path == str(folder):
-                found.append((folder, ()))
+                candidates.append((folder, ()))
             elif path.startswith(f"{folder}/"):
-                found.append((folder, names_in(path[len(str(folder)) + 1 :])))
-        if not found:
+                candidates.append((folder, names_in(path[len(str(folder)) + 1 :])))
+        if not candidates:
             raise PathRefused(
                 f'"{shown(path)}" cannot be used as a path',
                 why="it lies outside the folders that this server may use",
                 fix="Put the file into models/exported of the workspace, or start the server with "
                 "--models-root FOLDER",
             )
-        return found
+        return candidates
 
     def _open(self, folder: Path, names: tuple[str, ...], flags: int) -> int:
         top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -213,16 +205,19 @@ class Roots:
             os.close(top)
 
 
-def _cut(found: Iterable[FolderEntry]) -> Listing:
-    first = heapq.nsmallest(MOST_ENTRIES + 1, found, key=_in_order)
+def _listing(entries: Iterable[FolderEntry]) -> Listing:
+    first = _first_entries(entries)
     return Listing(tuple(first[:MOST_ENTRIES]), len(first) > MOST_ENTRIES)
 
 
-def _in_order(entry: FolderEntry) -> tuple[bool, str]:
-    return entry.kind == "file", entry.name
+def _first_entries(entries: Iterable[FolderEntry]) -> list[FolderEntry]:
+    """One more than a listing has, if there are so many."""
+    return heapq.nsmallest(
+        MOST_ENTRIES + 1, entries, key=lambda entry: (entry.kind == "file", entry.name)
+    )
 
 
-def _told(path: str, error: OSError) -> Exception:
+def _path_error(path: str, error: OSError) -> Exception:
     match error.errno:
         case errno.ELOOP | errno.EXDEV:
             return refused(path, "a link is on the way")
@@ -232,13 +227,13 @@ def _told(path: str, error: OSError) -> Exception:
             return refused(path, error.strerror or "it cannot be opened")
 
 
-def _entry(found: os.DirEntry[str]) -> FolderEntry | None:
+def _entry(entry: os.DirEntry[str]) -> FolderEntry | None:
     try:
-        names_in(found.name)
-        status = found.stat(follow_symlinks=False)
-    except (PathRefused, OSError):  # a name that no client can say, or gone meanwhile
+        names_in(entry.name)
+        status = entry.stat(follow_symlinks=False)
+    except (PathRefused, OSError):  # no client may use the name, or it was removed
         return None
     if stat.S_ISDIR(status.st_mode):
-        return FolderEntry(found.name, "folder", 0)
+        return FolderEntry(entry.name, "folder", 0)
     is_plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-    return FolderEntry(found.name, "file", status.st_size) if is_plain else None
+    return FolderEntry(entry.name, "file", status.st_size) if is_plain else None

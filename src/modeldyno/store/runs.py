@@ -1,7 +1,7 @@
 """Runs on disk: ``runs/<id>/`` holds spec, state, units, raw samples, log and result.
 
-Samples go to one append-only file of little-endian int64 nanoseconds per cell; ``units.jsonl``
-says which stretch of it belongs to which session. A unit is on the disk before anyone hears of it.
+Each cell has an append-only file of samples, little-endian int64 nanoseconds; ``units.jsonl`` says
+which part of it belongs to which session. A unit is on the disk before it is announced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from modeldyno.core.errors import (
     ModelChanged,
     RunNotFound,
     StorageFailed,
-    WorkspaceUnusable,
 )
 from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.ids import RunId, new_run_id
@@ -39,6 +38,7 @@ from modeldyno.core.results import Failure
 from modeldyno.core.runs import Artifact, RunState, may_move
 from modeldyno.core.sessions import Session, Timings
 from modeldyno.core.specs import RunSpec
+from modeldyno.store.durable_files import replace_file, sync_folder, workspace_unusable
 from modeldyno.store.owners import Owner, this_process
 from modeldyno.worker.untrusted_folders import discard_tree
 
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from modeldyno.store.objects import Objects
 
 _ARTIFACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_REMOVED = ".removed-"  # in front of the name of what is on its way out
-SWEEP_S = 10.0  # a job's end waits no longer for what it left
+_REMOVED = ".removed-"  # prefix of folders that are to be deleted
+SWEEP_S = 10.0  # the end of a job waits no longer for files to be deleted
 
 
 class RunFolder:
@@ -59,53 +59,50 @@ class RunFolder:
         self.scratch = path / "scratch"
         self.model = path / "model"
         self.samples = path / "samples"
-        self.artifacts = path / "artifacts"  # files that it left, by checksum
+        self.artifacts = path / "artifacts"  # files by checksum
 
     @property
     def id(self) -> RunId:
         return RunId(self.path.name)
 
     def exists(self) -> bool:
-        """Whether it was begun: its spec is the last thing that a new folder gets."""
+        """Whether its creation was completed: the spec is written last."""
         return (self.path / "spec.json").is_file()
 
     def state(self) -> RunState:
-        """As it is now: a run whose process is gone was interrupted, though nobody wrote so."""
-        told = self._json("state.json")
-        found: RunState = decode(RunState, told["state"])
-        if found == "running" and _is_orphan(told):
-            return "interrupted"
-        return found
+        """Interrupted if the file says that it runs, but its process has ended."""
+        record = self._json("state.json")
+        state: RunState = decode(RunState, record["state"])
+        return "interrupted" if state == "running" and _is_orphan(record) else state
 
     def is_at_work(self) -> bool:
-        """Whether a living process measures it; nobody measures what is damaged, or not there."""
+        """Whether a process measures it now; False if it is damaged or does not exist."""
         try:
             return self.state() == "running"
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return False
 
     def is_over(self) -> bool:
-        """Whether somebody wrote down how it ended; an orphan has no such end."""
+        """Whether its end was written down, which an interrupted process cannot do."""
         return bool(self._json("state.json")["state"] != "running")
 
     def failure(self) -> Failure | None:
         """Why it failed, if it did."""
-        found: Failure | None = decode(Failure | None, self._json("state.json").get("failure"))
-        return found
+        failure: Failure | None = decode(Failure | None, self._json("state.json").get("failure"))
+        return failure
 
     def spec(self) -> RunSpec:
         return spec_from(self._json("spec.json"))
 
     def origin(self) -> dict[str, str]:
-        """``sha256`` of the model, and ``machine`` that measures it; empty before it began."""
+        """``sha256`` of the model, and the ``machine`` that measures it; empty before it began."""
         try:
-            found: dict[str, str] = self._json("model.json")
+            return dict(self._json("model.json"))
         except FileNotFoundError:
             return {}
-        return found
 
     def keep_file(self, name: str, descriptor: int) -> Artifact:
-        """A copy of what is open here: on the disk, and hashed. Who is told of it lists it."""
+        """Copy an open file to the disk and hash it; ``list_artifact`` makes it part of the run."""
         if not _ARTIFACT.fullmatch(name):
             raise ValueError(f"{name!r} cannot be the name of an artifact")
         stored = self._objects().add(descriptor)
@@ -116,7 +113,7 @@ class RunFolder:
         return self._objects().open(artifact.sha256)
 
     def artifacts_kept(self) -> tuple[Artifact, ...]:
-        """By name; a torn last line is none, and a file that was left again replaces itself."""
+        """By name; the latest of each, without a torn last line."""
         artifacts = (decode(Artifact, line) for line in _lines(self.path / "artifacts.jsonl"))
         by_name = {artifact.name: artifact for artifact in artifacts}
         return tuple(by_name[name] for name in sorted(by_name))
@@ -137,27 +134,24 @@ class RunFolders:
         self._root = root
 
     def create(self, spec: RunSpec, run_id: RunId | None = None) -> RunFolder:
-        """``run_id`` is given where a row was there before the folder. Whoever made it may have
-        died of it, so it may be there in part."""
+        """``run_id`` is given if the row was written before the folder, which may then exist in
+        part: an earlier attempt may have been killed."""
         folder = RunFolder(self._root / (run_id or new_run_id()))
         try:
             for path in (folder.samples, folder.scratch, folder.model):
                 path.mkdir(parents=True, exist_ok=run_id is not None)
             folder.log.touch()
         except OSError as error:
-            raise WorkspaceUnusable(
-                "Cannot write to the workspace",
-                why=f"{error.strerror}: {self._root}",
-                fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
-            ) from error
+            why = f"{error.strerror}: {self._root}"
+            raise workspace_unusable("Cannot write to the workspace", why) from error
         with _storing():
             _write(folder.path / "state.json", _state("running"))
             _write(folder.path / "spec.json", encode(spec))
-            _sync(self._root)
+            sync_folder(self._root)
         return folder
 
     def spec(self, run_id: RunId) -> RunSpec:
-        """What a run was asked to do; raises RunNotFound."""
+        """The spec of a run; raises RunNotFound."""
         folder = self.folder(run_id)
         if not folder.exists():
             raise RunNotFound(
@@ -167,11 +161,11 @@ class RunFolders:
         return folder.spec()
 
     def reopen(self, run_id: RunId) -> RunFolder:
-        """Make a run that ended early ready to go on; its units stay."""
+        """Prepare a run that ended early to be resumed; its units stay."""
         folder = self.folder(run_id)
         with _storing():
             self._move(folder, "running")
-            _mend(folder)
+            _truncate_torn_writes(folder)
             self.clear_scratch(run_id)  # a killed process leaves its copy of the model behind
             for path in (folder.scratch, folder.model):
                 path.mkdir()
@@ -183,8 +177,8 @@ class RunFolders:
         return f"Did you mean {close[0]}?" if close else ""
 
     def remember_origin(self, run_id: RunId, sha256: str, machine: str | None) -> None:
-        """Whose numbers these are, and of which machine; raises ModelChanged or MachineChanged
-        when a resumed run meets another one."""
+        """Record which model is measured on which machine; raises ModelChanged or MachineChanged if
+        a resumed run has another one."""
         folder = self.folder(run_id)
         before = folder.origin()
         if sha256 and before.get("sha256", sha256) != sha256:
@@ -200,8 +194,8 @@ class RunFolders:
                 "two machines are never joined",
                 fix="Resume it there, or measure here in a run of its own",
             )
-        known = {"sha256": sha256, "machine": machine}
-        after = {name: word for name, word in known.items() if word} | before
+        origin = {"sha256": sha256, "machine": machine}
+        after = {name: text for name, text in origin.items() if text} | before
         if after != before:
             with _storing():
                 _write(folder.path / "model.json", after)
@@ -210,27 +204,14 @@ class RunFolders:
         return RunFolder(self._root / checked(run_id))
 
     def append(self, run_id: RunId, unit: Unit) -> None:
-        """Keep a unit: samples first, then the line that names them, both synced."""
+        """Write the samples of a unit, then the line that refers to them, and sync both."""
         folder = self.folder(run_id)
         with _storing():
-            record = encode(unit) | {"measured": self._keep_samples(folder, unit)}
+            record = encode(unit) | {"measured": _measured_record(folder, unit)}
             _append(folder.path / "units.jsonl", json.dumps(record).encode() + b"\n")
 
-    def _keep_samples(self, folder: RunFolder, unit: Unit) -> dict[str, Any]:
-        """Those of sessions have files of their own; all else is short enough for a line."""
-        if isinstance(unit.measured, Session):
-            return _keep(folder, f"cell-{unit.cell}", unit.measured)
-        names = [field.name for field in fields(unit.measured)]
-        sessions = {name: getattr(unit.measured, name) for name in names}
-        sessions = {name: part for name, part in sessions.items() if isinstance(part, Session)}
-        bare = {name: _bare(session) for name, session in sessions.items()}
-        record: dict[str, Any] = encode(replace(unit.measured, **bare))
-        for name, session in sessions.items():
-            record[name] = _keep(folder, f"side-{name}", session)
-        return record
-
     def list_artifact(self, run_id: RunId, artifact: Artifact) -> None:
-        """From here on it belongs to the run; raises FileNotFound unless its content is here."""
+        """Make it part of the run; raises FileNotFound if its content is not stored."""
         folder = self.folder(run_id)
         os.close(folder.open_artifact(artifact))
         with _storing():
@@ -265,8 +246,8 @@ class RunFolders:
             discard_tree(folder.path)
 
     def remove(self, run_id: RunId) -> None:
-        """For good. Under another name first: nobody reads half a run, and what cannot be removed
-        now goes with the next one."""
+        """Delete it. It is renamed first, so nobody reads half a run, and what cannot be deleted
+        now is deleted by the next sweep."""
         folder = self.folder(run_id)
         with _storing(folder.path):
             if folder.path.exists():
@@ -274,13 +255,12 @@ class RunFolders:
         self.sweep()
 
     def clear_scratch(self, run_id: RunId) -> None:
-        """Remove the private copy of the model and the worker's droppings. Never raises: how a run
-        ended does not depend on what it left behind."""
+        """Delete the private copy of the model and the worker's files. Never raises."""
         self.set_aside_scratch(run_id)
         self.sweep()
 
     def set_aside_scratch(self, run_id: RunId) -> None:
-        """As ``clear_scratch``, at once: the files go with the next sweep."""
+        """Only rename them, which is quick: the next sweep deletes them."""
         folder = self.folder(run_id)
         for path in (folder.scratch, folder.model):
             aside = self._root / f"{_REMOVED}{run_id}-{path.name}-{secrets.token_hex(4)}"
@@ -292,28 +272,27 @@ class RunFolders:
                 discard_tree(path, SWEEP_S)
 
     def sweep(self, limit_s: float = SWEEP_S) -> None:
-        """Remove what was set aside, and go on next time with what takes longer. Never raises."""
+        """Delete what was set aside; what takes longer is left to the next sweep. Never raises."""
         deadline = time.monotonic() + limit_s
         for path in self._root.glob(f"{_REMOVED}*"):
             discard_tree(path, max(0.0, deadline - time.monotonic()))
 
     def leftovers(self) -> Iterator[RunFolder]:
-        """Runs that are over, or whose process is gone, and still have scratch files."""
+        """Runs that have ended, or whose process has, and still have scratch files."""
         paths = list(self._root.iterdir()) if self._root.is_dir() else []
         for folder in (RunFolder(path) for path in paths if not path.name.startswith(".")):
-            has_left = os.path.lexists(folder.scratch) or os.path.lexists(folder.model)
-            if has_left and folder.exists() and not folder.is_at_work():
+            has_scratch = os.path.lexists(folder.scratch) or os.path.lexists(folder.model)
+            if has_scratch and folder.exists() and not folder.is_at_work():
                 yield folder
 
     def units(self, run_id: RunId, cell: int | None = None) -> Iterator[Unit]:
-        """Every unit that was kept, of one cell or of all, with its samples; a torn last line is
-        not one."""
+        """The units of one cell or of all, with their samples; without a torn last line."""
         folder = self.folder(run_id)
         path = folder.path / "units.jsonl"
         kind = folder.spec().kind if path.exists() else ""
         for record in _lines(path):
             if cell is None or record["cell"] == cell:
-                yield _load(folder, kind, record)
+                yield _read_unit(folder, kind, record)
 
     def export_raw(self, run_id: RunId, target: Path) -> None:
         """Every sample as CSV: cell, process, session, sample, calls, wall_ns, cpu_ns."""
@@ -321,7 +300,7 @@ class RunFolders:
             file.writelines(self.raw_lines(run_id))
 
     def raw_lines(self, run_id: RunId) -> Iterator[str]:
-        """The same, session by session: a piece has the lines of one."""
+        """The CSV of ``export_raw``, in a piece for each session."""
         yield _csv([("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns")])
         for number, unit in enumerate(self.units(run_id)):
             for timings in unit.measured.timings():
@@ -339,8 +318,8 @@ def _state(state: RunState, failure: Failure | None = None) -> dict[str, Any]:
     return {"state": state, "failure": encode(failure), "owner": encode(owner)}
 
 
-def _is_orphan(told: dict[str, Any]) -> bool:
-    owner: Owner | None = decode(Owner | None, told.get("owner"))
+def _is_orphan(record: dict[str, Any]) -> bool:
+    owner: Owner | None = decode(Owner | None, record.get("owner"))
     return owner is None or owner.is_gone()
 
 
@@ -354,47 +333,56 @@ def _rows(unit: Unit, number: int, timings: Timings) -> Iterator[tuple[object, .
 # ---------------------------------------------------------------- samples
 
 
-def _bare(session: Session) -> Session:
+def _measured_record(folder: RunFolder, unit: Unit) -> dict[str, Any]:
+    """Its record. Samples of sessions go to files; other samples are few enough for the line."""
+    if isinstance(unit.measured, Session):
+        return _write_samples(folder, f"cell-{unit.cell}", unit.measured)
+    parts = {field.name: getattr(unit.measured, field.name) for field in fields(unit.measured)}
+    sides = {name: part for name, part in parts.items() if isinstance(part, Session)}
+    bare = {name: _without_samples(session) for name, session in sides.items()}
+    record: dict[str, Any] = encode(replace(unit.measured, **bare))
+    for name, session in sides.items():
+        record[name] = _write_samples(folder, f"side-{name}", session)
+    return record
+
+
+def _without_samples(session: Session) -> Session:
     return replace(session, samples=replace(session.samples, wall_ns=(), cpu_ns=()))
 
 
-def _keep(folder: RunFolder, name: str, session: Session) -> dict[str, Any]:
-    """The session's record, with places in the samples file instead of the samples."""
+def _write_samples(folder: RunFolder, name: str, session: Session) -> dict[str, Any]:
+    """The session's record, which says where in the file the samples are."""
     samples = session.samples
     path = folder.samples / f"{name}.i64"
     offset = _append(path, _bytes(samples.wall_ns) + _bytes(samples.cpu_ns)) // 8
     places = {"file": name, "offset": offset, "wall": len(samples.wall_ns)}
-    record: dict[str, Any] = encode(_bare(session))
+    record: dict[str, Any] = encode(_without_samples(session))
     record["samples"] |= {"stored": places | {"cpu": len(samples.cpu_ns)}}
     return record
 
 
-def _load(folder: RunFolder, kind: str, record: dict[str, Any]) -> Unit:
+def _read_unit(folder: RunFolder, kind: str, record: dict[str, Any]) -> Unit:
     measured = record.pop("measured")
     for part in (measured, *measured.values()):
         samples = part.get("samples") if isinstance(part, dict) else None
         if isinstance(samples, dict) and "stored" in samples:
-            _fill(folder, samples)
+            _read_samples(folder, samples)
     unit: Unit = decode(Unit, record | {"measured": None})
     return replace(unit, measured=unit_from(kind, measured))
 
 
-def _fill(folder: RunFolder, samples: dict[str, Any]) -> None:
+def _read_samples(folder: RunFolder, samples: dict[str, Any]) -> None:
     places = samples.pop("stored")
     count = places["wall"] + places["cpu"]
     with (folder.samples / f"{places['file']}.i64").open("rb") as file:
         file.seek(places["offset"] * 8)
-        values = _numbers(file.read(count * 8))
+        values = list(_little(array.array("q", file.read(count * 8))))
     samples["wall_ns"] = values[: places["wall"]]
     samples["cpu_ns"] = values[places["wall"] :]
 
 
 def _bytes(values: tuple[int, ...]) -> bytes:
     return _little(array.array("q", values)).tobytes()
-
-
-def _numbers(data: bytes) -> list[int]:
-    return list(_little(array.array("q", data)))
 
 
 def _little(values: array.array[int]) -> array.array[int]:
@@ -420,9 +408,9 @@ def _storing(path: Path | None = None) -> Iterator[None]:
         ) from error
 
 
-def _mend(folder: RunFolder) -> None:
-    """Cut off what a killed process wrote half of: whatever comes next must begin where a line or
-    a number begins."""
+def _truncate_torn_writes(folder: RunFolder) -> None:
+    """Cut off what a killed process wrote in part, so that the next line or number begins in the
+    right place."""
     for lines in folder.path.glob("*.jsonl"):
         os.truncate(lines, lines.read_bytes().rfind(b"\n") + 1)
     for samples in folder.samples.glob("*.i64"):
@@ -430,7 +418,7 @@ def _mend(folder: RunFolder) -> None:
 
 
 def _lines(path: Path) -> Iterator[Any]:
-    """What was written line by line; a torn last line is none."""
+    """The JSON of each line, without a torn last one."""
     if path.exists():
         for line in path.read_bytes().splitlines(keepends=True):
             if line.endswith(b"\n"):
@@ -438,9 +426,9 @@ def _lines(path: Path) -> Iterator[Any]:
 
 
 def _append(path: Path, data: bytes) -> int:
-    """Add to a file and sync it; returns where the data begins. Nothing is half there."""
+    """Add to a file and sync it, all or nothing; returns where the data begins."""
     is_new = not path.exists()
-    # Without a buffer: one would be written again on closing, behind the cut.
+    # Unbuffered: a buffer would be written on closing, after the truncation.
     with path.open("ab", buffering=0) as file:
         offset = file.tell()
         try:
@@ -452,29 +440,9 @@ def _append(path: Path, data: bytes) -> int:
             file.truncate(offset)
             raise
     if is_new:
-        _sync(path.parent)
+        sync_folder(path.parent)
     return offset
 
 
-def _sync(folder: Path) -> None:
-    """A file that a folder does not know of yet is lost with the power."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _write(path: Path, value: object) -> None:
-    """Replace a file in one step: readers see the old or the new, never a part."""
-    temporary = path.with_suffix(".new")
-    try:
-        with temporary.open("w") as file:
-            json.dump(value, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync(path.parent)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+def _write(path: Path, document: object) -> None:
+    replace_file(path, json.dumps(document, indent=1))

@@ -1,9 +1,8 @@
-"""Open a file below a folder, whatever others do to that folder meanwhile.
+"""Open a file below a folder, safe from changes of that folder by others.
 
-A path that was checked and is then opened by its name may lead elsewhere by then. So nothing is
-checked first: the kernel is asked to open the path without ever leaving the folder or following a
-link (``openat2``, Linux 5.6), or, where it cannot, each name is opened in turn from the folder
-before it.
+A path that is checked first may lead elsewhere when it is opened. So nothing is checked: the kernel
+opens the path without leaving the folder or following a link (``openat2``, Linux 5.6). If it
+cannot, each name is opened in turn from the folder before it.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ import struct
 
 _OPENAT2 = 437  # the same on every architecture
 _NO_MAGICLINKS, _NO_SYMLINKS, _BENEATH = 0x02, 0x04, 0x08
-_ATTEMPTS = 8  # the kernel gives up when something above is being moved: ask again
+_ATTEMPTS = 8  # the kernel gives up while a folder above is moved: ask again
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# A pipe or a terminal must neither keep us waiting nor become ours.
-_CAREFULLY = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
+# A pipe must not block us, and a terminal must not become our controlling terminal.
+_SAFE_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 _LACKING = (errno.ENOSYS, errno.EPERM)  # an old kernel; a container that forbids the call
 
 
 def open_below(folder: int, names: tuple[str, ...], flags: int) -> int:
-    """A descriptor; raises OSError (ELOOP or ENOTDIR: a link was in the way)."""
+    """A descriptor; raises OSError (ELOOP or ENOTDIR: there is a link in the path)."""
     try:
-        return _openat2(folder, "/".join(names), flags | _CAREFULLY)
+        return _openat2(folder, "/".join(names), flags | _SAFE_FLAGS)
     except OSError as error:
         if error.errno not in _LACKING:
             raise
@@ -42,14 +41,14 @@ def open_below_name_by_name(folder: int, names: tuple[str, ...], flags: int) -> 
             if at != folder:
                 os.close(at)
             at = inner
-        return os.open(names[-1], flags | _CAREFULLY, dir_fd=at)
+        return os.open(names[-1], flags | _SAFE_FLAGS, dir_fd=at)
     finally:
         if at != folder:
             os.close(at)
 
 
 def write_below(folder: int, names: tuple[str, ...], content: bytes) -> None:
-    """Make or replace a file, and make the folders on the way; no link is followed.
+    """Create or replace a file, and create the folders of its path; no link is followed.
 
     Raises OSError as ``open_below`` does.
     """
@@ -61,14 +60,16 @@ def write_below(folder: int, names: tuple[str, ...], content: bytes) -> None:
             inner = os.open(name, _FOLDER, dir_fd=at)
             os.close(at)
             at = inner
-        waiting = f".{secrets.token_hex(8)}.new"
-        new = os.open(waiting, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CAREFULLY, 0o644, dir_fd=at)
+        temporary = f".{secrets.token_hex(8)}.new"
+        new = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE_FLAGS, 0o644, dir_fd=at
+        )
         try:
             with os.fdopen(new, "wb") as file:
                 file.write(content)
-            os.replace(waiting, names[-1], src_dir_fd=at, dst_dir_fd=at)
+            os.replace(temporary, names[-1], src_dir_fd=at, dst_dir_fd=at)
         except BaseException:
-            os.unlink(waiting, dir_fd=at)
+            os.unlink(temporary, dir_fd=at)
             raise
     finally:
         os.close(at)
@@ -79,15 +80,15 @@ def _openat2(folder: int, path: str, flags: int) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     number = errno.ENOSYS
     for _ in range(_ATTEMPTS):
-        found: int = libc.syscall(
+        descriptor: int = libc.syscall(
             ctypes.c_long(_OPENAT2),
             ctypes.c_int(folder),
             os.fsencode(path),
             how,
             ctypes.c_size_t(len(how)),
         )
-        if found >= 0:
-            return found
+        if descriptor >= 0:
+            return descriptor
         number = ctypes.get_errno()
         if number not in (errno.EAGAIN, errno.EINTR):
             break

@@ -1,4 +1,4 @@
-"""One server for a workspace, and one for a database: a second one is told who was first.
+"""One server for a workspace, and one for a database: a second one is refused.
 
 Both locks end with the process, however it ends.
 """
@@ -16,19 +16,20 @@ from pathlib import Path
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from modeldyno.core.errors import ServerRunning, WorkspaceUnusable
+from modeldyno.core.errors import ServerRunning
 from modeldyno.server_file import FILE, RunningServer, running_server
 from modeldyno.store.database import Database
 from modeldyno.store.database_errors import translated
+from modeldyno.store.durable_files import workspace_unusable
 from modeldyno.store.file_locks import is_locked
 
 PATIENCE_S = 1.0
 DATABASE_PATIENCE_S = 5.0  # until PostgreSQL notices that a server was killed
-_DATABASE = 0x6D6F64656C647376  # any number that nobody else locks: "modeldsv" in ASCII
+_DATABASE = 0x6D6F64656C647376  # any number that no other program locks: "modeldsv" in ASCII
 
 
 class ServerLock:
-    """Taken for as long as a server has this workspace."""
+    """Held for as long as a server uses this workspace."""
 
     def __init__(self, workspace: Path) -> None:
         self._path = workspace / FILE
@@ -36,16 +37,13 @@ class ServerLock:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[ServerLock]:
-        """Raises ServerRunning when another server has the workspace."""
+        """Raises ServerRunning if another server uses the workspace."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise WorkspaceUnusable(
-                "Cannot write to the workspace",
-                why=f"{error.strerror}: {self._path.parent}",
-                fix="Choose another folder with --workspace or MODELDYNO_WORKSPACE",
-            ) from error
+            why = f"{error.strerror}: {self._path.parent}"
+            raise workspace_unusable("Cannot write to the workspace", why) from error
         if not _soon(lambda: is_locked(descriptor), PATIENCE_S):
             os.close(descriptor)
             raise _taken(running_server(self._path.parent))
@@ -59,7 +57,7 @@ class ServerLock:
             os.close(descriptor)
 
     def announce(self, url: str) -> None:
-        """Where the server listens, once it does."""
+        """Write down where the server listens."""
         self._write(json.dumps(asdict(RunningServer(os.getpid(), url))).encode())
 
     def _write(self, data: bytes) -> None:
@@ -69,8 +67,8 @@ class ServerLock:
 
 
 def _soon(attempt: Callable[[], bool], patience_s: float) -> bool:
-    """Tried for a moment: whoever only asks for the server holds its lock while asking, and what
-    a killed server had is given back a little after its end."""
+    """Retried, since a process that looks for the server holds the lock for a moment, and the lock
+    of a killed server is released a little after its end."""
     deadline = time.monotonic() + patience_s
     while not attempt():
         if time.monotonic() > deadline:
@@ -80,10 +78,11 @@ def _soon(attempt: Callable[[], bool], patience_s: float) -> bool:
 
 
 class SoleServer:
-    """The same for a database that several machines reach; a file is locked with its workspace.
+    """A lock on a database that several machines can reach; a SQLite file is locked with its
+    workspace.
 
-    The lock belongs to a connection of its own, and ends with it: also when the database goes away
-    and comes back. So whoever relies on it asks ``confirm`` now and then.
+    The lock belongs to a connection, and ends with it, also when the database restarts. So whoever
+    relies on it calls ``confirm`` now and then.
     """
 
     def __init__(self, database: Database) -> None:
@@ -92,7 +91,7 @@ class SoleServer:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[SoleServer]:
-        """Raises ServerRunning when another server has the database."""
+        """Raises ServerRunning if another server uses the database."""
         if self._engine.dialect.name != "postgresql":
             yield self
             return
@@ -101,14 +100,14 @@ class SoleServer:
         try:
             yield self
         finally:
-            self._let_go()
+            self._release()
 
     def confirm(self) -> None:
-        """Raises ServerRunning when the lock was lost and somebody else was quicker, and
-        DatabaseUnusable while nobody can tell."""
+        """Take the lock again if it was lost. Raises ServerRunning if another server has it now,
+        and DatabaseUnusable if the database cannot be reached."""
         if self._engine.dialect.name != "postgresql" or self._is_alive():
             return
-        self._let_go()
+        self._release()
         with translated(self._engine.url):
             is_ours = self._take()
         if not is_ours:
@@ -116,7 +115,7 @@ class SoleServer:
 
     def _take(self) -> bool:
         connection = self._engine.connect()
-        # Each statement by itself: a transaction left open would keep the database from tidying.
+        # An open transaction would keep PostgreSQL from vacuuming.
         connection = connection.execution_options(isolation_level="AUTOCOMMIT")
         taken = connection.scalar(text("SELECT pg_try_advisory_lock(:it)"), {"it": _DATABASE})
         if taken:
@@ -131,8 +130,8 @@ class SoleServer:
         except SQLAlchemyError:
             return False
 
-    def _let_go(self) -> None:
-        """Closed, not just returned: another user of the connection would inherit the lock."""
+    def _release(self) -> None:
+        """Close the connection: in the pool, its next user would inherit the lock."""
         if self._connection is not None:
             with contextlib.suppress(SQLAlchemyError):
                 self._connection.execute(text("SELECT pg_advisory_unlock(:it)"), {"it": _DATABASE})
@@ -144,9 +143,8 @@ class SoleServer:
 
 
 def _taken(first: RunningServer | None) -> ServerRunning:
-    where = f"it is process {first.pid}, at {first.url}" if first else "it has its queue already"
     return ServerRunning(
         "Another server uses this workspace or database",
-        why=where,
+        why=f"it is process {first.pid}, at {first.url}" if first else "it has its queue already",
         fix="Use that one, stop it, or give this one a --workspace of its own",
     )

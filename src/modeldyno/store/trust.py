@@ -1,11 +1,10 @@
-"""Which files somebody vouched for: by content, and by the code that builds a model around it, so
-that a changed byte, factory or argument ends it."""
+"""Trusted files: by content and by the code that builds a model from them, so a changed byte,
+factory or argument ends the trust."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -15,11 +14,12 @@ from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.errors import UnsafeFormat, WorkspaceUnusable
 from modeldyno.core.models import Architecture, ModelFacts
 from modeldyno.core.trust import Code, Trusted, architecture_of, needs_trust, warning
+from modeldyno.store.durable_files import replace_file
 from modeldyno.store.models import hash_file
 
 
 def code_of(facts: ModelFacts) -> Code | None:
-    """What would run beside the model's own bytes; None where nothing would."""
+    """The code that runs to load the model, beside the file itself; None if there is none."""
     architecture = architecture_of(facts)
     if architecture is None:
         return None
@@ -27,12 +27,12 @@ def code_of(facts: ModelFacts) -> Code | None:
 
 
 def _sources(architecture: Architecture) -> dict[str, str]:
-    """Of the module and the packages around it. What those import is not among them."""
+    """Checksums of the module and the packages around it, but not of what those import."""
     if architecture.folder is None:
         return {}
     names = architecture.factory.partition(":")[0].split(".")
-    places = [Path(architecture.folder, *names[:depth]) for depth in range(1, len(names) + 1)]
-    files = [*(place / "__init__.py" for place in places), places[-1].with_suffix(".py")]
+    paths = [Path(architecture.folder, *names[:depth]) for depth in range(1, len(names) + 1)]
+    files = [*(path / "__init__.py" for path in paths), paths[-1].with_suffix(".py")]
     return {str(file): hash_file(file) for file in files if file.is_file()}
 
 
@@ -45,27 +45,27 @@ def _is_of(entry: Trusted, sha256: str, code: Code | None) -> bool:
     return entry.sha256 == sha256 and is_same
 
 
-def _nearly(entries: Iterable[Trusted], sha256: str, code: Code | None) -> str:
-    """What somebody did vouch for, where it is only the code that differs."""
-    others = [entry.code for entry in entries if entry.sha256 == sha256]
-    if not others:
+def _difference(entries: Iterable[Trusted], sha256: str, code: Code | None) -> str:
+    """How the code differs from the trusted one, if only the code differs."""
+    same_file = [entry.code for entry in entries if entry.sha256 == sha256]
+    if not same_file:
         return ""
-    known = next((other for other in others if other is not None), None)
-    if known is None:
+    trusted = next(filter(None, same_file), None)
+    if trusted is None:
         return "its weights are trusted, but not the code that builds the model"
-    if code is not None and replace(code, sources=known.sources).is_same(known):
-        return f"the source of {known.factory} is another than the trusted one"
-    return f"its weights are trusted with {known}, and with nothing else"
+    if code is not None and replace(code, sources=trusted.sources).is_same(trusted):
+        return f"the source of {trusted.factory} is not the trusted one"
+    return f"its weights are trusted with {trusted}, and with nothing else"
 
 
 class Trust:
-    """``trust.json`` in the workspace. What cannot be read vouches for nothing."""
+    """``trust.json`` in the workspace."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def all(self) -> tuple[Trusted, ...]:
-        """Oldest first; raises WorkspaceUnusable when the file is damaged."""
+        """Oldest first; raises WorkspaceUnusable if the file is damaged."""
         try:
             text = self._path.read_text("utf-8")
         except FileNotFoundError:
@@ -81,8 +81,8 @@ class Trust:
     def is_trusted(self, sha256: str, code: Code | None = None) -> bool:
         return entry_of(self.all(), sha256, code) is not None
 
-    def expect(self, facts: ModelFacts, name: str, fix: str) -> None:
-        """Raises UnsafeFormat when the model needs trust and has none."""
+    def require(self, facts: ModelFacts, name: str, fix: str) -> None:
+        """Raises UnsafeFormat if the model needs trust and has none."""
         if not needs_trust(facts.format):
             return
         code, entries = code_of(facts), self.all()
@@ -90,12 +90,12 @@ class Trust:
             return
         raise UnsafeFormat(
             f"Nobody has vouched for {name}",
-            why="; ".join(filter(None, (warning(facts), _nearly(entries, facts.sha256, code)))),
+            why="; ".join(filter(None, (warning(facts), _difference(entries, facts.sha256, code)))),
             fix=fix,
         )
 
     def grant(self, sha256: str, name: str, reason: str = "", code: Code | None = None) -> Trusted:
-        """Vouch for a content and its code; said again, the newest word counts."""
+        """Trust this content and code; replaces an earlier entry for the same."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         entry = Trusted(sha256, name, now, reason, code)
         with self._locked():
@@ -103,7 +103,7 @@ class Trust:
         return entry
 
     def revoke(self, sha256: str) -> bool:
-        """Whatever code goes with it; whether there was anything to take back."""
+        """With any code; returns whether it was trusted."""
         with self._locked():
             before = self.all()
             kept = tuple(entry for entry in before if entry.sha256 != sha256)
@@ -113,7 +113,7 @@ class Trust:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Two terminals may vouch at once; neither word is lost."""
+        """Two terminals may change the list at once; neither change is lost."""
         import fcntl
 
         try:
@@ -126,14 +126,8 @@ class Trust:
             yield
 
     def _write(self, entries: tuple[Trusted, ...]) -> None:
-        """In one step: readers see the old list or the new one."""
-        temporary = self._path.with_suffix(".new")
         try:
-            with temporary.open("w", encoding="utf-8") as file:
-                json.dump([asdict(entry) for entry in entries], file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._path)
+            replace_file(self._path, json.dumps([asdict(entry) for entry in entries], indent=1))
         except OSError as error:
             raise self._unusable(error.strerror or str(error)) from error
 
