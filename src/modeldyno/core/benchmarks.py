@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CellFigures:
-    """The columns of a cell; its document has all of it. Intervals are over sessions."""
+    """The columns of a cell in the database. Intervals are over sessions."""
 
     run_id: RunId
     number: int  # its place in the spec
@@ -43,7 +43,7 @@ class CellFigures:
 
     @property
     def decisive(self) -> Estimate | None:
-        """What verdicts go by; None where too few sessions were measured for an interval."""
+        """The figure that decides verdicts; None with too few sessions for an interval."""
         return self._estimate(self.floor_s, self.floor_low_s, self.floor_high_s)
 
     @property
@@ -64,7 +64,7 @@ class CellFigures:
 
 
 def best_cell(cells: Iterable[CellFigures]) -> CellFigures | None:
-    """The quickest that came to a number."""
+    """The quickest measured cell."""
     measured = [cell for cell in cells if cell.typical_s is not None]
     return min(measured, key=lambda cell: cell.typical_s or 0.0, default=None)
 
@@ -81,7 +81,7 @@ class NewBenchmark:
     mode: Mode = "performance"
     dataset_id: DatasetId | None = None
     rerun_of: BenchmarkId | None = None
-    fingerprint: str | None = None  # of one that a terminal asked for: the same words, the same one
+    fingerprint: str | None = None  # of one requested by a terminal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +92,9 @@ class Benchmark(Runnable, NewBenchmark):
 
 @dataclass(frozen=True)
 class VersusBaseline:
-    """A benchmark held against its project's baseline, at one cell that both have.
+    """A benchmark compared with its project's baseline, at one cell that both have.
 
-    ``ratio`` is its time by the baseline's, per item, of what verdicts go by.
+    ``ratio`` is its time divided by the baseline's, per item, of the decisive figure.
     """
 
     benchmark_id: BenchmarkId  # of the baseline
@@ -102,7 +102,7 @@ class VersusBaseline:
     cell: int | None = None
     ratio: Estimate | None = None
     verdict: Verdict | None = None
-    why: str = ""  # there is no ratio, or no more to say about it
+    why: str = ""  # there is no ratio, or no verdict
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class Baseline:
 
 @dataclass(frozen=True)
 class StoredCells:
-    """Of the latest run that came so far as to have cells."""
+    """Cells of the latest run that has any."""
 
     documents: tuple[str, ...] = ()  # a CellDocument each, as JSON
     figures: tuple[CellFigures, ...] = ()
@@ -132,18 +132,18 @@ class BenchmarkDetails:
 
 @dataclass(frozen=True)
 class BenchmarkOutcome:
-    """A benchmark with its latest run, and the latest one that came to a number: another, when it
-    was run again and failed."""
+    """A benchmark with its latest run and its latest run with figures, which differ if a rerun
+    failed."""
 
     benchmark: Benchmark
     latest: LatestRun | None
     measured: LatestRun | None
-    cells: tuple[CellFigures, ...]  # of the one that was measured
+    cells: tuple[CellFigures, ...]  # of ``measured``
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCell:
-    """A cell that came to a number, and whose it is."""
+    """A cell with figures, and the benchmark it belongs to."""
 
     benchmark_id: BenchmarkId
     name: str
@@ -153,17 +153,17 @@ class MeasuredCell:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredCells:
-    """Of a project: each configuration once, as it was measured last."""
+    """All configurations of a project, each as it was last measured."""
 
     cells: tuple[MeasuredCell, ...]
-    benchmarks: int  # that came to a number
+    benchmarks: int  # with figures
     first: BenchmarkId | None  # of those
 
 
 class BenchmarkRow(NamedTuple):
-    """A line of a list, with what is in documents as JSON.
+    """A row of a list; documents are JSON text.
 
-    No dataclass: lists are made of many, and a frozen one takes four times as long to make.
+    Not a dataclass: a frozen one takes four times as long to build, and lists have many.
     """
 
     id: BenchmarkId

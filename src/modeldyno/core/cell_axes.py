@@ -2,8 +2,8 @@
 
 Names of cells, tables, exports and the page read this table (`make types` writes it to
 web/src/api/axes.gen.ts). An axis needs an entry here, its field in CellSpec, in
-requests/measuring.py and in documents/axes.py, a column in the database, and whoever implements it;
-nothing that only asks for it or shows it.
+requests/measuring.py and in documents/axes.py, a column in the database, and its implementation;
+nothing that only requests or shows it.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ class CellAxis:
     short: str  # in the head of a table; as an option, --batch
     label: str  # in a list of settings
     depth: int  # in which cells are nested: neighbours in a table differ in the deepest
-    usual: Any  # the value of who does not choose; not said unless is_always_named
+    usual: Any  # the default; left out of names unless is_always_named
     # Sizes are by name, of a model's open dimensions: {"seq": 128}.
     kind: Literal["word", "count", "sizes"] = "word"
     is_always_named: bool = False
     changes_shapes: bool = False  # of tensors: outputs are compared only where it is the same
     is_workload: bool = False  # what is computed rather than how: nothing else is ranked together
-    # Whether lists show its column: always, where a value is unusual, or when somebody wants it.
+    # When lists show its column: always, if a value is unusual, or on demand.
     column: Literal["always", "unusual", "wanted"] = "unusual"
     variety: str = ""  # "core count": a plan of two has "2 core counts"; of sizes, "size of seq"
     # Of counts and sizes only, up to the end.
     noun: str = ""  # of one: "core" makes "2 cores"; without one it is "batch 8"
     title: str = ""  # of its field in a form
     hint: str = ""  # below that title
-    # Where a form has it: in sight, below "More", or there with one value only.
+    # In a form: in front, below "More", or below "More" with a single value.
     place: Literal["front", "more", "single"] = "more"
-    capability: str = ""  # of EngineDocument: others only have the usual value
-    needs_core_each: bool = False  # on a CPU, as many cores as this number
-    multiplies_items: bool = False  # a call has as many times the items
+    capability: str = ""  # of EngineDocument; engines without it only have the usual value
+    needs_core_each: bool = False  # on a CPU, needs as many cores as its value
+    multiplies_items: bool = False  # a call has that many times the items
     letter: str = ""  # of its option, -b
     help: str = ""  # of its option
 
@@ -51,7 +51,7 @@ class CellAxis:
         return f"{value} {self.noun}" if value == 1 else f"{value} {self.noun}s"
 
     def varieties(self, values: Any) -> dict[str, int]:
-        """By what is counted, how many there are: ``{"core count": 2}``, ``{"size of seq": 3}``."""
+        """Numbers of values by what they count: ``{"core count": 2}``, ``{"size of seq": 3}``."""
         if self.kind != "sizes":
             return {self.variety: len(values)}
         counts = {name: len(several(sizes)) for name, sizes in values.items()}
@@ -59,12 +59,12 @@ class CellAxis:
 
 
 def named_sizes(sizes: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Without one that is called "batch", which the batch size tells already."""
+    """Without the dimension "batch": the batch size is an axis of its own."""
     return {name: size for name, size in (sizes or {}).items() if name != "batch"}
 
 
 def several(sizes: Any) -> tuple[int, ...]:
-    """Of one dimension: a number is one of them."""
+    """The sizes of one dimension, which may be a single number."""
     return tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
 
 
@@ -116,7 +116,7 @@ COUNTS = tuple(axis for axis in AXES if axis.kind == "count")
 WORKLOAD = tuple(axis for axis in AXES if axis.is_workload)
 SIZES = tuple(axis for axis in AXES if axis.kind == "sizes")
 NESTED_NUMBERS = tuple(axis for axis in NESTED if axis.kind != "word")
-# As names go through them: what is always said comes first.
+# In the order of names: those always named come first.
 NAMED_COUNTS = tuple(
     sorted((axis for axis in NESTED if axis.kind == "count"), key=lambda a: not a.is_always_named)
 )
@@ -124,5 +124,5 @@ _MULTIPLYING = tuple(axis.name for axis in AXES if axis.multiplies_items)
 
 
 def items_of(axes: Mapping[str, Any]) -> int:
-    """Of one call, by the values of its axes; what is not known counts as one."""
+    """Items per call, from the values of the axes; unknown ones count as 1."""
     return math.prod(axes[name] or 1 for name in _MULTIPLYING)

@@ -16,12 +16,12 @@ from typing import Any, TypeVar, Union
 
 T = TypeVar("T")
 Read = Callable[[Any], Any]
-DEEPEST = 32  # of what is in an ``Any``; an ``object`` is checked by who reads it
+DEEPEST = 32  # nesting of an ``Any``; the reader of an ``object`` checks it
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # in a list of integers: samples are kept in 64 bits
 
 
 class Mismatch(ValueError):
-    """The data does not have the shape the annotation promises."""
+    """The JSON does not fit the annotation."""
 
 
 def encode(value: object) -> Any:
@@ -43,8 +43,8 @@ def decode(annotation: Any, data: Any) -> Any:
 
 
 # ---------------------------------------------------------------- readers
-# What a class asks for is worked out once: every unit, spec and message comes through here. Only
-# classes are remembered, since unions of another order are equal, and read differently.
+# Readers of classes are cached: every unit, spec and message comes through here. Unions are not,
+# since unions in another order are equal but read differently.
 
 
 def _reader(annotation: Any) -> Read:
@@ -76,12 +76,12 @@ def _read_literal(arguments: tuple[Any, ...], data: Any) -> Any:
 
 
 def _read_dict(read: Read, data: Any) -> Any:
-    _expect(data, dict)
+    _require_type(data, dict)
     return {key: read(item) for key, item in data.items()}
 
 
 def _read_many(build: Callable[[Any], Any], of_int: bool, read: Read, data: Any) -> Any:
-    _expect(data, list)
+    _require_type(data, list)
     if of_int and all(type(item) is int for item in data):  # samples: thousands of them
         if data and not _LEAST <= min(data) <= max(data) <= _MOST:
             raise Mismatch("expected integers of 64 bits")
@@ -90,7 +90,7 @@ def _read_many(build: Callable[[Any], Any], of_int: bool, read: Read, data: Any)
 
 
 def _read_each(reads: list[Read], data: Any) -> Any:
-    _expect(data, list)
+    _require_type(data, list)
     if len(reads) != len(data):
         raise Mismatch(f"expected {len(reads)} items, got {len(data)}")
     return tuple(read(item) for read, item in zip(reads, data, strict=True))
@@ -99,14 +99,14 @@ def _read_each(reads: list[Read], data: Any) -> Any:
 @functools.cache
 def _reader_of_dataclass(cls: Any) -> Read:
     reads: dict[str, Read] = {}
-    upgraded: Read | None = getattr(cls, "upgraded", None)  # from what earlier versions wrote
+    upgraded: Read | None = getattr(cls, "upgraded", None)  # converts what earlier versions wrote
 
     def read(data: Any) -> Any:
         if upgraded is not None:
             data = upgraded(data)
-        if not reads:  # not before: a class may hold others of its own kind
+        if not reads:  # lazily: a class may contain itself
             reads.update({name: _reader(hint) for name, hint in _hints(cls).items()})
-        _expect(data, dict)
+        _require_type(data, dict)
         values = {}
         for name, item in data.items():
             if name not in reads:
@@ -127,7 +127,7 @@ def _hints(cls: Any) -> dict[str, Any]:
 
 
 def _reader_of_union(options: tuple[Any, ...]) -> Read:
-    """Classes are told apart by ``kind``; all else by what fits first."""
+    """Classes are told apart by ``kind``; otherwise the first option that fits wins."""
     classes = [option for option in options if dataclasses.is_dataclass(option)]
     reads = [_reader(option) for option in options]
     takes_none = type(None) in options
@@ -143,9 +143,9 @@ def _reader_of_union(options: tuple[Any, ...]) -> Read:
             if not isinstance(kind, str) or kind not in kinds:
                 raise Mismatch(f"unknown kind {reprlib.repr(kind)}")
             return kinds[kind](data)
-        for one in reads:
+        for read_option in reads:
             try:
-                return one(data)
+                return read_option(data)
             except Mismatch:
                 continue
         raise Mismatch(f"{reprlib.repr(data)} fits none of {options}")
@@ -174,7 +174,7 @@ def _reader_of_plain(annotation: Any) -> Read:
             return _float(data)
         if annotation is int and isinstance(data, bool):
             raise Mismatch(f"expected an integer, got {data!r}")
-        _expect(data, annotation)
+        _require_type(data, annotation)
         return data
 
     return read
@@ -188,7 +188,7 @@ def _float(number: int) -> float:
 
 
 def _read_anything(data: Any) -> Any:
-    """What is nested deeper could be read, but not written again."""
+    """Deeper nesting could be read, but not written again."""
     level = [data]
     for _ in range(DEEPEST):
         inside = (v.values() if isinstance(v, dict) else v for v in level if _is_nest(v))
@@ -202,6 +202,6 @@ def _is_nest(value: Any) -> bool:
     return isinstance(value, (dict, list))
 
 
-def _expect(data: Any, kind: type) -> None:
+def _require_type(data: Any, kind: type) -> None:
     if not isinstance(data, kind):
         raise Mismatch(f"expected {kind.__name__}, got {type(data).__name__}")

@@ -26,7 +26,7 @@ class Comparison(Runnable, NewComparison):
     id: ComparisonId
 
     def sentence(self, names: tuple[str, str] = ("A", "B")) -> str | None:
-        """What its latest run came to; None before it came to anything."""
+        """The verdict of its latest run; None without one."""
         summary = self.summary
         verdict, ratio = summary.verdict, summary.ratio
         if verdict is None or ratio is None:

@@ -14,7 +14,7 @@ from modeldyno.core.ids import DatasetId, ProjectId
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetSpec:
-    """All that is needed to read it."""
+    """Everything needed to read a dataset."""
 
     name: str
     kind: str
@@ -25,12 +25,12 @@ class DatasetSpec:
     template_path: str | None = None
 
     @classmethod
-    def upgraded(cls, data: Any) -> Any:
-        """Benchmarks of earlier versions know the number of theirs, and nothing else."""
-        return {"name": data, "kind": ""} if isinstance(data, str) else data
+    def upgraded(cls, stored: Any) -> Any:
+        """Benchmarks of earlier versions store its number alone."""
+        return {"name": stored, "kind": ""} if isinstance(stored, str) else stored
 
     def identity(self) -> Any:
-        """What two specs must share to be on the same dataset."""
+        """What specs on the same dataset share."""
         return encode(self) if self.kind else self.name
 
 
@@ -38,12 +38,12 @@ class DatasetSpec:
 class NewDataset:
     project_id: ProjectId
     name: str
-    kind: str  # ``dummy_v2``, ``ImageFolder`` …: who reads it
+    kind: str  # its reader: ``dummy_v2``, ``ImageFolder`` …
     parameters: dict[str, Any] = field(default_factory=dict)
     transforms: tuple[dict[str, Any], ...] = ()
     filter: dict[str, Any] | None = None
     metric: dict[str, Any] | None = None
-    template_path: str | None = None  # of one whose code the user writes
+    template_path: str | None = None  # if the user writes its code
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,17 +57,17 @@ class Dataset(NewDataset):
 
 
 def transform_of(entry: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Its name and its parameters, which may stand beside the name or together in ``params``."""
+    """Its name and its parameters, which may be beside the name or below ``params``."""
     rest = {key: value for key, value in entry.items() if key != "name"}
     return str(entry.get("name", "")), rest.get("params", rest)
 
 
 def by_name(transforms: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """In their order; the second of a name has a number, so that none is lost."""
+    """In order; repeated names are numbered, so that none is lost."""
     named: dict[str, Any] = {}
     counts: Counter[str] = Counter()
-    for one in transforms:
-        name, params = transform_of(one)
+    for transform in transforms:
+        name, params = transform_of(transform)
         counts[name] += 1
         named[f"{name} {counts[name]}" if counts[name] > 1 else name] = params
     return named

@@ -1,7 +1,7 @@
-"""What an engine did on its own account: where the session that was measured is not what was asked.
+"""Where the measured session deviates from the request.
 
-Engines have silent defaults: they compute in fewer bits, leave a part of the graph to the CPU, or
-take fewer threads. Each such thing is told in one plain sentence, the same everywhere.
+Engines have silent defaults: they compute in fewer bits, leave part of the graph to the CPU, or use
+fewer threads. Each deviation is one plain sentence, the same everywhere.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAYOUTS = {
     "NHWC": "channels last",
     "NCHWc": "channels in blocks",
 }
-# How many bits of a number count, roughly: fewer than asked for is what nobody expects.
+# Roughly how many bits of a number count. Fewer than requested is a deviation.
 _BITS = {"int8": 8, "bf16": 9, "fp16": 12, "tf32": 13, "fp32": 25, "fp64": 54}
 _NUMBERS = frozenset(
     ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8")
@@ -57,10 +57,10 @@ def find_deviations(
 
 
 def fallback_share(facts: SessionFacts) -> float | None:
-    """Of all nodes, those that another provider or device ran than the one that was meant; None
-    where the engine does not tell."""
-    counted = _placed(facts)
-    return None if counted is None else counted[0] / counted[1]
+    """Share of nodes that did not run on the intended provider or device; None if the engine does
+    not report it."""
+    placement = _placement(facts)
+    return None if placement is None else placement[0] / placement[1]
 
 
 def ran_as(facts: SessionFacts) -> str:
@@ -70,15 +70,15 @@ def ran_as(facts: SessionFacts) -> str:
     parts += [f"{' and '.join(types)} in"] if types else []
     parts += [f"{LAYOUTS.get(facts.layout, facts.layout)} inside"] if facts.layout else []
     parts += [figures.counted(facts.threads, "thread")] if facts.threads is not None else []
-    counted = _placed(facts)
-    if counted is not None:
-        others, nodes = counted
-        where = _meant(facts)
-        if others:
-            parts.append(f"{nodes - others} of {figures.counted(nodes, 'node')} on {where}")
-        else:
-            some = "1 node" if nodes == 1 else f"all {figures.counted(nodes, 'node')}"
-            parts.append(f"{some} on {where}")
+    placement = _placement(facts)
+    if placement is not None:
+        elsewhere, nodes = placement
+        count = figures.counted(nodes, "node")
+        if elsewhere:
+            count = f"{nodes - elsewhere} of {count}"
+        elif nodes > 1:
+            count = f"all {count}"
+        parts.append(f"{count} on {_intended(facts)}")
     return " · ".join(parts)
 
 
@@ -92,66 +92,61 @@ def _device(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
 
 
 def _fallback(facts: SessionFacts) -> Iterator[Deviation]:
-    counted = _placed(facts)
-    if counted is None or not counted[0]:
+    placement = _placement(facts)
+    if placement is None or not placement[0]:
         return
-    others, nodes = counted
-    meant = _meant(facts)
-    where = " and ".join(name for name in facts.nodes_by_provider if name and name != meant)
+    elsewhere, nodes = placement
+    intended = _intended(facts)
+    others = " and ".join(name for name in facts.nodes_by_provider if name and name != intended)
     yield Deviation(
         "fallback",
-        f"{others} of {figures.counted(nodes, 'node')} ran on {where} instead of {meant}",
+        f"{elsewhere} of {figures.counted(nodes, 'node')} ran on {others} instead of {intended}",
         "profile it to see which; each change of place copies data",
     )
 
 
-def _placed(facts: SessionFacts) -> tuple[int, int] | None:
-    """Nodes that ran elsewhere, and all."""
-    placed = {name: count for name, count in facts.nodes_by_provider.items() if name and count}
-    meant = _meant(facts)
-    if not placed or not meant:
+def _placement(facts: SessionFacts) -> tuple[int, int] | None:
+    """How many nodes ran elsewhere than intended, and how many there are."""
+    counts = {name: count for name, count in facts.nodes_by_provider.items() if name and count}
+    intended = _intended(facts)
+    if not counts or not intended:
         return None
-    nodes = sum(placed.values())
-    if facts.at_home:
-        return sum(n for name, n in placed.items() if name not in facts.at_home), nodes
-    return nodes - placed.get(meant, 0), nodes
+    at_home = facts.at_home or (intended,)
+    nodes = sum(counts.values())
+    return nodes - sum(counts.get(name, 0) for name in at_home), nodes
 
 
-def _meant(facts: SessionFacts) -> str:
-    """The provider that comes first, or the device, as the engine calls it in its counts; empty
-    where it counts by something else."""
+def _intended(facts: SessionFacts) -> str:
+    """The first provider, or the device, by the name that the engine counts nodes under; empty if
+    it counts by something else."""
+    counts = facts.nodes_by_provider
     if facts.at_home:
-        return " and ".join(name for name in facts.at_home if name in facts.nodes_by_provider)
+        return " and ".join(name for name in facts.at_home if name in counts)
     names = ("+".join(facts.providers), *facts.providers[:1], facts.device)
-    return next((name for name in names if name in facts.nodes_by_provider), _unused(facts))
-
-
-def _unused(facts: SessionFacts) -> str:
-    """Not one node ran where it was meant to: the counts know the names of other providers."""
-    known = set(facts.providers[1:]) & set(facts.nodes_by_provider)
-    return facts.providers[0] if known else ""
+    # If other providers have counts, the first one ran no node at all.
+    unused = facts.providers[0] if set(facts.providers[1:]) & counts.keys() else ""
+    return next((name for name in names if name in counts), unused)
 
 
 def _precision(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:
     if facts.precision is None:
         return
-    own = precision_of(model) if model.weights_by_dtype else None
-    wanted = spec.precision or own
-    said = f"asked for {wanted}" if spec.precision else f"the model is {wanted}"
-    known = [part for part in facts.precision.split("+") if part in _BITS]
-    if wanted not in _BITS or not known:
+    expected = spec.precision or (precision_of(model) if model.weights_by_dtype else None)
+    reason = f"asked for {expected}" if spec.precision else f"the model is {expected}"
+    computed = [part for part in facts.precision.split("+") if part in _BITS]
+    if expected not in _BITS or not computed:
         return
     fix = (
         "compare it with care"
         if spec.precision
         else "ask for one with --precision where the engine has a choice"
     )
-    if wanted not in known:
-        yield Deviation("precision", f"{said}, computed in {' and '.join(known)}", fix)
+    if expected not in computed:
+        yield Deviation("precision", f"{reason}, computed in {' and '.join(computed)}", fix)
         return
-    less = [part for part in known if _BITS[part] < _BITS[wanted]]
+    less = [part for part in computed if _BITS[part] < _BITS[expected]]
     if less:
-        yield Deviation("precision", f"{said}, partly computed in {' and '.join(less)}", fix)
+        yield Deviation("precision", f"{reason}, partly computed in {' and '.join(less)}", fix)
 
 
 def _input_types(model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:
@@ -165,11 +160,10 @@ def _input_types(model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:
 
 
 def _layout(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
-    """Only where one was asked for: an engine may arrange numbers inside as it likes."""
-    wants = spec.options.get("channels_last") is True
-    if wants and facts.layout not in (None, CHANNELS_LAST):
-        assert facts.layout is not None
-        got = LAYOUTS.get(facts.layout, facts.layout)
+    """Only if one was requested: an engine may arrange its tensors as it likes."""
+    layout = facts.layout
+    if spec.options.get("channels_last") is True and layout not in (None, CHANNELS_LAST):
+        got = LAYOUTS.get(layout, layout)
         yield Deviation("layout", f"asked for channels last, computes with {got}")
 
 
@@ -182,5 +176,5 @@ def _threads(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
             f"{spec.cores} {were} asked for",
         )
     if None not in (spec.spinning, facts.spinning) and spec.spinning != facts.spinning:
-        wanted, got = ("spin", "sleep") if spec.spinning else ("sleep", "spin")
-        yield Deviation("spinning", f"asked that waiting threads {wanted}, but they {got}")
+        requested, got = ("spin", "sleep") if spec.spinning else ("sleep", "spin")
+        yield Deviation("spinning", f"asked that waiting threads {requested}, but they {got}")

@@ -20,7 +20,7 @@ class Numbered:
         return {"id": self.id, "name": self.name}
 
 
-NONE = Numbered(0, "")  # of a model without a domain; in no list
+NONE = Numbered(0, "")  # of a model without a domain; not in any list
 
 TENSORFLOW, ONNXRT, PYTORCH, OPENVINO = FRAMEWORKS = (
     Numbered(1, "TensorFlow"),
@@ -61,42 +61,42 @@ _OF_FORMAT: dict[ModelFormat, Numbered] = {
 }
 
 
-def framework_of(format: ModelFormat | None, called: str = "") -> Numbered:
-    """Who runs files of this format; ``called`` is what else is known of it."""
+def framework_of(format: ModelFormat | None, name: str = "") -> Numbered:
+    """The framework of a file format, else the one of that name."""
     if format in _OF_FORMAT:
         return _OF_FORMAT[format]
-    return find_named(FRAMEWORKS, called) or Numbered(0, called)
+    return find_named(FRAMEWORKS, name) or Numbered(0, name)
 
 
 def find_named(among: Sequence[Numbered], name: str) -> Numbered | None:
-    """By its name, large or small letters alike."""
-    wanted = name.strip().lower()
-    return next((one for one in among if one.name.lower() == wanted), None)
+    """Ignores case and surrounding blanks."""
+    key = name.strip().lower()
+    return next((entry for entry in among if entry.name.lower() == key), None)
 
 
-def require_named(among: Sequence[Numbered], name: str, what: str) -> Numbered:
-    """Raises BadValue when there is none of that name."""
+def require_named(among: Sequence[Numbered], name: str, noun: str) -> Numbered:
+    """Raises BadValue if no entry has that name."""
     match = find_named(among, name)
     if match is None:
         raise BadValue(
-            f"There is no {what} {name[:100]!r}",
-            fix="Choose one of: " + ", ".join(one.name for one in among if one.name),
+            f"There is no {noun} {name[:100]!r}",
+            fix="Choose one of: " + ", ".join(entry.name for entry in among if entry.name),
         )
     return match
 
 
-def require_numbered(among: Sequence[Numbered], id: int, what: str) -> Numbered:
-    """Raises BadValue when there is none of that number."""
-    match = next((one for one in among if one.id == id), None)
+def require_numbered(among: Sequence[Numbered], id: int, noun: str) -> Numbered:
+    """Raises BadValue if no entry has that number."""
+    match = next((entry for entry in among if entry.id == id), None)
     if match is None:
         raise BadValue(
-            f"There is no {what} {id}",
-            fix="Choose one of: " + ", ".join(f"{one.id} ({one.name})" for one in among),
+            f"There is no {noun} {id}",
+            fix="Choose one of: " + ", ".join(f"{entry.id} ({entry.name})" for entry in among),
         )
     return match
 
 
-# choice: a whole number, or the list of those that one may choose from; "": it has parts
+# choice: a whole number, or the list of possible ones; "": it has parts
 Type = Literal["text", "whole", "number", "wholes", "numbers", "shapes", "truth", "choice", ""]
 
 
@@ -105,27 +105,27 @@ class Parameter:
     name: str
     type: Type
     help: str
-    value: Any  # what a form begins with
+    value: Any  # initial, in a form
     label: str | None = None
     params: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)
 class DictionaryEntry:
-    """One line of a dictionary; its number is known to clients."""
+    """An entry of a dictionary; clients know its number."""
 
     id: int
     name: str
     framework: str
     help: str
     params: tuple[Parameter, ...]
-    domains: tuple[str, ...] | None = None  # of a transform; empty: it fits all
-    show_dataset_location: bool | None = None  # of a reader: whether it wants to know where
+    domains: tuple[str, ...] | None = None  # of a transform; empty: any
+    show_dataset_location: bool | None = None  # of a reader: whether it takes a location
 
 
 @dataclass(frozen=True)
 class Preset:
-    """What to begin with for models of a domain; without a reader there is nothing to fill in."""
+    """Initial values for models of a domain; without a reader there are none."""
 
     framework: str
     domain: str
@@ -145,16 +145,16 @@ class Dictionaries:
     transforms: tuple[DictionaryEntry, ...]
     metrics: tuple[DictionaryEntry, ...]
     presets: tuple[Preset, ...]
-    values: dict[str, dict[str, str]]  # strategies and the like: names, and what they mean
+    values: dict[str, dict[str, str]]  # of strategies and the like: names and their meanings
     types: dict[DictionaryName, dict[str, Type]]  # of parameters, by name or by ``transform.name``
 
     def type_of(self, group: DictionaryName, owner: str, name: str) -> Type | None:
-        """None: there is no such parameter."""
+        """None if there is no such parameter."""
         types = self.types[group]
         return types.get(f"{owner}.{name}") or types.get(name)
 
     def preset(self, framework: str, domain: str, flavour: str) -> Preset | None:
-        """A flavour that has none of its own gets that of its domain."""
+        """A flavour without a preset of its own has that of its domain."""
         presets = {
             preset.flavour: preset
             for preset in self.presets
@@ -168,7 +168,7 @@ def of_framework(entries: Iterable[DictionaryEntry], framework: str) -> tuple[Di
 
 
 def of_domain(entries: Iterable[DictionaryEntry], domain: str) -> tuple[DictionaryEntry, ...]:
-    """Those that fit it, and those that fit all."""
+    """Including those that fit any domain."""
     return tuple(entry for entry in entries if not entry.domains or domain in entry.domains)
 
 

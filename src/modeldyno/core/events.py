@@ -1,8 +1,8 @@
-"""An event: something changed, look again. Numbers only grow, in the order of what happened.
+"""Events: something changed, fetch it again. Their numbers grow in the order of the changes.
 
-This is the whole vocabulary. Browsers and clients hear *messages*: an event that is kept has a
-number, and whoever was away asks for those after the last one heard; progress has none, is not
-kept, and the next one makes up for it.
+This is the whole vocabulary. Browsers and clients receive *messages*. A stored event has a number,
+and a client that reconnects requests those after the last one it received. Progress has no number
+and is not stored: the next message supersedes it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from modeldyno.core.runs import RunKind, RunState
 class Event:
     number: int
     kind: str  # ``runnable.created``, ``run.changed`` …
-    project_id: int | None  # may be gone by now
+    project_id: int | None  # which may have been deleted since
     payload: dict[str, Any] = field(default_factory=dict)
     created_at: datetime
 
@@ -31,10 +31,10 @@ class Event:
 @dataclass(frozen=True)
 class EventsSince:
     events: tuple[Event, ...]
-    is_complete: bool  # False: older ones were forgotten, so fetch everything anew
+    is_complete: bool  # False: older ones are no longer stored, so fetch everything again
 
 
-# ---------------------------------------------------------------- what is told of it
+# ---------------------------------------------------------------- messages
 
 ThingKind = Literal[
     "project.created", "project.changed", "project.deleted",
@@ -204,7 +204,7 @@ KINDS: tuple[str, ...] = (
 
 
 def message_of(event: Event) -> dict[str, Any]:
-    """The JSON form of the message that tells of an event."""
+    """The message about an event, as JSON."""
     return {
         "number": event.number,
         "kind": event.kind,

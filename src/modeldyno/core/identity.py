@@ -1,8 +1,8 @@
-"""When two specs ask for the same: the same command on the same models is run once more, not anew.
+"""When two specs are equal: the same command on the same models reruns the same benchmark.
 
-The fields that matter are named here with the value that stands for "not given". So a spec of an
-older version, which lacks some, and one of a newer version, which has more, keep their identity. A
-field that joins later is added with its default; only a change of meaning needs a new version.
+The fields that matter are listed here with their defaults. So specs of older versions, which lack
+some fields, and of newer ones, which have more, keep their identity. New fields are added with
+their defaults; only a change of meaning needs a new version.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _BENCHMARK: Fields = {
     "environment": None,
     **_LIMITS,
 }
-# Without ``fail_if_slower``: a gate judges what was measured, and does not change it.
+# Without ``fail_if_slower``: a gate does not change what is measured.
 _COMPARISON: Fields = {
     "margin": 0.02,
     "seconds": 10.0,
@@ -65,7 +65,7 @@ _PROFILE: Fields = {"repeats": 5, "repeat_s": 0.25, **_LIMITS}
 
 
 def fingerprint(spec: RunSpec, models: Sequence[int]) -> str | None:
-    """Of a spec on models of those numbers; None for a kind that is never repeated."""
+    """Of a spec on the models with these numbers; None for a kind that is never repeated."""
     parts = spec.identity()
     if parts is None:
         return None
@@ -97,7 +97,7 @@ def profile_identity(spec: ProfileSpec) -> list[Any]:
     ]
 
 
-def non_default_fields(value: object, fields: Fields) -> Fields:
-    """The fields that say more than nothing, as JSON."""
-    values = {name: encode(getattr(value, name)) for name in fields}
+def non_default_fields(source: object, fields: Fields) -> Fields:
+    """The fields of ``source`` that differ from these defaults, as JSON values."""
+    values = {name: encode(getattr(source, name)) for name in fields}
     return {name: values[name] for name, default in fields.items() if values[name] != default}

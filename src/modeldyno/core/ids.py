@@ -1,4 +1,4 @@
-"""Names for the things a run is made of."""
+"""Ids of runs, and of what a server keeps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RunId = NewType("RunId", str)
 _PARTS = 16**3  # of a second
 _PLAIN = re.compile(r"[0-9A-Za-z-]{1,64}")
 
-# Of what the database keeps: short, never used again after a deletion.
+# Of database rows: short, and never reused after a deletion.
 ProjectId = NewType("ProjectId", int)
 ModelId = NewType("ModelId", int)
 DatasetId = NewType("DatasetId", int)
@@ -23,14 +23,14 @@ OptimizationId = NewType("OptimizationId", int)
 ProfileId = NewType("ProfileId", int)
 JobId = NewType("JobId", int)
 
-# Of what a server remembers for as long as it runs.
+# Of what a server keeps only in memory.
 ConversionId = NewType("ConversionId", int)
 
 
 def new_run_id(now: datetime | None = None) -> RunId:
-    """A run id sorts by time and is unique across machines: ``20261115-095116-3fa9c1``.
+    """Run ids sort by time and are unique across machines: ``20261115-095116-3fa9c1``.
 
-    Of the last six digits, three count parts of the second, three are chance.
+    The last six digits are three for fractions of the second and three random ones.
     """
     moment = now or datetime.now(UTC)
     part = moment.microsecond * _PARTS // 1_000_000
@@ -38,7 +38,7 @@ def new_run_id(now: datetime | None = None) -> RunId:
 
 
 def run_id(text: str) -> RunId:
-    """An id becomes the name of a folder; raises RunNotFound for what would lead elsewhere."""
+    """Ids are names of folders, so anything that could lead elsewhere raises RunNotFound."""
     if not _PLAIN.fullmatch(text):
         raise RunNotFound(
             "That cannot be the id of a run",

@@ -15,9 +15,9 @@ Result = Any  # what runs of a kind end with: see core/kinds.py
 
 @dataclass(frozen=True)
 class Started:
-    headline: str  # for anybody's eyes: names of files, no folders
+    headline: str  # without paths: names of files only
     units_planned: int
-    model_sha256: str = ""  # of a comparison both, joined by a plus
+    model_sha256: str = ""  # of a comparison both, joined by +
     machine: str | None = None  # on which it is measured
     kind: Literal["started"] = "started"
 
@@ -33,7 +33,7 @@ class CellProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a job stands; sent after a unit is durable, never while something is measured."""
+    """How far a job is; sent once a unit is on the disk, never while something is measured."""
 
     units_done: int
     units_planned: int
@@ -47,13 +47,13 @@ class Progress:
 
     @property
     def is_waiting(self) -> bool:
-        """For cores that others use (``jobs/leases.py``): nothing is measured meanwhile."""
+        """For cores in use by others (``jobs/leases.py``); nothing is measured meanwhile."""
         return self.doing.startswith("waiting")
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Something measured that is never lost again: a session of a cell, a pair, or a repeat."""
+    """A stored measurement: a session of a cell, a pair, or a repeat."""
 
     cell: int
     process: int
@@ -79,7 +79,7 @@ JobMessage = Started | Progress | Unit | Artifact | Finished | Failed
 
 @dataclass(frozen=True)
 class JobOwner:
-    """The process at work on a job. The four together are used only once, even after a restart."""
+    """The process that executes a job. Together the four are unique, even after a reboot."""
 
     host: str
     boot_id: str
@@ -93,12 +93,12 @@ class Job:
     run_id: RunId
     kind: RunKind
     of_id: int  # the number of the benchmark, comparison …
-    name: str  # of that
+    name: str  # of the benchmark, comparison …
     project_id: int
     state: RunState
-    priority: int  # higher goes first
-    position: int  # among those of one priority lower goes first
-    reason: str  # why it waits, or what became of it
+    priority: int  # the highest runs first
+    position: int  # at equal priority, the lowest runs first
+    reason: str  # why it waits, or how it ended
     attempts: int  # how often it was started
     owner: JobOwner | None
     queued_at: datetime

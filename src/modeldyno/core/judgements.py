@@ -19,7 +19,7 @@ from modeldyno.core.sentences import pair_sentence
 Judged = Verdict | Literal["not-comparable"]
 Basis = Literal["alternation", "one run", "separate runs"]
 Side = Literal["a", "b"]
-MARGIN = 0.02  # as a comparison has it unless told otherwise
+MARGIN = 0.02  # the default of comparisons
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ class JudgedCell(Described):
 
 @dataclass(frozen=True, kw_only=True)
 class CellJudgement:
-    """``ratio`` is B's time by A's, per item, of what verdicts go by; None when not
+    """``ratio`` is B's time divided by A's, per item, of the decisive figure; None if not
     comparable."""
 
     a: JudgedCell
     b: JudgedCell
     verdict: Judged
-    why: str  # it is not comparable, or what to keep in mind
+    why: str  # it is not comparable; else what to keep in mind
     ratio: Estimate | None
     typical_ratio: Estimate | None
     basis: Basis | None
-    comparison_id: ComparisonId | None  # that measured the very pair in alternation
+    comparison_id: ComparisonId | None  # that measured this pair in alternation
     pairs: int | None  # of sessions, in that comparison
     margin: float = MARGIN  # within which a difference does not matter
 
@@ -82,7 +82,7 @@ class CellJudgement:
         sides = {"A": self.a, "B": self.b}
         unusable = [name for name, cell in sides.items() if cell.noise == "unusable"]
         if self.verdict == "inconclusive" and unusable:
-            # The interval may lie clear of 1 all the same, and must not read as "no difference".
+            # The interval may exclude 1 nevertheless, so this must not read as "no difference".
             span = f"B takes {self.ratio.low:.3f} to {self.ratio.high:.3f} times as long as A"
             verb = "are" if len(unusable) > 1 else "is"
             return f"Not judged: {' and '.join(unusable)} {verb} unusable ({span}, 95 %)."
@@ -91,7 +91,7 @@ class CellJudgement:
 
 @dataclass(frozen=True)
 class Setting:
-    """Something that both have; ``a`` and ``b`` as text, None where a side does not say."""
+    """A setting of both; ``a`` and ``b`` are text, None if unknown."""
 
     name: str
     a: str | None
@@ -121,14 +121,14 @@ class BenchmarkJudgement:
     a: JudgedSide
     b: JudgedSide
     cells: tuple[CellJudgement, ...]
-    unmatched_a: tuple[int, ...]  # cells that the other one has no counterpart of
+    unmatched_a: tuple[int, ...]  # cells without a counterpart in the other
     unmatched_b: tuple[int, ...]
     settings: tuple[Setting, ...]
     environment: tuple[Setting, ...]
 
     @property
     def sentence(self) -> str:
-        """Of one pair its own; of several, how many went which way."""
+        """The sentence of a single pair; of several, how many of each verdict."""
         if len(self.cells) == 1:
             return self.cells[0].sentence
         if not self.cells:
@@ -144,7 +144,7 @@ class BenchmarkJudgement:
 
 
 def speedup(ratio: Estimate, faster: Side) -> tuple[float, float, float]:
-    """How many times quicker that side is: low, value, high."""
+    """How many times faster that side is: low, value, high."""
     if faster == "a":
         return ratio.low, ratio.value, ratio.high
     return 1 / ratio.high, 1 / ratio.value, 1 / ratio.low
@@ -163,30 +163,30 @@ _PLACE = [
 ]
 
 
-def is_same_place(one: Axes, other: Axes) -> bool:
-    """Engine and precision decide only between several in one place. A size that only one of them
-    says may be what the other was given."""
-    if any(one[name] != other[name] for name in _PLACE):
+def is_same_place(a: Axes, b: Axes) -> bool:
+    """Engine and precision only decide between several cells in one place. A size that only one
+    cell specifies may be the one that the other was given."""
+    if any(a[name] != b[name] for name in _PLACE):
         return False
-    pairs = ((one[axis.name] or {}, other[axis.name] or {}) for axis in SIZES)
-    return all(a[name] == b[name] for a, b in pairs for name in a.keys() & b.keys())
+    sizes = ((a[axis.name] or {}, b[axis.name] or {}) for axis in SIZES)
+    return all(x[name] == y[name] for x, y in sizes for name in x.keys() & y.keys())
 
 
 def matched(a: Sequence[Axes], b: Sequence[Axes]) -> list[tuple[int, int]]:
-    """Places in both; a place that either has several of is told by engine and precision."""
+    """Pairs of places of matching cells. If either side has several that match, engine and
+    precision must be the same, too."""
     pairs = []
-    for number, one in enumerate(a):
-        mine = [other for other in a if is_same_place(other, one)]
-        there = [place for place, other in enumerate(b) if is_same_place(other, one)]
-        if len(mine) > 1 or len(there) > 1:
-            there = [place for place in there if b[place] == one]
-        if len(there) == 1:
-            pairs.append((number, there[0]))
+    for number, axes in enumerate(a):
+        matches = [place for place, other in enumerate(b) if is_same_place(other, axes)]
+        if len(matches) > 1 or sum(is_same_place(other, axes) for other in a) > 1:
+            matches = [place for place in matches if b[place] == axes]
+        if len(matches) == 1:
+            pairs.append((number, matches[0]))
     return pairs
 
 
 def obstacle(a: CellResult, b: CellResult) -> str:
-    """Why a ratio between them would mislead; empty when it would not."""
+    """Why a ratio of the two would mislead; empty if it would not."""
     for name, cell in (("A", a), ("B", b)):
         if cell.measurement is None:
             why = f" ({cell.error.title})" if cell.error else ""
@@ -201,7 +201,7 @@ def obstacle(a: CellResult, b: CellResult) -> str:
 
 
 def doubt(a: CellResult, b: CellResult) -> str:
-    """Why neither may be called faster, whatever the ratio is; empty when one may."""
+    """Why neither may be called faster, whatever the ratio; empty if one may."""
     for name, cell in (("A", a), ("B", b)):
         if cell.measurement and cell.measurement.noise == "unusable":
             return f"the number of {name} is unusable: {cell.measurement.reasons[0]}"
@@ -219,7 +219,7 @@ def environment_between(a: BenchmarkResult, b: BenchmarkResult) -> tuple[Setting
 
 
 def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
-    """Everything that was chosen, and what became of it: as it ran where that is known."""
+    """All settings; as they ran, as far as known."""
     spec, facts, model = result.spec, cell.facts, result.model
     settings: dict[str, Any] = {
         "model": model.path,
@@ -269,21 +269,21 @@ _ENVIRONMENT = {
 }  # fmt: skip
 
 
-_MACHINE = ("cpu_model", "cpus", "memory_bytes")  # another of these is another machine
+_MACHINE = ("cpu_model", "cpus", "memory_bytes")  # if one differs, the machines differ
 
 
 def machines_apart(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
-    """That two sets of host facts are of different machines, and by what; empty where not.
+    """A sentence if two sets of host facts are of different machines; else empty.
 
-    Machines that look alike are two if that is known of them; it is not known of old runs.
+    Machines with the same facts may still differ by their ids, which old runs lack.
     """
     names = [name for name in _MACHINE if a.get(name) != b.get(name)]
     if are_machines_different(a.get("machine"), b.get("machine")):
         names.append("machine")
     if not names:
         return ""
-    one, other = (_text(host.get(names[0])) for host in (a, b))
-    return f"measured on different machines: {one} against {other}"
+    left, right = (_text(host.get(names[0])) for host in (a, b))
+    return f"measured on different machines: {left} against {right}"
 
 
 def _environment_of(result: BenchmarkResult) -> dict[str, Any]:
@@ -296,22 +296,22 @@ def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Setting, ...]
     return tuple(Setting(name, _text(a.get(name)), _text(b.get(name))) for name in {**a, **b})
 
 
-def _text(value: Any) -> str | None:
-    match value:
+def _text(setting: Any) -> str | None:
+    match setting:
         case None:
             return None
         case bool():
-            return "yes" if value else "no"
+            return "yes" if setting else "no"
         case list():
-            return ", ".join(str(item) for item in value)
+            return ", ".join(map(str, setting))
         case dict():
-            return ", ".join(f"{name} {item}" for name, item in value.items())
+            return ", ".join(f"{name} {part}" for name, part in setting.items())
         case _:
-            return str(value)
+            return str(setting)
 
 
 def _items_fed(cell: CellResult) -> list[float]:
-    """Numbers per item of each input; formats name inputs differently, so names do not count."""
+    """Elements per item of each input, without names, which differ between formats."""
     return sorted(prod(shape) / cell.batch_size for shape in cell.input_shapes.values())
 
 

@@ -1,7 +1,7 @@
-"""The kinds of runs: their classes, in one table. Whatever else differs between kinds is a method
-of those classes, or an entry in the table of another layer.
+"""The kinds of runs: their classes, in one table. Everything else that differs between kinds is a
+method of these classes, or an entry in the table of another layer.
 
-One more kind is one more entry: ``KINDS["load"] = Kind(LoadSpec, LoadResult, Burst)``.
+A new kind is a new entry: ``KINDS["load"] = Kind(LoadSpec, LoadResult, Burst)``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from modeldyno.core.traces import ProfileRepeat
 @dataclass(frozen=True)
 class Kind:
     spec: type[RunSpec]
-    result: type[Any] | None = None  # a RunResult, if its runs are kept; None: it has none yet
+    result: type[Any] | None = None  # a RunResult, if its runs are kept; None: none yet
     unit: type[Any] | None = None  # what a Unit of it holds
 
 
@@ -49,32 +49,32 @@ KINDS: dict[str, Kind] = {
 
 
 def kept_kinds() -> list[str]:
-    """Those whose runs are kept: what has a page, notes and a number."""
+    """Those whose runs are kept: they have a page, notes and a number."""
     return sorted(name for name, kind in KINDS.items() if kind.spec.is_kept)
 
 
-def spec_from(data: Any) -> RunSpec:
+def spec_from(stored: Any) -> RunSpec:
     """From its JSON, by its tag; raises Mismatch."""
-    spec: RunSpec = decode(_kind_of(data).spec, data)
+    spec: RunSpec = decode(_kind_of(stored).spec, stored)
     return spec
 
 
-def result_from(data: Any) -> RunResult:
+def result_from(stored: Any) -> RunResult:
     """From its JSON, by the tag of its spec; raises Mismatch."""
-    result = _kind_of(data.get("spec") if isinstance(data, dict) else None).result
-    if result is None:
-        raise Mismatch(f"a {data['spec']['kind']} has no result")
-    decoded: RunResult = decode(result, data)
-    return decoded
+    result_class = _kind_of(stored.get("spec") if isinstance(stored, dict) else None).result
+    if result_class is None:
+        raise Mismatch(f"a {stored['spec']['kind']} has no result")
+    result: RunResult = decode(result_class, stored)
+    return result
 
 
-def unit_from(kind: str, data: Any) -> Any:
-    """What a unit of such a run holds, from its JSON; raises Mismatch."""
-    return decode(KINDS[kind].unit, data)
+def unit_from(kind: str, stored: Any) -> Any:
+    """The content of a unit, from its JSON; raises Mismatch."""
+    return decode(KINDS[kind].unit, stored)
 
 
-def _kind_of(data: Any) -> Kind:
-    tag = data.get("kind") if isinstance(data, dict) else None
+def _kind_of(spec: Any) -> Kind:
+    tag = spec.get("kind") if isinstance(spec, dict) else None
     if not isinstance(tag, str) or tag not in KINDS:
         raise Mismatch(f"unknown kind {tag!r}")
     return KINDS[tag]

@@ -39,7 +39,7 @@ Dim = int | str | None  # a number, a symbol shared between tensors, or unknown 
 
 
 def format_title(name: str) -> str:
-    """As people know it; documents have the name itself."""
+    """For people; documents have the name itself."""
     return _TITLES.get(name, name)
 
 
@@ -49,7 +49,7 @@ class TensorSpec:
 
     name: str
     dtype: str
-    # Of a sequence or an optional value, that of what it holds. None: the rank itself is unknown.
+    # Of a sequence or an optional value, that of its content. None: unknown rank.
     shape: tuple[Dim, ...] | None
 
 
@@ -144,12 +144,12 @@ class ModelFacts:
     notes: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()  # what its pickles name, listed without unpickling them
     architecture: Architecture | None = None  # what builds the model around these weights
-    missing: tuple[str, ...] = ()  # weights files that it names and that are not beside it
+    missing: tuple[str, ...] = ()  # weights files that it names and that are not there
     telling: tuple[
         str, ...
-    ] = ()  # words in its nodes' names that say what it is (formats/domains.py)
+    ] = ()  # words in names of nodes that indicate its domain (formats/domains.py)
     made: Making | None = None  # of a model that we converted (formats/sidecar.py)
-    signature: str = ""  # of several ways to call it, the one that the rest of this speaks of
+    signature: str = ""  # of several ways to call it, the one that inputs and outputs belong to
     signatures: tuple[Signature, ...] = ()  # all of them, of formats that have such
 
     @property
@@ -178,15 +178,15 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where a user says that a model begins and ends, and what kind of detector it is."""
+    """Inputs and outputs of a model as the user gives them, and its kind of detector."""
 
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     domain_flavour: str = ""
-    fed: tuple[InputSpec, ...] = ()  # ``inputs``, where it begins elsewhere than its file says
+    fed: tuple[InputSpec, ...] = ()  # specs of ``inputs`` that differ from those of the file
 
 
-# unread: nobody has looked into it; incomplete: weights are missing; untrusted: could run code
+# unread: never inspected; incomplete: weights are missing; untrusted: could run code
 ModelState = Literal["ready", "untrusted", "incomplete", "unread"]
 Origin = Literal["path", "upload", "example", "optimization", "conversion", "terminal"]
 
@@ -198,7 +198,7 @@ class NewModel:
     project_id: ProjectId
     name: str
     path: str  # where it is read from
-    format: ModelFormat | None = None  # None: not looked into yet, as are those below
+    format: ModelFormat | None = None  # this and the following: None until inspected
     sha256: str | None = None
     size_bytes: int | None = None
     framework: str = ""
@@ -214,7 +214,7 @@ class NewModel:
 class Model(NewModel):
     id: ModelId
     created_at: datetime
-    trusted_at: datetime | None = None  # when somebody vouched for this content
+    trusted_at: datetime | None = None  # when somebody trusted this content
     trust_reason: str = ""
 
 
@@ -228,8 +228,7 @@ _OF_DTYPE = {
 
 
 def precision_of(facts: ModelFacts) -> str:
-    """``fp32``, ``fp16``, ``bf16`` or ``int8``: that of most of its weights; fp32 when it has none
-    of these."""
+    """``fp32``, ``fp16``, ``bf16`` or ``int8``: the one of most weights, else fp32."""
     counts: dict[str, int] = {}
     for dtype, count in facts.weights_by_dtype.items():
         if dtype in _OF_DTYPE:
@@ -242,7 +241,7 @@ def precision_of(facts: ModelFacts) -> str:
 
 @dataclass(frozen=True)
 class TensorNames:
-    """Names for callers, and the tensors that they mean."""
+    """The names that a signature gives to tensors, which are numbers."""
 
     key: str
     inputs: Mapping[str, int]
@@ -252,22 +251,21 @@ class TensorNames:
 def serving_signature(
     signatures: Sequence[TensorNames], inputs: Sequence[int]
 ) -> TensorNames | None:
-    """The one that names all inputs of the graph; of several the first by its key, for files and
-    engines tell them in different orders."""
-    fitting = [one for one in signatures if set(one.inputs.values()) == set(inputs)]
-    return min(fitting, key=lambda one: one.key, default=None)
+    """The signature that names all inputs of the graph; of several the first by key, since files
+    and engines list them in different orders."""
+    fitting = [each for each in signatures if set(each.inputs.values()) == set(inputs)]
+    return min(fitting, key=lambda signature: signature.key, default=None)
 
 
 def names_of(
-    tensors: Sequence[int], said: Mapping[str, int], own_names: Sequence[str]
+    tensors: Sequence[int], signature: Mapping[str, int], own_names: Sequence[str]
 ) -> list[str]:
-    """Of each tensor: what the signature calls it, else its own name, each name once.
+    """Of each tensor its name in the signature, else its own; each name once.
 
     ``own_names`` are those of the same tensors, in the same order.
     """
-    by_tensor: dict[int, str] = {}
-    for name in sorted(said, reverse=True):  # of two names the first one stays
-        by_tensor[said[name]] = name
+    # Of two names for one tensor, the first by alphabet stays.
+    by_tensor = {signature[name]: name for name in sorted(signature, reverse=True)}
     names: list[str] = []
     for number, (tensor, own) in enumerate(zip(tensors, own_names, strict=True)):
         name = by_tensor.get(tensor) or own or f"tensor {number}"

@@ -38,7 +38,7 @@ FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
 
 @dataclass(frozen=True)
 class Repeat:
-    """What to expect of the same figure when it is measured again later on the same machine."""
+    """The interval to expect if the same figure is measured again later on the same machine."""
 
     low: float
     high: float
@@ -60,16 +60,16 @@ class Estimate:
     level: float
     n: int
     units: Literal["sessions", "samples", "pairs", "processes"]
-    repeat: Repeat | None = None  # None: too little is known, or nobody would repeat it
+    repeat: Repeat | None = None  # None: unknown, or not worth repeating
 
     @property
     def is_over_units(self) -> bool:
-        """Over repetitions of the whole thing; otherwise it is the spread within sessions."""
+        """Whether the interval is over repetitions, rather than the spread within sessions."""
         return self.units != "samples"
 
     @property
     def inverse(self) -> Estimate:
-        """Of a ratio, seen from the other side."""
+        """The inverse of a ratio."""
         return replace(self, value=1 / self.value, low=1 / self.high, high=1 / self.low)
 
     @property
@@ -118,7 +118,7 @@ class Latency:
 
     @property
     def decisive(self) -> Estimate:
-        """What verdicts go by: other work on the machine hardly moves it."""
+        """The figure that decides verdicts: other work on the machine hardly affects it."""
         return self.floor
 
 
@@ -136,7 +136,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """What several instances of a cell got done at the same time."""
+    """The work of several instances of a cell that run at the same time."""
 
     total_per_s: Estimate  # items, in the window in which all of them worked
     scaling: Estimate | None  # times what one instance did with the others idle
@@ -182,7 +182,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class CellResult:
-    """One cell, measured as far as it got: a failed cell may still hold a measurement."""
+    """The result of one cell; a failed cell may still have a measurement."""
 
     model: str
     spec: CellSpec
@@ -192,11 +192,11 @@ class CellResult:
     measurement: Measurement | None = None
     error: Failure | None = None
     notes: tuple[str, ...] = ()
-    mismatches: tuple[str, ...] = ()  # with the first cell: what keeps it out of the ranking
-    parity: Parity | None = None  # to the first cell with that batch; None of that one itself
+    mismatches: tuple[str, ...] = ()  # to the first cell: what keeps it out of the ranking
+    parity: Parity | None = None  # to the first cell with that batch size; its own is None
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
-    surprises: tuple[Deviation, ...] = ()  # where it is not what was asked for
+    surprises: tuple[Deviation, ...] = ()  # where it deviates from the request
 
     @property
     def items(self) -> int:
@@ -205,7 +205,7 @@ class CellResult:
 
     @property
     def name(self) -> str:
-        """In words, with the batch size that it really had."""
+        """In words, with its actual batch size."""
         return replace(self.spec, batch_size=self.batch_size).name
 
     @property
@@ -218,7 +218,7 @@ class CellResult:
 
     @property
     def ran(self) -> CellSpec:
-        """As it really ran, where that is known."""
+        """As it actually ran, as far as known."""
         return as_ran(self.spec, self.batch_size, self.facts)
 
     @property
@@ -229,7 +229,7 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Standing:
-    """The best cell by one figure, and every cell that cannot be told from it."""
+    """The best cell by one figure, and every cell without a clear difference from it."""
 
     leader: int
     tied: tuple[int, ...]  # the leader included, in order of cells
@@ -243,7 +243,7 @@ Standings = dict[Objective, Standing]
 
 
 class RunResult:
-    """What a run ends with. What every kind says of it; most are about one model, and have no
+    """The result of a run: what all kinds have in common. Most are about one model and have no
     cells."""
 
     run_id: RunId
@@ -254,15 +254,15 @@ class RunResult:
     host: HostFacts
     weather: HostWeather
     interrupted: bool
-    artifacts: tuple[Artifact, ...]  # files that the run left; known once it has ended
-    has_cells: ClassVar[bool] = False  # several of such results share a table of all cells
+    artifacts: tuple[Artifact, ...]  # files that the run left; known once it ended
+    has_cells: ClassVar[bool] = False  # several such results share one table of all cells
 
     def models(self) -> tuple[ModelFacts, ...]:
         """In the order of the models of its spec."""
         return (self.model,)
 
     def document(self, peaks_of: PeaksOf | None = None) -> Any:
-        """What ``--json`` prints; ``peaks_of`` finds what a machine can do at most."""
+        """What ``--json`` prints; ``peaks_of`` finds the peak rates of a machine."""
         raise NotImplementedError
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -281,15 +281,15 @@ class RunResult:
         raise NotImplementedError
 
     def latency_ms(self) -> Figure | None:
-        """Typical time of a call, of the quickest cell; None if it is about something else."""
+        """Typical time of a call, of the quickest cell; None if there is none."""
         return None
 
     def compared(self) -> ComparisonResult | None:
-        """Itself, if it compares two."""
+        """Itself, if it is a comparison."""
         return None
 
     def profile_rows(self, run_id: RunId) -> tuple[ProfileRow, ...]:
-        """Nodes with their times, which the database keeps one by one."""
+        """The rows of nodes that the database keeps."""
         return ()
 
     def summary(self) -> SummaryDocument:
@@ -297,7 +297,7 @@ class RunResult:
         raise NotImplementedError
 
     def cell_documents(self) -> tuple[CellDocument, ...]:
-        """Its cells, as the world sees them."""
+        """The public documents of its cells."""
         return ()
 
     def deviations(self) -> list[str]:
@@ -306,7 +306,7 @@ class RunResult:
 
     @property
     def has_failed(self) -> bool:
-        """Nothing at all was measured; ``failure`` says why."""
+        """Whether nothing was measured; ``failure`` says why."""
         return False
 
     def failure(self) -> Failure | None:
@@ -331,16 +331,16 @@ class BenchmarkResult(RunResult):
     has_cells: ClassVar[bool] = True
 
     @classmethod
-    def upgraded(cls, data: Any) -> Any:
-        """Earlier versions said sizes of open dimensions once, with the model."""
-        match data:
+    def upgraded(cls, stored: Any) -> Any:
+        """Earlier versions stored sizes of open dimensions once, with the model."""
+        match stored:
             case {"spec": {"model": {"dims": dict() as dims}}, "cells": [*cells]}:
-                return data | {"cells": [_with_sizes(cell, dims) for cell in cells]}
-        return data
+                return stored | {"cells": [_with_sizes(cell, dims) for cell in cells]}
+        return stored
 
     def all_standings(self) -> list[tuple[Objective, Standing]]:
-        each = (self.standings, *self.standings_by_workload)
-        return [item for standings in each for item in standings.items()]
+        rankings = (self.standings, *self.standings_by_workload)
+        return [pair for standings in rankings for pair in standings.items()]
 
     def __repr__(self) -> str:
         from modeldyno.present.plain import benchmark_name
@@ -407,8 +407,11 @@ class BenchmarkResult(RunResult):
         return tuple(CellDocument.of(number, cell) for number, cell in enumerate(self.cells))
 
     def deviations(self) -> list[str]:
-        surprised = [(cell.spec.name, one) for cell in self.cells for one in cell.surprises]
-        return [f"{name}: {one.text}" for name, one in surprised]
+        return [
+            f"{cell.spec.name}: {deviation.text}"
+            for cell in self.cells
+            for deviation in cell.surprises
+        ]
 
 
 def _with_sizes(cell: Any, dims: dict[str, Any]) -> Any:
@@ -420,7 +423,7 @@ def _with_sizes(cell: Any, dims: dict[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class SideResult:
-    """One side of a comparison: levels are for orientation, the ratio is the result."""
+    """One side of a comparison; its levels are for orientation, the ratio is the result."""
 
     label: str
     spec: CellSpec
@@ -442,7 +445,7 @@ class SideResult:
 
     @property
     def ran(self) -> CellSpec:
-        """As it was read back: without a precision where the engine does not tell."""
+        """As read back from the engine; without a precision if it does not report one."""
         ran = as_ran(self.spec, self.batch_size, self.facts)
         return replace(ran, precision=self.facts.precision)
 
@@ -489,7 +492,7 @@ class ComparisonResult(RunResult):
     def assert_not_slower(self, allowed: float = 0.05) -> None:
         """Raise AssertionError unless B is known to be at most ``allowed`` slower than A.
 
-        Made for pytest. Not knowing is not passing: measure longer when it says inconclusive.
+        For use in pytest. Inconclusive does not pass: measure longer.
         """
         from modeldyno.core.sentences import not_slower_complaint
 
@@ -542,24 +545,24 @@ class ComparisonResult(RunResult):
 
     def deviations(self) -> list[str]:
         sides = (("A", self.a), ("B", self.b))
-        return [f"{name}: {one.text}" for name, side in sides for one in side.surprises]
+        return [f"{name}: {each.text}" for name, side in sides for each in side.surprises]
 
 
 @dataclass(frozen=True)
 class NodeResult:
-    """Where a part of a call's time goes; seconds of one call of the model."""
+    """The part of a call's time that one node takes; seconds per call of the model."""
 
     node: str
     op_type: str
-    provider: str  # who ran it
-    total_s: float  # what the profiler added taken out
-    told_s: float  # as the profiler told it
+    provider: str  # that ran it
+    total_s: float  # without what the profiler added
+    told_s: float  # as recorded by the profiler; results on disk have this name
     accelerator_s: float | None = None
     calls: int = 1  # in one call of the model
     ci95_s: tuple[float, float] | None = None  # of the total, over repeats; None: too few
     flop: float | None = None  # in one call of the model; None: not known
     moved_bytes: float | None = None  # read and written
-    parts: tuple[str, ...] = ()  # names of the model's nodes that it was made of, where told
+    parts: tuple[str, ...] = ()  # names of the model's nodes that it was made of, if reported
 
     @property
     def cpu_s(self) -> float:
@@ -584,14 +587,14 @@ class ProfileResult(RunResult):
     floor_s: float
     profiled_s: float  # typical, with it
     sum_s: float  # of all rows
-    told_s: float  # the same as the profiler told it
+    told_s: float  # of all rows, as recorded by the profiler
     outside_s: float  # of the latency, in no node
-    event_cost_s: float  # taken out of a node for each event that was recorded in it
-    scale: float  # of all nodes alike, after that: the machine was not always as quick
-    coverage: float  # the sum by the latency
+    event_cost_s: float  # subtracted from a node for each event recorded in it
+    scale: float  # of all nodes alike, after that: the machine's speed varied
+    coverage: float  # the sum divided by the latency
     rows: tuple[NodeResult, ...]  # in the order in which they ran
     repeats: int
-    calls: int  # of the model, that the rows are made of
+    calls: int  # of the model, behind the rows
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     sandbox: SandboxReport | None = None
@@ -622,7 +625,7 @@ class ProfileResult(RunResult):
         return ProfileDocument.of(self, peaks_of(self.host.fingerprint) if peaks_of else None)
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """One line per node, and one for what is outside them."""
+        """One line per node, and one for the time outside of nodes."""
         from modeldyno.present.profile_tables import node_csv
 
         return node_csv(self, path)
@@ -654,4 +657,4 @@ class ProfileResult(RunResult):
         return SummaryDocument.of_profile(self)
 
     def deviations(self) -> list[str]:
-        return [one.text for one in self.surprises]
+        return [deviation.text for deviation in self.surprises]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from modeldyno.core.specs import RunSpec
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
-State = Literal["draft"] | RunState  # of what can be run: a draft has not been yet
+State = Literal["draft"] | RunState  # of a runnable: a draft has not run yet
 RunKind = Annotated[str, KindSchema()]  # one of core/kinds.py
 
 MOVES: dict[RunState, tuple[RunState, ...]] = {
@@ -36,18 +36,18 @@ def may_move(before: RunState, after: RunState) -> bool:
 
 
 def shortest_path(before: RunState, after: RunState) -> tuple[RunState, ...]:
-    """The shortest legal way there: for who looks now and then, and missed what was between."""
-    ways: deque[tuple[RunState, ...]] = deque([()])
+    """The states of the shortest legal path, ``before`` left out: for an observer that polls."""
+    paths: deque[tuple[RunState, ...]] = deque([()])
     while True:
-        so_far = ways.popleft()
-        here = so_far[-1] if so_far else before
-        if here == after:
-            return so_far
-        ways.extend((*so_far, there) for there in MOVES[here] if there not in so_far)
+        path = paths.popleft()
+        state = path[-1] if path else before
+        if state == after:
+            return path
+        paths.extend((*path, following) for following in MOVES[state] if following not in path)
 
 
 class Summarised:
-    """What lists show of a run, as the text that it was written as."""
+    """The figures of a run that lists show, as JSON text."""
 
     summary_json: str  # a SummaryDocument
 
@@ -64,7 +64,7 @@ def read_summary(text: str) -> SummaryDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class Runnable(Summarised):
-    """What benchmarks, comparisons, optimizations and profiles show of their latest run."""
+    """What benchmarks, comparisons, optimizations and profiles have in common."""
 
     created_at: datetime
     state: State = "draft"
@@ -74,7 +74,7 @@ class Runnable(Summarised):
 
 @dataclass(frozen=True, kw_only=True)
 class LatestRun:
-    """What details show of the run that a thing had last."""
+    """The latest run of a runnable, as its page shows it."""
 
     id: RunId
     state: RunState
@@ -87,7 +87,7 @@ class LatestRun:
 
 @dataclass(frozen=True)
 class RunOf:
-    """Whose run it is."""
+    """The runnable that a run belongs to."""
 
     kind: RunKind
     id: int
@@ -106,14 +106,14 @@ class Run(Summarised):
     started_at: datetime | None = None
     finished_at: datetime | None = None
     tool_version: str | None = None
-    machine: str | None = None  # that measured it; None: unknown
+    machine: str | None = None  # that measured it, if known
     failure: dict[str, str] | None = None  # code, title, why, fix
     summary_json: str = "{}"
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """A file that a run left behind: on the disk and hashed before anybody hears of it."""
+    """A file that a run leaves; it is on the disk and hashed before it is announced."""
 
     name: str
     sha256: str
@@ -130,7 +130,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class RunnableDetails(Generic[V]):
-    """What a page about one shows, whatever its kind."""
+    """What the page of a runnable shows, whatever its kind."""
 
     runnable: V
     model_names: tuple[str, ...]  # in the order of the models of its spec
@@ -144,7 +144,7 @@ class NewPlainRunnable:
     name: str
     spec: RunSpec
     rerun_of: int | None = None
-    fingerprint: str | None = None  # of one that a terminal asked for
+    fingerprint: str | None = None  # of one requested by a terminal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +159,7 @@ class StoredRun:
     created_at: str  # when it began
     state: RunState
     spec: RunSpec
-    sessions: tuple[int, ...]  # kept, of each cell; of a comparison its pairs, of a profile repeats
+    sessions: tuple[int, ...]  # of each cell; of a comparison its pairs, of a profile its repeats
     result: RunResult | None = None
     failure: Failure | None = None
     artifacts: tuple[Artifact, ...] = ()
@@ -220,13 +220,13 @@ LARGEST_PAGE = 500
 
 @dataclass(frozen=True, kw_only=True)
 class ListQuery:
-    """Conditions are joined by "and"; what a list does not know, it refuses."""
+    """All conditions must hold; a list refuses those it does not support."""
 
     project_id: ProjectId | None = None
     engine: str | None = None
     state: State | None = None
-    cell: dict[str, Any] = field(default_factory=dict)  # what one of its cells has, by axis
-    text: str = ""  # a part of the name, in any case
+    cell: dict[str, Any] = field(default_factory=dict)  # of one of its cells, by axis
+    text: str = ""  # part of the name, ignoring case
     since: datetime | None = None  # created then or later
     until: datetime | None = None  # created before
     sort: str = "created"
@@ -238,4 +238,4 @@ class ListQuery:
 @dataclass(frozen=True)
 class Page(Generic[T]):
     items: tuple[T, ...]
-    next: str | None = None  # None: that was all
+    next: str | None = None  # None on the last page

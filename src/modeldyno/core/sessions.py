@@ -9,12 +9,12 @@ from typing import Literal
 from modeldyno.core.documents.described import Amount, Described
 from modeldyno.core.models import Architecture, TensorSpec
 
-Sandboxing = Literal["on", "off", "required"]  # required: no walls, no measurement
+Sandboxing = Literal["on", "off", "required"]  # required: do not measure without a sandbox
 
 
 @dataclass(frozen=True)
 class SandboxSpec:
-    """What a worker may touch beside Python, its packages and the system's libraries."""
+    """What a worker may use besides Python, its packages and the system's libraries."""
 
     scratch: str  # the only folder it may write to
     readable: tuple[str, ...] = ()  # files and folders
@@ -27,7 +27,7 @@ class SandboxSpec:
 
 @dataclass(frozen=True)
 class SandboxReport:
-    """What a worker is really confined by; ``missing`` says what it could do nevertheless."""
+    """How a worker is actually confined; ``missing`` says what it could do nevertheless."""
 
     level: Literal["full", "partial", "none"]
     missing: tuple[str, ...] = ()
@@ -56,14 +56,14 @@ class Target:
     options: dict[str, OptionValue] = field(default_factory=dict)
     format: str = ""  # as the file's content says
     architecture: Architecture | None = None  # for weights that need one
-    # Of the inputs that will come, by name: for engines that compile for sizes; empty: not known.
+    # Of the inputs, by name, for engines that compile for sizes; empty: unknown.
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    # As the file names them for callers, in its order: for engines that call them otherwise.
+    # Names and order in the file, for engines that use other ones.
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     streams: int = 1  # requests that one call makes at the same time
-    signature: str = ""  # which of several ways to call it; empty: its file has one, or none
-    alias: str = ""  # what people call the engine, where it lives in another Python
+    signature: str = ""  # which of several ways to call it; empty: the file has at most one
+    alias: str = ""  # the user's name of an engine in another Python
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,14 @@ class SessionFacts:
     nodes_by_provider: dict[str, int] = field(default_factory=dict)  # known once examined
     notes: tuple[str, ...] = ()
     parameters: int | None = None  # where the engine can count them
-    contract: CallContract | None = None  # where it is another call than the one asked for
+    contract: CallContract | None = None  # if it differs from the requested one
     streams: int = 1  # requests that one call makes at the same time
-    # How it arranges pictures inside ("NCHW", "NHWC", "NCHWc"); None: there are none, or nobody
-    # knows. Known once examined.
+    # How it arranges images internally ("NCHW", "NHWC", "NCHWc"); None: no images, or unknown.
+    # Known once examined.
     layout: str | None = None
-    # Providers that are all the engine's own: nodes of any of them are where they were meant to be.
+    # Providers that all belong to the engine: nodes on any of them run where intended.
     at_home: tuple[str, ...] = ()
-    other_python: OtherPython | None = None  # then ``engine`` is what people call it
+    other_python: OtherPython | None = None  # then ``engine`` is the user's name of it
 
     def items(self, batch_size: int) -> int:
         """Of one call, in all its streams."""
@@ -111,7 +111,7 @@ class SessionFacts:
 
     @property
     def is_on_cpu(self) -> bool:
-        """Whether the CPU alone computes: only then does CPU time tell how much work there is."""
+        """Whether only the CPU computes: only then does CPU time measure the work."""
         return {device_kind(part) for part in self.device.split("+")} == {"cpu"}
 
     @property
@@ -129,7 +129,7 @@ def device_kind(device: str) -> str:
 
 
 def examined_as(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:
-    """What a session says of itself, with what was found out beforehand, once for all."""
+    """The facts of a session, completed by those that were examined once for all sessions."""
     return replace(
         facts,
         precision=examined.precision,
@@ -138,11 +138,11 @@ def examined_as(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:
     )
 
 
-def call_note(wanted: CallContract, facts: SessionFacts) -> str:
-    """Empty where the call that was wanted is the one that was measured."""
-    if facts.contract in (None, wanted):
+def call_note(requested: CallContract, facts: SessionFacts) -> str:
+    """Empty if the requested call is the measured one."""
+    if facts.contract in (None, requested):
         return ""
-    return f"measured with the {facts.contract} call: a {wanted} call is not possible"
+    return f"measured with the {facts.contract} call: a {requested} call is not possible"
 
 
 @dataclass(frozen=True)
@@ -178,9 +178,9 @@ class Samples:
     block_cpu_ns: int  # of the calling thread
     process_cpu_ns: int  # of all threads
     involuntary_switches: int
-    samples_per_turn: int = 0  # taken in one go, before the other side's turn; 0: not known
+    samples_per_turn: int = 0  # taken in one go, before the other side's turn; 0: unknown
     ends_ns: tuple[int, ...] = ()  # when each sample ended, on the clock all processes share
-    # What the kernel counted of all threads meanwhile, by name; empty where it does not.
+    # The kernel's counters of all threads meanwhile, by name; empty if there are none.
     counts: dict[str, int] = field(default_factory=dict)
 
 
@@ -189,7 +189,7 @@ class Calibration:
     call_s: float  # quickest of the first timed calls
     calls_per_sample: int
     overhead_s: float  # what the stopwatch adds to one call
-    calls: int = 0  # made to find this out
+    calls: int = 0  # made to calibrate
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ class Memory:
     engine_bytes: int  # engine imported, no model yet
     loaded_bytes: int  # model loaded
     peak_bytes: int  # highest until the end of the session
-    device_peak_bytes: int | None = None  # of the model on its device, where it has one of its own
+    device_peak_bytes: int | None = None  # of the model, on a device with memory of its own
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class Parity(Described):
 
 @dataclass(frozen=True)
 class Energy:
-    """What the meter counted while calls were made one after the other, and nothing else."""
+    """Energy metered while calls were made one after the other, and nothing else."""
 
     joules: float | None
     source: str  # what was metered, or why nothing was
@@ -227,13 +227,13 @@ class Energy:
 
 @dataclass(frozen=True)
 class Together:
-    """What several instances got done side by side, in the window in which all of them worked."""
+    """The work of several instances in the window in which all of them worked."""
 
     window_s: float
-    calls: tuple[float, ...]  # done in the window, by instance; those at its edges in part
+    calls: tuple[float, ...]  # in the window, by instance; those at its edges count in part
     solo_calls_per_s: float  # of one instance, the others idle, just before or after
     cpu_s_per_call: float  # of all threads
-    cpus: int  # that they had between them
+    cpus: int  # shared by all of them
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ class Session(UnitContent):
     facts: SessionFacts
     memory: Memory | None = None
     parity: Parity | None = None
-    canary_s: float | None = None  # of a fixed tiny kernel just before: the machine's pulse
+    canary_s: float | None = None  # of a fixed tiny kernel just before: how fast the machine is
     device_s: tuple[float, ...] = ()  # per call, by the device's own clock, outside the samples
     energy: Energy | None = None  # added by the parent, which reads the meter
     together: Together | None = None  # of several instances, whose samples are then all here
@@ -276,7 +276,7 @@ class Session(UnitContent):
 
 
 def took_s(session: Session) -> float:
-    """Of a budget, as far as the session tells."""
+    """The part of a budget that the session used, as far as it reports."""
     instances = len(session.together.calls) if session.together else 1
     timed = session.warmup.seconds + session.samples.block_wall_ns / 1e9 / instances
     return session.load_s + session.first_call_s + timed
@@ -290,7 +290,7 @@ class PairPlan:
     min_samples: int = 60
     min_samples_long: int = 10
     block_s: float = 0.0005  # one letter of ABBA
-    gap_s: float = 0.0  # rest at each switch, so that a spinning pool falls asleep
+    gap_s: float = 0.0  # pause at each switch, so that a spinning pool goes to sleep
     max_time_s: float | None = None
     warmup_limit_s: float = 0.25
     seed: int = 0
@@ -310,19 +310,19 @@ class Pair(UnitContent):
 
 
 def options_text(options: Mapping[str, OptionValue]) -> str:
-    """``xnnpack=off``, as people say them."""
-    words = (f"{name}={_option_text(value)}" for name, value in sorted(options.items()))
+    """``xnnpack=off``, as people type them."""
+    switches = {True: "on", False: "off"}
+    words = (
+        f"{name}={switches[option] if isinstance(option, bool) else option}"
+        for name, option in sorted(options.items())
+    )
     return ", ".join(words) or "no options"
-
-
-def _option_text(value: OptionValue) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value)
 
 
 @dataclass(frozen=True)
 class InferenceResult:
+    """One inference, made to see whether a model works: not a measurement, and no run is kept."""
+
     engine: str
     engine_version: str
     device: str
@@ -331,7 +331,7 @@ class InferenceResult:
     load_s: float
     first_call_s: float  # the very first, which may compile and allocate
     call_s: float  # the one after it
-    inputs: tuple[TensorSpec, ...]  # as it was fed
+    inputs: tuple[TensorSpec, ...]  # as fed
     outputs: tuple[TensorSpec, ...]
-    notes: tuple[str, ...] = ()  # what was guessed, and the like
+    notes: tuple[str, ...] = ()  # guesses and the like
     sandbox: SandboxReport | None = None

@@ -1,4 +1,4 @@
-"""What was asked, complete and frozen: enough to repeat a run."""
+"""What was requested, complete and frozen: enough to repeat a run."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class CellSpec:
     sandbox: Sandboxing = "on"
     options: dict[str, OptionValue] = field(default_factory=dict)
     streams: int = 1  # requests that one call makes at the same time, inside the engine
-    # Sizes of open dimensions, by name. Those that all cells share, a spec says with the model.
+    # Sizes of open dimensions, by name. Those that all cells share are in the model's spec.
     dims: dict[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        """``onnxruntime · 2 cores · batch 8``: what was asked for beyond the usual."""
+        """``onnxruntime · 2 cores · batch 8``: the values that are not defaults."""
         parts = [self.engine] if self.engine else []
         parts += [self.device] if self.device != "cpu" else []
         parts += [self.precision] if self.precision else []
@@ -84,35 +84,35 @@ class CellSpec:
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """A model and what the user said about its inputs."""
+    """A model, and what the user specified about its inputs."""
 
     path: str
     dims: dict[str, int] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
     data: str | None = None
-    inputs: tuple[InputSpec, ...] = ()  # of files that do not say what they take
+    inputs: tuple[InputSpec, ...] = ()  # of files that do not declare any
     architecture: Architecture | None = None
-    sha256: str | None = None  # the content that was vouched for; None: whatever is there
-    signature: str = ""  # of several ways to call it; empty: the usual one
-    # All that a job reads, by content: the model's own file, then what lies beside it. Empty:
-    # whatever is at the path, which then has to be one of the machine that runs the job.
+    sha256: str | None = None  # the trusted content; None: whatever the file holds
+    signature: str = ""  # of several ways to call it; empty: the default
+    # All files that a job reads, by content: the model's own file, then its weights. Empty:
+    # whatever is at the path, on the machine that runs the job.
     files: tuple[ExternalFile, ...] = ()
     data_file: ExternalFile | None = None  # what ``data`` names
 
     def feeding(self, cell: CellSpec) -> CellSpec:
-        """The cell with all sizes that it is fed with."""
+        """The cell with all sizes of its inputs."""
         return replace(cell, dims=self.dims | cell.dims)
 
 
 class RunSpec:
-    """What every kind says of itself; most are about one model. ``core/kinds.py`` lists them."""
+    """What the specs of all kinds have in common (``core/kinds.py``). Most are about one model."""
 
     kind: str
     model: ModelSpec
     memory_limit_bytes: int | None
-    loads_model: ClassVar[bool] = True  # False: its file is read, and nothing of it is run
+    loads_model: ClassVar[bool] = True  # False: its file is only read
     is_kept: ClassVar[bool] = True  # False: it leaves no run
-    unit: ClassVar[str] = "unit"  # what it is made of, in a word
+    unit: ClassVar[str] = "unit"  # what a run is made of, in a word
 
     def models(self) -> tuple[ModelSpec, ...]:
         return (self.model,)
@@ -126,11 +126,11 @@ class RunSpec:
         return self
 
     def configurations(self) -> tuple[CellSpec, ...]:
-        """Everything it measures, as it was asked for, with all sizes."""
+        """Every cell it measures, as requested, with all sizes."""
         return ()
 
     def cells_kept(self) -> int:
-        """How many kinds of units it has: those of a benchmark belong to its cells."""
+        """How many series of units it has: a benchmark has one per cell."""
         return 1
 
     def title(self) -> str:
@@ -138,19 +138,19 @@ class RunSpec:
         return name_of_file(self.model.path)
 
     def command(self, names: Sequence[str]) -> str:
-        """What does the same in a terminal, models called by these names; "" if nothing does."""
+        """The command that does the same, with these names of models; "" if there is none."""
         return ""
 
     def resume_command(self, run_id: str) -> str:
-        """What goes on with a run of it in a terminal; "" if nothing does."""
+        """The command that resumes a run of it; "" if there is none."""
         return ""
 
     def config(self) -> tuple[str, dict[str, Any]] | None:
-        """The first lines and the values of its ``config.yaml``; None if it has none."""
+        """The heading and the values of its ``config.yaml``; None if it has none."""
         return None
 
     def identity(self) -> list[Any] | None:
-        """What makes two specs ask for the same (``core/identity.py``); None: nothing does."""
+        """What two equal requests share (``core/identity.py``); None: they are never equal."""
         return None
 
 
@@ -162,12 +162,12 @@ class BenchmarkSpec(RunSpec):
     iterations: int | None = None  # exact: one session, one call per sample
     warmup_calls: int | None = None
     per_call: bool = False  # one call per sample whatever it costs
-    meters: bool = False  # energy also with iterations: by further calls, which are not timed
+    meters: bool = False  # energy even with iterations, measured over further, untimed calls
     timeout_s: float = 600.0  # per cell, load included
     memory_limit_bytes: int | None = None
     seed: int = 0
-    dataset: DatasetSpec | None = None  # later: real inputs for accuracy
-    recipe: str | None = None  # later: how an optimized model was made
+    dataset: DatasetSpec | None = None  # for later use: real inputs for accuracy
+    recipe: str | None = None  # for later use: how an optimized model was made
     environment: str | None = None  # not used: an engine in another Python goes by its name
     kind: Literal["benchmark"] = "benchmark"
 
@@ -220,7 +220,7 @@ class ComparisonSpec(RunSpec):
     pair_s: float = 0.25
     pairs: int | None = None  # exactly this many instead of a time budget
     adaptive: bool = False  # looks at 8, 16 and 32 pairs
-    fail_if_slower: float | None = None  # a gate: by how much B may be slower than A
+    fail_if_slower: float | None = None  # the gate: by how much B may be slower than A
     timeout_s: float = 600.0
     memory_limit_bytes: int | None = None
     seed: int = 0
@@ -264,7 +264,7 @@ class ProfileSpec(RunSpec):
     # Hot, so that little of a call lies outside the nodes.
     cell: CellSpec = field(default_factory=lambda: CellSpec(contract="hot"))
     repeats: int = 5  # fresh sessions, each measured with the engine's profiler and without
-    repeat_s: float = 0.25  # of each, at least; a long call is made at least ten times
+    repeat_s: float = 0.25  # of each, at least; long calls are made at least ten times
     timeout_s: float = 600.0  # of the whole, load included
     memory_limit_bytes: int | None = None
     seed: int = 0
@@ -294,14 +294,14 @@ class ProfileSpec(RunSpec):
 
 @dataclass(frozen=True)
 class OptimizationSpec(RunSpec):
-    """Make a better model of one: how is in ``settings``, complete (``core/tuning.py``)."""
+    """Make a better model of another; ``settings`` say how, completely (``core/tuning.py``)."""
 
     model: ModelSpec
     type: OptimizationType
     precision: str
     settings: TuningSettings
     dataset: DatasetSpec | None = None
-    name: str = ""  # of the model, for who reads the configuration; as are those below
+    name: str = ""  # of the model; this and the following are for readers of the configuration
     framework: str = ""
     inputs: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
@@ -322,7 +322,7 @@ class InspectionSpec(RunSpec):
     model: ModelSpec
     timeout_s: float = 60.0
     memory_limit_bytes: int | None = None
-    without_weights: bool = False  # weights files that are not there are listed, not refused
+    without_weights: bool = False  # missing weights files are listed, not refused
     kind: Literal["inspection"] = "inspection"
 
     loads_model: ClassVar[bool] = False
@@ -344,7 +344,7 @@ class GraphSpec(RunSpec):
 
 @dataclass(frozen=True)
 class InferenceSpec(RunSpec):
-    """Let a model run once, to see whether it works."""
+    """Run a model once, to see whether it works."""
 
     model: ModelSpec
     cell: CellSpec
@@ -358,7 +358,7 @@ class InferenceSpec(RunSpec):
 
 @dataclass(frozen=True)
 class ConversionSpec(RunSpec):
-    """Make the same network in another format; what computes something else is not kept."""
+    """Convert a model to another format; a result that computes something else is discarded."""
 
     model: ModelSpec
     to: Goal
