@@ -282,7 +282,7 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
     from modeldyno.core.models import format_title
     from modeldyno.core.sentences import side_by_side_lines, unranked_sentence
     from modeldyno.present.advice import advise
-    from modeldyno.present.tables import WORDS, benchmark_rows, shape_text
+    from modeldyno.present.tables import WORDS, benchmark_rows, interval_legend, shape_text
 
     model = result.model
     if not quiet:
@@ -312,7 +312,8 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
         for text, help_text in advise(result):
             output.warn(text, help_text)
         output.tell()
-        output.tell(f"± is half the 95 % interval. Kept as run {result.run_id}")
+        output.tell(interval_legend(result))
+        output.tell(f"Kept as run {result.run_id}")
         if result.interrupted:
             output.tell(f"next: modeldyno bench --resume {result.run_id}")
 

@@ -256,7 +256,10 @@ def present_diff(
     output.headline(diff_sentence(changes))
     for difference in changes.differences:
         output.tell(f"not the same: {difference}")
-    output.tell(f"A is run {a.run_id}, B is run {b.run_id}; ± is half the 95 % interval")
+    output.tell(
+        f"A is run {a.run_id}, B is run {b.run_id}; "
+        "± is half the 95 % interval over the repeats of each profile"
+    )
 
 
 def known_peaks(result: ProfileResult, workspace: Path | None) -> Peaks | None:

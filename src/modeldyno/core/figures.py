@@ -49,11 +49,14 @@ def with_interval(
 
 
 def estimate(figure: Estimate, scale: float = 1.0, most: int | None = None) -> str:
-    """Without ± where it would be the spread within sessions: that leaves out what differs between
+    """± is where a repeat is expected, if that is known, else the interval over sessions or pairs.
+
+    Without ± where it would be the spread within sessions: that leaves out what differs between
     them, and looks surer than it is."""
     if not figure.is_over_units:
         return plain(figure.value / scale, most or 3)
-    return with_interval(figure.value, figure.half_width, scale, most)
+    spread = figure.repeat or figure
+    return with_interval(figure.value, spread.half_width, scale, most)
 
 
 def plain(value: float, digits: int = 3) -> str:

@@ -29,7 +29,7 @@ from modeldyno.core.sentences import (
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.visible import shell_word, visible
 from modeldyno.present.profile_tables import LEFT, known_roof, profile_rows, roof_lines
-from modeldyno.present.tables import WORDS, benchmark_rows, comparison_rows
+from modeldyno.present.tables import WORDS, benchmark_rows, comparison_rows, interval_legend
 
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
 
@@ -41,7 +41,7 @@ def benchmark_markdown(result: BenchmarkResult) -> str:
     lines += [*_table(head, rows, left=WORDS), ""]
     lines += [f"- {plain(remark)}" for remark in (*remarks(result), *result.deviations())]
     lines += [""] if lines[-1] else []
-    lines += ["± is half the 95 % interval.", ""]
+    lines += [interval_legend(result), ""]
     lines += _origin(result, result.host, bench_command(result.spec, name))
     return "\n".join(lines)
 

@@ -20,12 +20,15 @@ from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
     ComparisonResult,
+    Repeat,
     SideResult,
     Tail,
 )
 from modeldyno.core.sentences import PRAISE, comparison_sentence
 
 Rows = list[tuple[str, ...]]
+
+WITHIN_RUN = "this run"  # the column of how far the sessions of a run agree
 
 
 def benchmark_rows(
@@ -40,16 +43,18 @@ def benchmark_rows(
     known = figure_columns(CellDocument)
     rate, *placed = (known[name].head for name in PLACED)
     further = further_figures(documents, known)
+    has_repeats = any(map(_repeat, result.cells))
     head = (
-        *(axis.short for axis in axes), "batch", *sizes, f"{unit}/batch", DECISIVE, f"{unit}/item",
-        rate, "p99", *placed, "n", "quality", *(known[name].head for name in further),
+        *(axis.short for axis in axes), "batch", *sizes, f"{unit}/batch", DECISIVE,
+        *[WITHIN_RUN] * has_repeats, f"{unit}/item", rate, "p99", *placed,
+        "n", "quality", *(known[name].head for name in further),
     )  # fmt: skip
     rows: Rows = [
         (
             *(_axis_text(axis, cell) for axis in axes),
             str(cell.batch_size),
             *(str(sizes_of(cell.spec).get(name, figures.NOTHING)) for name in sizes),
-            *_cell_row(cell, document, scale, most),
+            *_cell_row(cell, document, scale, most, has_repeats),
             *(known[name].text(getattr(document, name), scale) for name in further),
         )
         for cell, document in zip(result.cells, documents, strict=True)
@@ -129,20 +134,48 @@ def _mark(result: BenchmarkResult, number: int) -> str:
     return "◀ " + ", ".join(marks) if marks else ""
 
 
+def _repeat(cell: CellResult) -> Repeat | None:
+    return cell.measurement.latency.typical.repeat if cell.measurement else None
+
+
+def interval_legend(result: BenchmarkResult) -> str:
+    """What the ± of its table is an interval of."""
+    repeats = [repeat for repeat in map(_repeat, result.cells) if repeat]
+    if not repeats:
+        return "± is half the 95 % interval over the sessions of this run."
+    fewest, most = (pick(repeat.runs for repeat in repeats) for pick in (min, max))
+    if most == 0:
+        basis = "a guess, for there is no earlier run of the same cell"
+    elif fewest == most:
+        basis = f"judging by {figures.counted(most, 'earlier run')} of the same cell"
+    else:
+        basis = f"judging by {fewest} to {most} earlier runs of the same cell"
+    return (
+        f"± is where a repeat on this machine is expected (95 %), {basis}. "
+        f"{WITHIN_RUN.capitalize()}: half the 95 % interval over its own sessions."
+    )
+
+
 def _cell_row(
-    cell: CellResult, document: CellDocument, scale: float, most: int | None
+    cell: CellResult,
+    document: CellDocument,
+    scale: float,
+    most: int | None,
+    has_repeats: bool,
 ) -> tuple[str, ...]:
     measured = cell.measurement
     if measured is None:
-        return (*[figures.NOTHING] * 8, _quality(cell))
+        return (*[figures.NOTHING] * (8 + has_repeats), _quality(cell))
     latency = measured.latency
+    within = f"±{figures.percent(latency.typical.relative)}" if _repeat(cell) else figures.NOTHING
     per_item = latency.typical.value / cell.items
-    half = latency.typical.half_width / cell.items
+    half = (latency.typical.repeat or latency.typical).half_width / cell.items
     known = figure_columns(CellDocument)
     rate, *placed = (known[name].text(getattr(document, name), scale) for name in PLACED)
     return (
         figures.estimate(latency.typical, scale, most),
         figures.estimate(latency.decisive, scale, most),
+        *[within] * has_repeats,
         figures.with_interval(per_item, half, scale, most).partition(" ")[0],
         rate,
         _tail(latency.p99, scale),

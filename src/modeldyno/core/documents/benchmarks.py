@@ -160,6 +160,7 @@ class BenchmarkDocument(Described):
 
 # ---------------------------------------------------------------- as a table
 
+_REPEAT_COLUMNS = ("latency_ms_repeat_low", "latency_ms_repeat_high", "repeat_runs")
 _LEVELS = tuple(name for name, kind in get_type_hints(LatencyDocument).items() if kind is Figure)
 
 
@@ -179,7 +180,7 @@ def csv_columns() -> tuple[str, ...]:
             columns += [name, "error"]
         elif name in figure_columns(CellDocument):
             columns.append(name)
-    return (*columns, *(axis.name for axis in SIZES))
+    return (*columns, *(axis.name for axis in SIZES), *_REPEAT_COLUMNS)
 
 
 def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) -> str:
@@ -199,6 +200,7 @@ def csv_row(cell: CellDocument) -> dict[str, object]:
     """One line of a table, by its columns."""
     latency, effective = cell.latency_ms, cell.effective
     levels = {f"latency_ms_{name}": getattr(latency, name).value for name in _LEVELS if latency}
+    repeat = latency.typical.repeat if latency else None
     row: dict[str, object] = {
         name: plain_value(getattr(cell, name, None)) for name in csv_columns()
     }
@@ -211,6 +213,9 @@ def csv_row(cell: CellDocument) -> dict[str, object]:
             "latency_ms_high": latency.typical.high if latency else None,
             "error": cell.error.title if cell.error else None,
             **{axis.name: sizes_text(getattr(cell, axis.name)) for axis in SIZES},
+            "latency_ms_repeat_low": repeat.low if repeat else None,
+            "latency_ms_repeat_high": repeat.high if repeat else None,
+            "repeat_runs": repeat.runs if repeat else None,
         }
     )
 

@@ -23,10 +23,16 @@ from modeldyno.present.advice import advise
 from modeldyno.present.charts.scaling import Point, Series, Words, scaling_chart
 from modeldyno.present.markup import Markup
 from modeldyno.present.reports.blocks import Section, table
-from modeldyno.present.tables import WORDS, benchmark_rows, benchmark_unit, differing_sizes
+from modeldyno.present.tables import (
+    WORDS,
+    benchmark_rows,
+    benchmark_unit,
+    differing_sizes,
+    interval_legend,
+)
 
 MOST_DIGITS = 4
-_READ = "Bars are intervals; hatched points are not quiet."
+_READ = "Bars are intervals within this run; hatched points are not quiet."
 
 
 def benchmark_section(result: BenchmarkResult) -> Section:
@@ -66,8 +72,8 @@ def _method(result: BenchmarkResult) -> str:
     return (
         f"{subject} was measured in {_span(measured, 'processes', 'fresh process')} with "
         f"{_span(measured, 'sessions', 'session')}, each warmed up before it was timed{turns}. "
-        f"± is half the {_levels(measured)} interval over sessions{_without_interval(measured)}; "
-        f"the {DECISIVE} is the tenth percentile, p99 is there where the samples can tell it, "
+        f"{interval_legend(result)}{_without_interval(measured)} "
+        f"The {DECISIVE} is the tenth percentile, p99 is there where the samples can tell it, "
         f"and {figures.NOTHING} is not measured."
     )
 
@@ -78,15 +84,10 @@ def _span(measured: Sequence[Measurement], field: str, what: str) -> str:
     return f"{counts[0]} to {most}" if len(counts) > 1 else most
 
 
-def _levels(measured: Sequence[Measurement]) -> str:
-    levels = sorted({one.latency.typical.level for one in measured})
-    return " or ".join(f"{level * 100:g}\u00a0%" for level in levels)
-
-
 def _without_interval(measured: Sequence[Measurement]) -> str:
     if all(one.latency.typical.is_over_units for one in measured):
         return ""
-    return f" (fewer than {FEWEST_SESSIONS} of them have none)"
+    return f" Fewer than {FEWEST_SESSIONS} sessions have none."
 
 
 def _doubts(result: BenchmarkResult) -> list[str]:
