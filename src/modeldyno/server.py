@@ -19,7 +19,6 @@ from modeldyno.services.baselines import Baselines
 from modeldyno.services.benchmark_by_name import BenchmarkByName
 from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.cleanup_thread import CleanupThread
-from modeldyno.services.comparisons import ComparisonService
 from modeldyno.services.conversions import ConversionService
 from modeldyno.services.datasets import DatasetService
 from modeldyno.services.demo_project import DemoProject
@@ -44,6 +43,7 @@ from modeldyno.services.project_overview import ProjectOverviewService
 from modeldyno.services.projects import ProjectService
 from modeldyno.services.run_end_callbacks import RunEndCallbacks
 from modeldyno.services.run_hosts import RunHosts
+from modeldyno.services.runnables import ComparisonService
 from modeldyno.services.system import SystemService
 from modeldyno.services.workloads import WorkloadService
 from modeldyno.settings import Settings

@@ -37,7 +37,7 @@ def records(settings):
 @pytest.fixture
 def watch(settings, records):
     runs = settings.workspace / "runs"
-    watch = FolderWatch(records, open_history(settings), runs, look_again_s=0.02)
+    watch = FolderWatch(records, open_history(settings), runs, poll_s=0.02)
     watch.start()
     yield watch
     watch.close()
@@ -89,8 +89,8 @@ def test_folders_of_deleted_runs_go_and_do_not_come_back(settings, records, watc
 def test_a_look_at_what_has_not_changed_asks_no_database(settings, records, tmp_path):
     bench(settings, script(tmp_path / "m.json"))
     watch = FolderWatch(records, open_history(settings), settings.workspace / "runs")
-    watch._look(closely=False)
+    watch._poll(full=False)
     records.close()  # whoever asks it now makes a new connection
     opened = records.database.engine.pool.checkedin()
-    watch._look(closely=False)
+    watch._poll(full=False)
     assert records.database.engine.pool.checkedin() == opened == 0

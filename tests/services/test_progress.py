@@ -10,7 +10,13 @@ import pytest
 from modeldyno.core.ids import JobId, RunId
 from modeldyno.core.jobs import Failed, Job, Progress, Started
 from modeldyno.core.results import Failure
-from modeldyno.services.progress import APART_S, LATER_APART_S, LATER_S, JobProgress, LiveProgress
+from modeldyno.services.progress import (
+    INTERVAL_S,
+    LONG_JOB_INTERVAL_S,
+    LONG_JOB_S,
+    JobProgress,
+    LiveProgress,
+)
 from tests.processes import until
 
 JOB = Job(
@@ -68,23 +74,23 @@ def test_the_first_word_is_told_at_once_and_later_ones_wait_their_turn(live, tol
     assert live.of(JOB.id) == JobProgress("m.onnx", 10, progress(5))  # who asks has the latest
     until(lambda: len(told) == 2, "the one that was owed")
     assert told[1] == JobProgress("m.onnx", 10, progress(5))
-    clock.now += APART_S
+    clock.now += INTERVAL_S
     live.hear(JOB, progress(6))
     assert told[2].progress == progress(6)
 
 
 def test_what_goes_on_for_long_is_told_less_often(live, told, clock):
     live.hear(JOB, Started("m.onnx", 10))
-    clock.now += LATER_S + 0.1
+    clock.now += LONG_JOB_S + 0.1
     live.hear(JOB, progress(1))
-    clock.now += APART_S
+    clock.now += INTERVAL_S
     live.hear(JOB, progress(2))
     assert [one.progress for one in told] == [None, progress(1)]
-    (timer,) = live._owed.values()
-    assert timer.interval == pytest.approx(LATER_APART_S - APART_S)
+    (timer,) = live._timers.values()
+    assert timer.interval == pytest.approx(LONG_JOB_INTERVAL_S - INTERVAL_S)
     live.hear(JOB, END)  # the next one begins anew
     live.hear(JOB, Started("m.onnx", 10))
-    clock.now += APART_S
+    clock.now += INTERVAL_S
     live.hear(JOB, progress(1))
     assert [one.progress for one in told[2:]] == [None, progress(1)]
 
@@ -92,7 +98,7 @@ def test_what_goes_on_for_long_is_told_less_often(live, told, clock):
 def test_nothing_is_told_after_the_end(live, told):
     live.hear(JOB, Started("m.onnx", 10))
     live.hear(JOB, progress(1))
-    (timer,) = live._owed.values()
+    (timer,) = live._timers.values()
     live.hear(JOB, END)
     assert live.of(JOB.id) is None
     timer.join()
@@ -102,12 +108,12 @@ def test_nothing_is_told_after_the_end(live, told):
 def test_what_is_owed_from_before_an_end_is_not_told_after_a_new_beginning(live, told):
     live.hear(JOB, Started("m.onnx", 10))
     live.hear(JOB, progress(1))
-    (timer,) = live._owed.values()
+    (timer,) = live._timers.values()
     timer.cancel()
     timer.join()
     live.hear(JOB, END)
     live.hear(JOB, Started("m.onnx", 10))
-    live._pay(JOB)  # as if the timer had just missed its cancelling; it is not the one we owe to
+    live._on_timer(JOB)  # a timer that was cancelled too late
     assert told == [JobProgress("m.onnx", 10)] * 2
 
 
@@ -134,7 +140,7 @@ def test_nobody_hears_an_older_word_after_a_newer_one(live, clock):
     live.on_progress(listen)
     threads = []
     for done in range(5):
-        clock.now += APART_S
+        clock.now += INTERVAL_S
         threads.append(threading.Thread(target=live.hear, args=(JOB, progress(done))))
         threads[-1].start()
         until(partial(has_heard, done), "the one before")

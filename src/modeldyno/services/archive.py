@@ -1,4 +1,4 @@
-"""Runs of a workspace in their folders and, where there is one, in the database."""
+"""Runs of a workspace, in their folders and in the database if there is one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from modeldyno.store.history import History
 from modeldyno.store.runs import RunFolders
 
 if TYPE_CHECKING:
-    from modeldyno.store.records.all import Records  # not loaded where there is no database
+    from modeldyno.store.records.all import Records  # not loaded without a database
 
 
 class Archive:
-    """``records`` is None where nobody has started a server yet: then folders are all there is."""
+    """``records`` is None if no server was ever started here: then there are only folders."""
 
     def __init__(self, history: History, folders: RunFolders, records: Records | None) -> None:
         self._history = history
@@ -34,10 +34,10 @@ class Archive:
             )
 
     def remove(self, run_id: RunId) -> None:
-        """The row first, which leaves a tombstone: no row ever names a folder that is gone."""
+        """The row first, which leaves a tombstone: no row ever refers to a removed folder."""
         self.require_not_running(run_id)
         if self._records is not None:
-            with suppress(NotFound):  # one that cannot be read has no row
+            with suppress(NotFound):  # unreadable runs have no row
                 self._records.runs.delete(run_id)
         self._folders.remove(run_id)
         if self._records is not None:
@@ -45,9 +45,9 @@ class Archive:
 
     @contextmanager
     def deleting(self) -> Iterator[None]:
-        """What is deleted meanwhile stays as it was when a run of it is being measured: rows do not
-        know of a run that somebody goes on with in a terminal. Raises WrongState."""
-        records = self._expect_records()
+        """Rolls deletions back, with WrongState, if one of the deleted runs is being measured: rows
+        do not show that a run was resumed in a terminal."""
+        records = self._require_records()
         with records.database.writing():
             before = set(records.runs.tombstones())
             yield
@@ -59,15 +59,15 @@ class Archive:
         """``benchmark/12``, or what the run of that id belongs to."""
         if (named := subject_of(word or "")) is not None:
             return named
-        of = self._expect_records().runs.get(self._history.id_of(word)).of
+        of = self._require_records().runs.get(self._history.id_of(word)).of
         return Subject(of.kind, of.id)
 
     def note(self, subject: Subject) -> Note:
-        return self._expect_records().notes.get(subject)
+        return self._require_records().notes.get(subject)
 
     def write_note(self, subject: Subject, text: str) -> Note:
-        return self._expect_records().notes.write(subject, text)
+        return self._require_records().notes.write(subject, text)
 
-    def _expect_records(self) -> Records:
-        assert self._records is not None, "notes and things are kept in the database"
+    def _require_records(self) -> Records:
+        assert self._records is not None, "notes and runnables are in the database"
         return self._records

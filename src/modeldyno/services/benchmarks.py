@@ -1,4 +1,4 @@
-"""Benchmarks of projects: ask for one, run it, run it again."""
+"""Benchmarks of projects: plan, create, run and change them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from modeldyno.services.requests import require_cores
 from modeldyno.services.runnables import RunnableService, with_content
 from modeldyno.store.records.all import Records
 
-UNNAMED = DatasetSpec(name="", kind="")  # accuracy was asked for, and no dataset named
+UNNAMED = DatasetSpec(name="", kind="")  # for accuracy without a dataset
 
 MakeSpec = Callable[[str], BenchmarkSpec]  # from where the model is read
 
@@ -37,9 +37,9 @@ class Plan:
     """What a benchmark would do."""
 
     spec: BenchmarkSpec
-    about_s: float | None  # None: as long as its exact number of calls takes
+    about_s: float | None  # None: unknown, if the number of calls is fixed
     cores: int  # the most that are used at once
-    threads: int  # more than cores: they would share them
+    threads: int  # may be more than cores
     command: str
 
 
@@ -53,7 +53,7 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
         self.versus = baselines.versus
 
     def plan(self, model_id: ModelId, make_spec: MakeSpec) -> Plan:
-        """Nothing is kept, nothing is run."""
+        """Stores and runs nothing."""
         model = self._models.runnable(model_id)
         spec = make_spec(model.path)
         threads = max(cell.cores * cell.instances for cell in spec.cells)
@@ -77,16 +77,16 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
         start: bool = False,
     ) -> tuple[Benchmark, Job | None]:
         def make(model: Model) -> BenchmarkSpec:
-            return self._of_mode(make_spec(model.path), mode, dataset_id)
+            return self._with_dataset(make_spec(model.path), mode, dataset_id)
 
-        own = {"mode": mode, "dataset_id": dataset_id}
-        return self.add(project_id, [model_id], name, make, start=start, **own)
+        extra = {"mode": mode, "dataset_id": dataset_id}
+        return self.add(project_id, [model_id], name, make, start=start, **extra)
 
     def outcome(self, benchmark_id: BenchmarkId) -> BenchmarkOutcome:
         return self._records.benchmarks.outcome(benchmark_id)
 
     def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
-        """All of a project, oldest first; none of a project that is not there."""
+        """All of a project, oldest first; none if the project does not exist."""
         return self._records.benchmarks.outcomes(project_id)
 
     def page(self, wanted: ListQuery, *, with_cells: bool = False) -> Page[BenchmarkRow]:
@@ -101,7 +101,7 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
         mode: Mode | None = None,
         make_spec: MakeSpec | None = None,
     ) -> Benchmark:
-        """The name at any time, all else before the first run; raises WrongState."""
+        """The name at any time, everything else only before the first run; raises WrongState."""
         with self._records.database.writing():
             before = self.get(benchmark_id)
             spec = None
@@ -109,23 +109,23 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
                 models = self._runnable([before.model_id])
                 spec = with_content(make_spec(models[0].path), models)
             if mode is not None or (dataset_id is not None and before.mode == "accuracy"):
-                spec = self._of_mode(
+                spec = self._with_dataset(
                     spec or before.spec, mode or before.mode, dataset_id or before.dataset_id
                 )
             return self.change(benchmark_id, name=name, mode=mode, dataset_id=dataset_id, spec=spec)
 
-    def _of_mode(
+    def _with_dataset(
         self, spec: BenchmarkSpec, mode: Mode, dataset_id: DatasetId | None
     ) -> BenchmarkSpec:
-        """Only accuracy needs to know where its samples come from."""
+        """Only accuracy needs a dataset."""
         if mode != "accuracy":
             return replace(spec, dataset=None)
         if dataset_id is None:
             return replace(spec, dataset=UNNAMED)
         return replace(spec, dataset=self._records.datasets.get(dataset_id).spec())
 
-    def _ready(self, runnable: Benchmark, fits: bool) -> RunSpec:
-        """More cores than there are is a BadValue, unless it ``fits``."""
-        spec = super()._ready(runnable, fits)
+    def _run_spec(self, runnable: Benchmark, fits: bool) -> RunSpec:
+        """Raises BadValue for more cores than there are, unless it ``fits``."""
+        spec = super()._run_spec(runnable, fits)
         require_cores([cell.cores for cell in spec.configurations()])
         return spec

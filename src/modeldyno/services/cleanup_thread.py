@@ -1,4 +1,4 @@
-"""Take out what nobody needs any more: at the start, when something was deleted, and every hour."""
+"""Removes unused files: at startup, after each deletion, and every hour."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from modeldyno.core.events import Event
 
 logger = logging.getLogger(__name__)
 
-EVERY_S = 3600.0
+INTERVAL_S = 3600.0
 
 Sweep = Callable[[], object]
 
 
 class CleanupThread:
-    """A thread of its own: whoever deletes does not wait for the disk."""
+    """In its own thread, so that deletions do not wait for the disk."""
 
     def __init__(self, *sweeps: Sweep) -> None:
         self._sweeps = sweeps
         self._wake = threading.Event()
         self._is_closing = False
-        self._thread = threading.Thread(target=self._work, name="sweeping", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="cleanup", daemon=True)
 
     def start(self) -> None:
         self._wake.set()
@@ -40,12 +40,12 @@ class CleanupThread:
 
     def _work(self) -> None:
         while True:
-            self._wake.wait(EVERY_S)
+            self._wake.wait(INTERVAL_S)
             self._wake.clear()
             if self._is_closing:
                 return
             for sweep in self._sweeps:
                 try:
                     sweep()
-                except Exception:  # whatever it is, the next sweep comes
-                    logger.exception("not everything could be swept; the next time is soon")
+                except Exception:
+                    logger.exception("cleanup failed; it will be tried again")

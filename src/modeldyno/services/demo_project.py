@@ -24,7 +24,6 @@ from modeldyno.demo import model_path
 from modeldyno.engines import catalog
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import BenchmarkService
-from modeldyno.services.comparisons import ComparisonService
 from modeldyno.services.model_files import ModelFiles, PreparedModel
 from modeldyno.services.profiles import ProfileService
 from modeldyno.services.requests import (
@@ -33,6 +32,7 @@ from modeldyno.services.requests import (
     profile_spec,
     side_spec,
 )
+from modeldyno.services.runnables import ComparisonService
 from modeldyno.store.records.all import Records
 
 NAME = "Demo"

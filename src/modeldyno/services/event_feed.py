@@ -1,4 +1,4 @@
-"""Events as they become rows, for whoever listens; each once, in the order of their numbers."""
+"""Passes events on to listeners as they become rows: each once, in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from modeldyno.store.records.events import EventRecords
 
 logger = logging.getLogger(__name__)
 
-LOOK_AGAIN_S = 2.0  # rows of other processes: nobody wakes us for those
-KEPT = 50_000  # rows; who was away for longer fetches everything anew
-_AT_ONCE = 500
-_TIDY_EVERY = 1000  # events
+POLL_S = 2.0  # for rows written by other processes
+KEPT = 50_000  # rows; a client that missed more fetches everything again
+_BATCH = 500
+_PRUNE_EVERY = 1000  # events
 
-Tell = Callable[[Event], None]
+EventListener = Callable[[Event], None]
 
 
 class EventFeed:
@@ -26,18 +26,18 @@ class EventFeed:
 
     def __init__(self, database: Database, events: EventRecords) -> None:
         self._events = events
-        self._listeners: list[Tell] = []
+        self._listeners: list[EventListener] = []
         self._news = threading.Event()
         self._is_closing = False
         self._last = 0
         self._thread = threading.Thread(target=self._work, name="events", daemon=True)
         database.on_write(self._news.set)
 
-    def on_event(self, tell: Tell) -> None:
-        self._listeners.append(tell)
+    def on_event(self, listener: EventListener) -> None:
+        self._listeners.append(listener)
 
     def start(self) -> None:
-        """From here on; what happened before is in the database for who asks."""
+        """From the next event on; clients read earlier ones from the database."""
         self._events.forget(KEPT)
         self._last = self._events.last_number()
         self._thread.start()
@@ -50,27 +50,27 @@ class EventFeed:
 
     def _work(self) -> None:
         while not self._is_closing:
-            self._news.wait(LOOK_AGAIN_S)
+            self._news.wait(POLL_S)
             self._news.clear()
             try:
                 self._read_on()
             except ModeldynoError as error:
-                logger.warning("events cannot be read for now: %s", error)
+                logger.warning("events cannot be read at the moment: %s", error)
             except Exception:
-                logger.exception("the feed of events stumbled")  # our bug; it goes on
+                logger.exception("the event feed failed; it goes on")
 
     def _read_on(self) -> None:
         before = self._last
-        while found := self._events.since(self._last, _AT_ONCE).events:
-            for event in found:
-                self._last = event.number  # first: each is told once, whatever comes of it
-                self._tell(event)
-        if self._last // _TIDY_EVERY != before // _TIDY_EVERY:
+        while events := self._events.since(self._last, _BATCH).events:
+            for event in events:
+                self._last = event.number  # first: each is passed on once, even if that fails
+                self._notify(event)
+        if self._last // _PRUNE_EVERY != before // _PRUNE_EVERY:
             self._events.forget(KEPT)
 
-    def _tell(self, event: Event) -> None:
-        for tell in self._listeners:
+    def _notify(self, event: Event) -> None:
+        for listener in self._listeners:
             try:
-                tell(event)
+                listener(event)
             except Exception:
                 logger.exception("event %s: a listener failed", event.number)

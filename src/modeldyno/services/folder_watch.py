@@ -1,4 +1,4 @@
-"""Look at the folders of runs now and then: what the terminal measures appears in the server."""
+"""Watches the folders of runs, so that what the terminal measures appears in the server."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from modeldyno.store.runs import RunFolders
 
 logger = logging.getLogger(__name__)
 
-LOOK_AGAIN_S = 2.0
-LOOK_CLOSELY_EVERY = 30  # looks: an old run that goes on in a terminal changes nothing else
-_NEWEST = 20  # runs that are watched; one more changes the folder that they are all in
+POLL_S = 2.0
+FULL_CHECK_EVERY = 30  # polls: finds old runs that are resumed in a terminal
+_NEWEST = 20  # runs that are watched; a new one changes the parent folder
 
-_Sight = tuple[object, ...]
+_Snapshot = tuple[object, ...]
 
 
 class FolderWatch:
-    """A look costs a few system calls; only when something has changed the database is asked.
-    Folders of deleted runs go soon after their rows."""
+    """A poll costs a few system calls; the database is queried only after a change. Folders of
+    deleted runs are removed soon after their rows."""
 
     def __init__(
         self,
         records: Records,
         history: History,
         root: Path,
-        look_again_s: float = LOOK_AGAIN_S,
+        poll_s: float = POLL_S,
     ) -> None:
         self._records = records
         self._history = history
         self._root = root
-        self._look_again_s = look_again_s
+        self._poll_s = poll_s
         self._index = RunIndex(records.database, history)
         self._root_changed: int | None = None
         self._newest: tuple[RunId, ...] = ()
-        self._others: tuple[RunId, ...] = ()  # that run, or that nobody could read
-        self._seen: _Sight = ()
-        self._has_news = threading.Event()  # rows were written: some may be gone
+        self._others: tuple[RunId, ...] = ()  # active, or unreadable
+        self._last: _Snapshot = ()
+        self._has_writes = threading.Event()  # of rows: some may be deleted
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._work, name="folders", daemon=True)
 
     def start(self) -> None:
-        self._records.database.on_write(self._has_news.set)
-        self._has_news.set()
+        self._records.database.on_write(self._has_writes.set)
+        self._has_writes.set()
         self._thread.start()
 
     def close(self) -> None:
@@ -57,38 +57,38 @@ class FolderWatch:
             self._thread.join(5.0)
 
     def _work(self) -> None:
-        looks = 0
+        polls = 0
         while not self._closing.is_set():
-            looks += 1
+            polls += 1
             try:
-                self._look(closely=looks % LOOK_CLOSELY_EVERY == 0)
+                self._poll(full=polls % FULL_CHECK_EVERY == 0)
             except ModeldynoError as error:
-                logger.warning("runs of the terminal cannot be shown for now: %s", error)
+                logger.warning("runs of the terminal cannot be indexed at the moment: %s", error)
             except Exception:
-                logger.exception("the watch over the runs stumbled")
-            self._closing.wait(self._look_again_s)
+                logger.exception("the watch over run folders failed; it goes on")
+            self._closing.wait(self._poll_s)
 
-    def _look(self, *, closely: bool) -> None:
-        if self._has_news.is_set() or closely:
-            self._has_news.clear()
+    def _poll(self, *, full: bool) -> None:
+        if self._has_writes.is_set() or full:
+            self._has_writes.clear()
             sweep(self._records.runs, self._root)
-        if closely:
+        if full:
             RunFolders(self._root).sweep()
-        if self._sight() != self._seen or closely:
+        if self._snapshot() != self._last or full:
             self._others = self._index.refresh().unreadable
             self._others += tuple(run.id for run in self._records.runs.active())
-            self._seen = self._sight()
+            self._last = self._snapshot()
 
-    def _sight(self) -> _Sight:
-        """Changes when a run appears or goes, and when one of those that are watched does."""
+    def _snapshot(self) -> _Snapshot:
+        """Changes when a run appears, is removed, or when one of the watched ones changes."""
         changed = _changed(self._root)
         if changed != self._root_changed:
             self._root_changed, self._newest = changed, tuple(self._history.ids()[:_NEWEST])
         watched = dict.fromkeys((*self._newest, *self._others))
-        return (changed, *map(self._of_run, watched))
+        return (changed, *map(self._run_state, watched))
 
-    def _of_run(self, run_id: RunId) -> tuple[int, str]:
-        """Its state as well: a run whose process was killed has another one, and no new file."""
+    def _run_state(self, run_id: RunId) -> tuple[int, str]:
+        """Includes its state: that of a killed process changes without a change of files."""
         folder = self._history.folder(run_id)
         changed = _changed(folder.path / "state.json")
         try:

@@ -1,4 +1,4 @@
-"""Try one inference of a model, beside whatever is measured; who asked may think better of it."""
+"""Try one inference of a model, beside measurements; the client may cancel it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIMIT_S = 60.0
 
 
 class PendingInference:
-    """One that was begun. Whoever began it closes it, whatever became of it."""
+    """To be closed by whoever began it, whatever the outcome."""
 
     def __init__(self, jobs: Jobs, run_id: RunId, ending: Ending, held: ExitStack) -> None:
         self._jobs = jobs
@@ -29,7 +29,7 @@ class PendingInference:
         self._held = held
 
     def result(self) -> InferenceResult:
-        """Waits for it; raises what went wrong, or Cancelled."""
+        """Wait for it; raises the run's error, or Cancelled."""
         self._jobs.wait(self._run_id)
         result: InferenceResult = self._ending.result_or_raise()
         return result
@@ -43,7 +43,7 @@ class PendingInference:
 
 
 class InferenceService:
-    """One at a time: each takes a core, and people wait for it."""
+    """One at a time: each takes a core that a measurement may be using."""
 
     def __init__(self, models: ModelService, jobs: Jobs) -> None:
         self._models = models
@@ -57,7 +57,7 @@ class InferenceService:
     def begin(
         self, model_id: ModelId, engine: str = "", batch_size: int = 1, limit_s: float = LIMIT_S
     ) -> PendingInference:
-        """Raises NotFound, UnsafeFormat, WrongState for what may not run, and TooBusy."""
+        """Raises NotFound, UnsafeFormat, WrongState if it may not run, and TooBusy."""
         model = self._models.runnable(model_id)
         spec = InferenceSpec(
             pinned_to(ModelSpec(model.path), model),

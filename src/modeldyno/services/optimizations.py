@@ -121,7 +121,7 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
             "This project has no model", why="there is nothing to optimize", fix="Add one first"
         )
 
-    def _ready(self, optimization: Optimization, fits: bool) -> OptimizationSpec:
+    def _run_spec(self, optimization: Optimization, fits: bool) -> OptimizationSpec:
         model = self._models.runnable(optimization.model_id)
         number = optimization.dataset_id
         dataset = self._records.datasets.get(number) if number is not None else None

@@ -1,9 +1,7 @@
-"""Where each running job stands: the latest word only, told at most four times a second.
+"""The latest progress of each running job, published at most four times a second.
 
-Once a second when it goes on for longer: each word costs whoever listens, where something is being
-measured.
-
-Progress is not kept. Whoever missed some asks for the job, and has the latest.
+Once a second after the first ten: each message costs CPU time on a machine that is measuring.
+Progress is not stored: a client that missed some gets the latest with the job.
 """
 
 from __future__ import annotations
@@ -19,11 +17,11 @@ from modeldyno.core.jobs import Failed, Finished, Job, JobMessage, Progress, Sta
 
 logger = logging.getLogger(__name__)
 
-APART_S = 0.25
-LATER_APART_S = 1.0
-LATER_S = 10.0  # what is over by then should be seen to move
+INTERVAL_S = 0.25
+LONG_JOB_INTERVAL_S = 1.0
+LONG_JOB_S = 10.0  # shorter jobs should visibly move
 
-Tell = Callable[[Job, "JobProgress"], None]
+ProgressListener = Callable[[Job, "JobProgress"], None]
 
 
 @dataclass(frozen=True)
@@ -36,76 +34,76 @@ class JobProgress:
 class LiveProgress:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._standings: dict[JobId, JobProgress] = {}
+        self._latest: dict[JobId, JobProgress] = {}
         self._begun_at: dict[JobId, float] = {}
-        self._told_at: dict[JobId, float] = {}
-        self._owed: dict[JobId, threading.Timer] = {}
-        self._listeners: list[Tell] = []
-        # Held while telling as well: so nobody hears an older word after a newer one, nor anything
-        # after the end. A listener may ask ``of``, which needs no lock.
-        self._telling = threading.RLock()
+        self._published_at: dict[JobId, float] = {}
+        self._timers: dict[JobId, threading.Timer] = {}
+        self._listeners: list[ProgressListener] = []
+        # Held while publishing as well, so that nobody gets older progress after newer, or any
+        # after the end. A listener may call ``of``, which needs no lock.
+        self._publishing = threading.RLock()
 
-    def on_progress(self, tell: Tell) -> None:
-        """``tell`` is called in whatever thread has the news; it must be quick."""
-        self._listeners.append(tell)
+    def on_progress(self, listener: ProgressListener) -> None:
+        """``listener`` is called in the thread that reports progress; it must be quick."""
+        self._listeners.append(listener)
 
     def of(self, job_id: JobId) -> JobProgress | None:
         """None when it does not run."""
-        return self._standings.get(job_id)
+        return self._latest.get(job_id)
 
     def hear(self, job: Job, message: JobMessage) -> None:
-        with self._telling:
+        with self._publishing:
             match message:
                 case Started(headline=headline, units_planned=planned):
                     self._change(job, JobProgress(headline, planned))
                 case Progress():
-                    before = self._standings.get(job.id, JobProgress())
-                    self._change(job, replace(before, progress=_later(before.progress, message)))
+                    before = self._latest.get(job.id, JobProgress())
+                    self._change(job, replace(before, progress=_merged(before.progress, message)))
                 case Finished() | Failed():
                     self._forget(job.id)
                 case _:
                     pass
 
-    def _change(self, job: Job, standing: JobProgress) -> None:
-        self._standings[job.id] = standing
-        if job.id in self._owed:  # the last value wins
+    def _change(self, job: Job, progress: JobProgress) -> None:
+        self._latest[job.id] = progress
+        if job.id in self._timers:  # which publishes the latest
             return
         now = self._clock()
-        is_long = now - self._begun_at.setdefault(job.id, now) > LATER_S
-        apart_s = LATER_APART_S if is_long else APART_S
-        wait_s = self._told_at.get(job.id, -apart_s) + apart_s - now
+        is_long = now - self._begun_at.setdefault(job.id, now) > LONG_JOB_S
+        interval_s = LONG_JOB_INTERVAL_S if is_long else INTERVAL_S
+        wait_s = self._published_at.get(job.id, -interval_s) + interval_s - now
         if wait_s <= 0:
-            self._tell(job)
+            self._publish(job)
             return
-        timer = self._owed[job.id] = threading.Timer(wait_s, self._pay, (job,))
+        timer = self._timers[job.id] = threading.Timer(wait_s, self._on_timer, (job,))
         timer.daemon = True
         timer.start()
 
-    def _pay(self, job: Job) -> None:
-        with self._telling:
-            # Another timer than ours means that the job has ended and begun again meanwhile.
-            if self._owed.get(job.id) is threading.current_thread():
-                del self._owed[job.id]
-                self._tell(job)
+    def _on_timer(self, job: Job) -> None:
+        with self._publishing:
+            # Another timer means that the job has ended and started again meanwhile.
+            if self._timers.get(job.id) is threading.current_thread():
+                del self._timers[job.id]
+                self._publish(job)
 
-    def _tell(self, job: Job) -> None:
-        self._told_at[job.id] = self._clock()
+    def _publish(self, job: Job) -> None:
+        self._published_at[job.id] = self._clock()
         for listener in self._listeners:
             try:
-                listener(job, self._standings[job.id])
+                listener(job, self._latest[job.id])
             except Exception:
                 logger.exception("job %s: a listener failed", job.id)
 
     def _forget(self, job_id: JobId) -> None:
-        self._standings.pop(job_id, None)
+        self._latest.pop(job_id, None)
         self._begun_at.pop(job_id, None)
-        self._told_at.pop(job_id, None)
-        if timer := self._owed.pop(job_id, None):
+        self._published_at.pop(job_id, None)
+        if timer := self._timers.pop(job_id, None):
             timer.cancel()
 
 
-def _later(before: Progress | None, now: Progress) -> Progress:
-    """Who waits for cores says only that; what was known stays known."""
+def _merged(before: Progress | None, now: Progress) -> Progress:
+    """A job that waits for cores reports only that; the rest of its progress stays."""
     if before is None or now.estimate_s is not None or now.ratio is not None or now.cells:
         return now
     return replace(
@@ -113,5 +111,5 @@ def _later(before: Progress | None, now: Progress) -> Progress:
         units_done=now.units_done,
         units_planned=now.units_planned,
         doing=now.doing,
-        remaining_s=now.remaining_s,  # nobody knows how long it waits
+        remaining_s=now.remaining_s,  # None: how long it will wait is unknown
     )

@@ -1,4 +1,4 @@
-"""Who waits for a run is told once it is over, in the thread that has the news."""
+"""Callbacks at the end of a run, called in the thread of the event feed."""
 
 from __future__ import annotations
 
@@ -11,36 +11,36 @@ from modeldyno.core.events import Event
 from modeldyno.core.ids import RunId
 from modeldyno.core.runs import ACTIVE
 
-Tell = Callable[[], None]
+OnEnd = Callable[[], None]
 
 
 class RunEndCallbacks:
-    """Of events as they come. Whoever begins to wait must look once whether it is over already."""
+    """From events: a run that has already ended calls nobody, so check once after registering."""
 
     def __init__(self) -> None:
-        self._waiting: defaultdict[RunId, list[Tell]] = defaultdict(list)
+        self._callbacks: defaultdict[RunId, list[OnEnd]] = defaultdict(list)
         self._lock = threading.Lock()
 
     def hear(self, event: Event) -> None:
-        """An event without a state tells that the run is gone: that is an end, too."""
+        """An event without a state says that the run was deleted, which counts as its end."""
         run_id = event.payload.get("run_id")
         if event.kind not in ("run.changed", "run.deleted") or run_id is None:
             return
         if event.payload.get("state") not in ACTIVE:
             with self._lock:
-                told = tuple(self._waiting.get(RunId(run_id), ()))
-            for tell in told:
-                tell()
+                callbacks = tuple(self._callbacks.get(RunId(run_id), ()))
+            for on_end in callbacks:
+                on_end()
 
     @contextmanager
-    def waiting(self, run_id: RunId, tell: Tell) -> Iterator[None]:
-        """``tell`` must be quick, and may be called more than once."""
+    def registered(self, run_id: RunId, on_end: OnEnd) -> Iterator[None]:
+        """``on_end`` must be quick, and may be called more than once."""
         with self._lock:
-            self._waiting[run_id].append(tell)
+            self._callbacks[run_id].append(on_end)
         try:
             yield
         finally:
             with self._lock:
-                self._waiting[run_id].remove(tell)
-                if not self._waiting[run_id]:
-                    del self._waiting[run_id]
+                self._callbacks[run_id].remove(on_end)
+                if not self._callbacks[run_id]:
+                    del self._callbacks[run_id]

@@ -1,4 +1,4 @@
-"""What every kind of runnable of a project has in common: add it, change it, run it, repeat it."""
+"""What all kinds of runnables of a project have in common: add, change, run and repeat them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from modeldyno.core.ids import ModelId, ProjectId
+from modeldyno.core.comparisons import Comparison
+from modeldyno.core.errors import WrongState
+from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.jobs import Job
 from modeldyno.core.models import Model
 from modeldyno.core.runs import ListQuery, Page, RunKind, RunOf
@@ -16,12 +18,11 @@ from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.boundaries import pinned_to, with_boundary
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
-from modeldyno.services.sandbox_rules import confined_cell, require_sandboxed
 from modeldyno.store.kinds import KINDS
 from modeldyno.store.records.all import Records
 
 Number = TypeVar("Number", bound=int)
-Value = TypeVar("Value")  # a benchmark, a comparison and so on, as core has it
+Value = TypeVar("Value")  # core's value of a benchmark, a comparison and so on
 Spec = TypeVar("Spec", bound=RunSpec)
 MakeSpec = Callable[..., RunSpec]  # from its models
 
@@ -34,25 +35,25 @@ class RunnableService(Generic[Number, Value]):
     ) -> None:
         self.kind = kind or self.kind
         self._records = records
-        self._kept: Any = records.of_kind(self.kind)
+        self._rows: Any = records.of_kind(self.kind)
         self._models = models
         self._jobs = jobs
 
     def get(self, number: Number) -> Value:
-        found: Value = self._kept.get(number)
-        return found
+        runnable: Value = self._rows.get(number)
+        return runnable
 
     def details(self, number: Number) -> Any:
-        return self._kept.details(number)
+        return self._rows.details(number)
 
     def all_details(self, project_id: ProjectId) -> list[Any]:
-        """All of a project, oldest first; none of a project that is not there."""
-        found: list[Any] = self._kept.all_details(project_id)
-        return found
+        """All of a project, oldest first; none if the project does not exist."""
+        details: list[Any] = self._rows.all_details(project_id)
+        return details
 
     def page(self, wanted: ListQuery) -> Page[Any]:
-        found: Page[Any] = self._kept.page(wanted)
-        return found
+        page: Page[Any] = self._rows.page(wanted)
+        return page
 
     def add(
         self,
@@ -62,9 +63,9 @@ class RunnableService(Generic[Number, Value]):
         make_spec: MakeSpec,
         *,
         start: bool = False,
-        **own: Any,
+        **extra: Any,
     ) -> tuple[Value, Job | None]:
-        """``own`` is what its kind keeps beside the spec. Without a name it goes by its models."""
+        """``extra`` are fields of its kind beside the spec. The name defaults to its models'."""
         models = self._runnable(model_ids)
         spec = with_content(make_spec(*models), models)
         kind = KINDS[self.kind]
@@ -73,7 +74,7 @@ class RunnableService(Generic[Number, Value]):
             name=name or run_name(spec, [model.name for model in models]),
             **dict(zip(kind.model_links, model_ids, strict=True)),
             **kind.of_spec(spec),
-            **own,
+            **extra,
         )
         return self._add(new, start=start)
 
@@ -84,17 +85,17 @@ class RunnableService(Generic[Number, Value]):
         name: str | None = None,
         model_ids: Sequence[ModelId] | None = None,
         make_spec: MakeSpec | None = None,
-        **own: Any,
+        **extra: Any,
     ) -> Value:
-        """The name at any time, all else before the first run; raises WrongState."""
+        """The name at any time, everything else only before the first run; raises WrongState."""
         kind = KINDS[self.kind]
         with self._records.database.writing():
             if make_spec is not None:
                 models = self._runnable(model_ids or self._model_ids(self.get(number)))
-                own |= kind.of_spec(with_content(make_spec(*models), models))
+                extra |= kind.of_spec(with_content(make_spec(*models), models))
             if model_ids is not None:
-                own |= dict(zip(kind.model_links, model_ids, strict=True))
-            edited: Value = self._kept.edit(number, name=name, **own)
+                extra |= dict(zip(kind.model_links, model_ids, strict=True))
+            edited: Value = self._rows.edit(number, name=name, **extra)
             return edited
 
     def start(
@@ -105,53 +106,70 @@ class RunnableService(Generic[Number, Value]):
         *,
         fits: bool = False,
     ) -> Job:
-        """One more run of it, in the queue; ``fits``: on no more cores than there are."""
-        spec = self._ready(self.get(number), fits)
+        """Queue another run of it; ``fits``: on no more cores than this machine has."""
+        spec = self._run_spec(self.get(number), fits)
         return self._jobs.start(RunOf(self.kind, number), spec, priority, request_id)
 
     def delete(self, number: Number, *, cascade: bool = False) -> None:
-        self._kept.delete(number, cascade=cascade)
+        self._rows.delete(number, cascade=cascade)
 
     def _add(self, new: object, *, start: bool) -> tuple[Value, Job | None]:
-        """Both or neither: what was to be started is in the queue, or not there."""
+        """Add it and queue its run, or do neither."""
         with self._records.database.writing():
-            made = self._kept.add(new)
-            job = self.start(made.id) if start else None
-            return self.get(made.id), job
+            added = self._rows.add(new)
+            job = self.start(added.id) if start else None
+            return self.get(added.id), job
 
     def rerun(self, number: Number) -> tuple[Value, Job]:
-        """A new one with the same settings, which knows what it repeats."""
+        """A copy with the same settings that refers to the original, and its first job."""
         with self._records.database.writing():
-            again = self._kept.rerun(number)
-            spec = again.spec.with_cells(lambda cell, _: confined_cell(cell))
-            if spec != again.spec:
-                self._kept.edit(again.id, **KINDS[self.kind].of_spec(spec))
-            job = self.start(again.id)
-            return self.get(again.id), job
+            copy = self._rows.rerun(number)
+            spec = copy.spec.with_cells(_sandboxed)
+            if spec != copy.spec:
+                self._rows.edit(copy.id, **KINDS[self.kind].of_spec(spec))
+            job = self.start(copy.id)
+            return self.get(copy.id), job
 
-    def _ready(self, runnable: Any, fits: bool) -> RunSpec:
-        """What is run: its spec, with its models as they are now."""
+    def _run_spec(self, runnable: Any, fits: bool) -> RunSpec:
+        """Its spec, with its models as they are now."""
         spec: RunSpec = runnable.spec
-        require_sandboxed(*spec.configurations())
+        _require_sandboxed(spec)
         spec = with_content(spec, self._runnable(self._model_ids(runnable)))
         return spec.with_cells(_fitted) if fits else spec
 
     def _runnable(self, model_ids: Sequence[ModelId]) -> list[Model]:
-        """Raises NotFound, and whatever keeps one of them from being run."""
+        """Raises NotFound, and the reason if one of them may not run."""
         return [self._models.runnable(number) for number in model_ids]
 
     def _model_ids(self, runnable: Any) -> list[ModelId]:
         return [getattr(runnable, field) for field in KINDS[self.kind].model_links]
 
 
+class ComparisonService(RunnableService[ComparisonId, Comparison]):
+    kind = "comparison"
+
+
+def _require_sandboxed(spec: RunSpec) -> None:
+    if any(cell.sandbox == "off" for cell in spec.configurations()):
+        raise WrongState(
+            "This was measured without a sandbox, and the server never does that",
+            why="whoever reaches the server could let a model read your files",
+            fix="Measure it again as a new one, in a sandbox, or in the terminal",
+        )
+
+
+def _sandboxed(cell: CellSpec, _: int) -> CellSpec:
+    return replace(cell, sandbox="on") if cell.sandbox == "off" else cell
+
+
 def with_content(spec: Spec, models: Sequence[Model]) -> Spec:
-    """``models`` in the order of the spec's own; raises BadValue for what they cannot do."""
+    """Pin a spec's models, given in its own order; raises BadValue for unsupported cells."""
     spec = spec.with_cells(lambda cell, side: with_boundary(cell, models[side]))
     return spec.with_models(lambda model, side: pinned_to(model, models[side]))
 
 
 def _fitted(cell: CellSpec, _: int) -> CellSpec:
-    """Cores first: fewer instances say the same of each, fewer cores do not."""
+    """Fewer instances rather than fewer cores: that changes the result of each instance less."""
     available = len(allowed_cpus())
     cores = min(cell.cores, available)
     return replace(cell, cores=cores, instances=max(1, min(cell.instances, available // cores)))

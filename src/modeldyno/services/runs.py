@@ -1,9 +1,10 @@
-"""Start a run, keep what it says, hand back its result."""
+"""Start a run, store what it reports, and return its result."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from modeldyno.core.errors import BadValue, ModeldynoError
 from modeldyno.core.ids import RunId, new_run_id
@@ -15,7 +16,7 @@ from modeldyno.store.runs import RunFolders
 
 Listener = Callable[[JobMessage], None]
 
-PATIENCE_S = 5.0  # cancelling takes two at the most
+MAX_CANCEL_S = 5.0  # cancelling takes two at most
 
 
 class RunService:
@@ -24,18 +25,18 @@ class RunService:
         self._jobs = jobs
 
     def run(self, spec: RunSpec, listen: Listener | None = None) -> Result:
-        """Run a spec to its end. Ctrl-C stops it and hands back what was measured."""
-        if not spec.is_kept:  # looking leaves no trace in the workspace
-            return self._look(spec, listen)
+        """Run a spec to its end. Ctrl-C stops it and returns what was measured."""
+        if not spec.is_kept:  # inspections leave no trace in the workspace
+            return self._execute(new_run_id(), spec, listen, _note_ending)
         run_id = self._store.create(spec).id
         try:
-            return self._run(run_id, spec, listen)
+            return self._execute_kept(run_id, spec, listen)
         except ModeldynoError:
             self._store.discard_if_empty(run_id)
             raise
 
     def resume(self, run_id: RunId, listen: Listener | None = None) -> Result:
-        """Go on with what was stopped, benchmark or comparison: what it measured counts."""
+        """Continue a stopped benchmark or comparison: what it measured counts."""
         spec = self._store.spec(run_id)
         match self._store.folder(run_id).state():
             case "done":
@@ -46,52 +47,53 @@ class RunService:
                 raise BadValue(f"Run {run_id} is being measured right now", fix=fix)
         units = tuple(self._store.units(run_id))
         self._store.reopen(run_id)
-        return self._run(run_id, spec, listen, units)
+        return self._execute_kept(run_id, spec, listen, units)
 
-    def _run(
+    def _execute_kept(
         self,
         run_id: RunId,
         spec: RunSpec,
         listen: Listener | None,
         earlier: tuple[Unit, ...] = (),
     ) -> Result:
+        try:
+            return self._execute(run_id, spec, listen, partial(keep, self._store), earlier)
+        finally:
+            self._store.clear_scratch(run_id)
+
+    def _execute(
+        self,
+        run_id: RunId,
+        spec: RunSpec,
+        listen: Listener | None,
+        store: Callable[[RunId, JobMessage, Ending], None],
+        earlier: tuple[Unit, ...] = (),
+    ) -> Result:
         ending = Ending()
 
         def record(run_id: RunId, message: JobMessage) -> None:
-            keep(self._store, run_id, message, ending)
-            if listen is not None:
-                listen(message)  # stored before told: what is announced can be found
-
-        self._jobs.submit(run_id, spec, record, earlier)
-        try:
-            self._wait(run_id)
-        finally:
-            self._store.clear_scratch(run_id)
-        return ending.result_or_raise()
-
-    def _look(self, spec: RunSpec, listen: Listener | None) -> Result:
-        ending = Ending()
-
-        def record(_: RunId, message: JobMessage) -> None:
-            remember(message, ending)
+            store(run_id, message, ending)  # before publishing: a listener may read it
             if listen is not None:
                 listen(message)
 
-        run_id = new_run_id()
-        self._jobs.submit(run_id, spec, record)
+        self._jobs.submit(run_id, spec, record, earlier)
         self._wait(run_id)
         return ending.result_or_raise()
 
     def _wait(self, run_id: RunId) -> None:
-        """Ctrl-C cancels. Who presses it again must wait while what was measured is being kept."""
-        asked_at: float | None = None
+        """Ctrl-C cancels. A second one within MAX_CANCEL_S is ignored: the run is being stored."""
+        cancelled_at: float | None = None
         while True:
             try:
-                if asked_at is not None:
+                if cancelled_at is not None:
                     self._jobs.cancel(run_id)
                 return self._jobs.wait(run_id)
             except KeyboardInterrupt:
                 now = time.monotonic()
-                if asked_at is not None and now - asked_at > PATIENCE_S:
+                if cancelled_at is not None and now - cancelled_at > MAX_CANCEL_S:
                     raise
-                asked_at = asked_at or now
+                cancelled_at = cancelled_at or now
+
+
+def _note_ending(_: RunId, message: JobMessage, ending: Ending) -> None:
+    remember(message, ending)

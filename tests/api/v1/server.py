@@ -37,7 +37,7 @@ from tests.scripts import script
 PATIENCE_S = 90.0  # other tests may hold the cores
 # Threads of the server that ask the database by themselves.
 BACKGROUND = (
-    *("announcing", "aside", "events", "folders", "queue", "rebuilding", "supervisor", "sweeping"),
+    *("announcing", "aside", "events", "folders", "queue", "rebuilding", "supervisor", "cleanup"),
 )
 
 

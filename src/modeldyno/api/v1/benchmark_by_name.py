@@ -211,7 +211,7 @@ async def _until_over(
         loop.call_soon_threadsafe(news.set)
 
     try:
-        with ends.waiting(job.run_id, tell):
+        with ends.registered(job.run_id, tell):
             while not await run_in_threadpool(service.is_over, job):
                 heard = asyncio.create_task(news.wait())
                 left_s = max(0.0, min(LOOK_AGAIN_S, deadline - loop.time()))

@@ -33,8 +33,8 @@ from modeldyno.services import requests
 
 if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
-    from modeldyno.services.comparisons import ComparisonService
     from modeldyno.services.jobs import JobService
+    from modeldyno.services.runnables import ComparisonService
     from modeldyno.store.records.all import Records
 
 
