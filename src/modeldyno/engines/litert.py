@@ -18,8 +18,8 @@ from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines.litert_profiling import FileOperator, LiteRtProfiled, file_operators
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.session_checks import (
-    by_use,
     cannot_load,
+    join_by_frequency,
     require_input,
     require_own_precision,
     shapes_of,
@@ -382,4 +382,4 @@ def _precision(operators: list[dict[str, Any]]) -> str | None:
             types = [str(np.dtype(kind)) for kind in operator["operand_types"]]
             names = [table[kind] for table in (_INTEGER, _FLOAT) for kind in types if kind in table]
             precisions += names[:1]
-    return by_use(precisions)
+    return join_by_frequency(precisions)

@@ -25,7 +25,7 @@ from modeldyno.engines.litert_library import (
     RecordedEvent,
 )
 from modeldyno.engines.node_times import Key, NodeEvent, RecordedCalls, Tally, known_operands
-from modeldyno.engines.protocol import ProfiledFacts, Tensors
+from modeldyno.engines.protocol import ProfiledDefaults, Tensors
 
 _MOST_EVENT_NS = 5_000
 _CUT_OFF_NS = 500  # lost on average by rounding down to microseconds
@@ -34,7 +34,7 @@ _GRAPH_RUN = "Invoke"  # LiteRT's name for the run of a graph
 _POOLINGS = {"MAX_POOL_2D": "MaxPool2d", "AVERAGE_POOL_2D": "AveragePool2d"}
 
 
-class LiteRtProfiled(ProfiledFacts):
+class LiteRtProfiled(ProfiledDefaults):
     """A session of the same model, loaded with the profiler."""
 
     def __init__(

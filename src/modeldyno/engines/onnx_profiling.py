@@ -16,7 +16,7 @@ from modeldyno.core.sessions import CallContract
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, Tally, counted_calls
-from modeldyno.engines.protocol import ProfiledFacts, Tensors
+from modeldyno.engines.protocol import ProfiledDefaults
 
 _KERNEL = "_kernel_time"
 _CALL = "model_run"
@@ -25,20 +25,13 @@ _CUT_OFF_NS = 500  # of each duration, on average
 _MAX_LINE_BYTES = 1 << 20  # a node with thousands of inputs lists them all on its line
 
 
-class OnnxProfiled(ProfiledFacts):
+class OnnxProfiled(ProfiledDefaults):
     """A session under the profiler; ``open_bare`` opens a session of the given model file."""
 
     def __init__(self, session: Any, open_bare: Callable[[bytes], Any] | None) -> None:
         self._session = session
         self._open_bare = open_bare
         self._trace: Path | None = None
-
-    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
-        call: Callable[[], object] = self._session.bind(inputs, contract)
-        return call
-
-    def recording(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()  # it always records
 
     def trace(self, keep: Sequence[bool]) -> Trace:
         self.end()

@@ -15,7 +15,7 @@ from modeldyno.engines import onnx_providers
 from modeldyno.engines.onnx_profiling import OnnxProfiled
 from modeldyno.engines.onnx_providers import OnnxDevice
 from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.session_checks import by_use, cannot_load, require_own_precision
+from modeldyno.engines.session_checks import cannot_load, join_by_frequency, require_own_precision
 from modeldyno.engines.threads import count_threads
 
 SPINNING = "session.intra_op.allow_spinning"
@@ -192,7 +192,7 @@ def _dtype(onnx_type: str) -> str:
 
 def _precision(kernels: list[dict[str, Any]]) -> str | None:
     """The operand types of the computing kernels: "fp32", "int8", or several joined by +."""
-    return by_use(filter(None, map(_kernel_precision, kernels)))
+    return join_by_frequency(filter(None, map(_kernel_precision, kernels)))
 
 
 def _layout(kernels: set[str]) -> str | None:

@@ -22,8 +22,8 @@ from modeldyno.engines.conversions import ConversionSource
 from modeldyno.engines.openvino_profiling import CompiledNode, OpenVinoProfiled
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.session_checks import (
-    by_use,
     cannot_load,
+    join_by_frequency,
     require_input,
     shapes_of,
     with_shapes_of,
@@ -384,7 +384,7 @@ def _precision(layers: list[tuple[str, str]]) -> str | None:
     """
     kernels = [kernel for kind, kernel in layers if kind in _COMPUTE]
     types = [kernel.rpartition("_")[2].lower() for kernel in kernels]
-    return by_use(_PRECISIONS.get(name, name) for name in types)
+    return join_by_frequency(_PRECISIONS.get(name, name) for name in types)
 
 
 def _is_convolution(node: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -72,8 +72,8 @@ class ProfiledSession(Protocol):
         """A call of this engine that computes nothing; None if the engine has no such call."""
 
 
-class ProfiledFacts:
-    """The facts of a profiled session are those of the session."""
+class ProfiledDefaults:
+    """A profiled session that always records, with the facts and calls of ``_session``."""
 
     _session: Any
 
@@ -81,6 +81,16 @@ class ProfiledFacts:
     def facts(self) -> SessionFacts:
         facts: SessionFacts = self._session.facts
         return facts
+
+    def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
+        call: Callable[[], object] = self._session.bind(inputs, contract)
+        return call
+
+    def recording(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def bare(self, contract: CallContract) -> Callable[[], object] | None:
+        return None
 
 
 @runtime_checkable

@@ -18,7 +18,7 @@ from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable, Mod
 from modeldyno.core.sessions import CallContract, OptionValue, SessionFacts, Target
 from modeldyno.engines import torch_precision
 from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.session_checks import by_use
+from modeldyno.engines.session_checks import join_by_frequency
 from modeldyno.engines.threads import require_default_spinning
 from modeldyno.engines.torch_loading import LoadedModule, load, require_safe_version
 from modeldyno.engines.torch_profiling import TorchProfiled
@@ -62,7 +62,7 @@ class PyTorch:
         with self.open(target) as session:
             observed = session.observed(inputs)
             outputs = session.run(inputs)
-            precision = by_use(observed.precisions) or session.weight_precision()
+            precision = join_by_frequency(observed.precisions) or session.weight_precision()
             facts = replace(
                 session.facts, precision=precision, nodes_by_provider=dict(observed.devices)
             )

@@ -37,7 +37,7 @@ from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, Tally
-from modeldyno.engines.protocol import Capabilities, ProfiledFacts, Tensors
+from modeldyno.engines.protocol import Capabilities, ProfiledDefaults, Tensors
 from modeldyno.engines.threads import require_default_spinning
 
 
@@ -129,7 +129,7 @@ class ScriptedSession:
                 _FAULTS[fault["do"]](self._target)
 
 
-class ScriptedProfiled(ProfiledFacts):
+class ScriptedProfiled(ProfiledDefaults):
     def __init__(self, script: dict[str, Any], session: ScriptedSession) -> None:
         latency = script.get("latency_us", 100)
         only_node = {
@@ -150,9 +150,6 @@ class ScriptedProfiled(ProfiledFacts):
 
         return profiled
 
-    def recording(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.nullcontext()
-
     def trace(self, keep: Sequence[bool]) -> Trace:
         tally = Tally(most_event_ns=1_000_000)
         for _ in range(sum(keep)):
@@ -167,9 +164,6 @@ class ScriptedProfiled(ProfiledFacts):
             key = (node["node"], node["op"], "script")
             yield NodeEvent(start_ns, duration_ns, key, device_ns, _operands(node))
             start_ns += duration_ns
-
-    def bare(self, contract: CallContract) -> None:
-        return None
 
 
 def _operands(node: dict[str, Any]) -> Operands | None:

@@ -51,6 +51,6 @@ def cannot_load(
     )
 
 
-def by_use(names: Iterable[str]) -> str | None:
+def join_by_frequency(names: Iterable[str]) -> str | None:
     """Most used first: ``bf16+fp32``; None if there are none."""
     return "+".join(name for name, _ in Counter(names).most_common()) or None

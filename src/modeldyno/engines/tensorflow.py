@@ -16,7 +16,7 @@ from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.engines import tf_process
 from modeldyno.engines.protocol import Capabilities, Tensors
-from modeldyno.engines.session_checks import by_use, require_input
+from modeldyno.engines.session_checks import join_by_frequency, require_input
 from modeldyno.engines.tf_loading import load
 from modeldyno.engines.tf_profiling import TensorFlowProfiled, node_events
 from modeldyno.engines.threads import require_default_spinning
@@ -238,4 +238,4 @@ def _precision(nodes: Sequence[Any]) -> str | None:
         elif "T" in node.attr:
             kind = node.attr["T"].type
             precisions.append(_PRECISIONS.get(kind, f"type {kind}"))
-    return by_use(precisions)
+    return join_by_frequency(precisions)

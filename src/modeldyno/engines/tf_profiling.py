@@ -15,7 +15,7 @@ from modeldyno.core.sessions import CallContract
 from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, RecordedCalls, Tally, known_operands
-from modeldyno.engines.protocol import ProfiledFacts, Tensors
+from modeldyno.engines.protocol import ProfiledDefaults, Tensors
 
 # Half of the gap between two small nodes, in which the trace is written.
 _MOST_EVENT_NS = 1_000
@@ -23,7 +23,7 @@ _MOST_EVENT_NS = 1_000
 _CALL_NODES = ("NoOp", "_Arg", "_Retval")
 
 
-class TensorFlowProfiled(ProfiledFacts):
+class TensorFlowProfiled(ProfiledDefaults):
     """A session whose calls are traced while they are recorded."""
 
     def __init__(self, session: Any) -> None:

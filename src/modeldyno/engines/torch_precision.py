@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from modeldyno.engines.session_checks import by_use
+from modeldyno.engines.session_checks import join_by_frequency
 
 _NAMES = {
     "float32": "fp32",
@@ -97,4 +97,4 @@ def of_parameters(parameters: Iterable[Any]) -> str | None:
         name = _NAMES.get(str(parameter.dtype).removeprefix("torch."))
         if name is not None:
             counts[name] += parameter.numel()
-    return by_use(counts)
+    return join_by_frequency(counts)

@@ -25,7 +25,7 @@ from modeldyno.core.work import (
     work_of,
 )
 from modeldyno.engines.node_times import NodeEvent, Tally, counted_calls
-from modeldyno.engines.protocol import ProfiledFacts, Tensors
+from modeldyno.engines.protocol import ProfiledDefaults, Tensors
 
 _CALL = "modeldyno call"
 _MOST_EVENT_NS = 3_000
@@ -33,7 +33,7 @@ _OPERATOR = "cpu_op"
 _RUNTIME = ("cuda", "cu", "hip", "[memory]")  # prefixes of calls of a device's library
 
 
-class TorchProfiled(ProfiledFacts):
+class TorchProfiled(ProfiledDefaults):
     def __init__(self, session: Any, device: str, *, is_script: bool) -> None:
         self._session = session
         self._device = device

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +39,8 @@ _PLACE = 8  # bytes of a number that stands for a tensor
 
 Parts = tuple[str, ...]  # of a scope, the outermost first
 Ends = tuple[list[str], list[str]]  # the ids of a graph's inputs and outputs
+# Ids of the tensors that nodes can refer to by name: of their own graph, then of those around it.
+Names = ChainMap[str, str]
 
 
 @dataclass(frozen=True)
@@ -59,29 +62,6 @@ def _too_large(path: Path, why: str) -> GraphUnavailable:
         why=why,
         fix="Look at its operators with `modeldyno inspect`; it can be measured all the same",
     )
-
-
-class Names:
-    """The tensors that nodes can refer to by name: of their own graph, then of those around it."""
-
-    def __init__(self, outer: Names | None = None) -> None:
-        self._own: dict[str, str] = {}
-        self._outer = outer
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._own
-
-    def __setitem__(self, name: str, id_: str) -> None:
-        self._own[name] = id_
-
-    def find(self, name: str) -> str | None:
-        """The tensor's id; None if no node produces it."""
-        graph: Names | None = self
-        while graph is not None:
-            if name in graph._own:
-                return graph._own[name]
-            graph = graph._outer
-        return None
 
 
 class GraphBuilder:
@@ -185,7 +165,7 @@ class GraphBuilder:
 
     def tensor_id(self, names: Names, name: str) -> str:
         """The id of the tensor with that name; added as missing if there is none."""
-        id_ = names.find(name)
+        id_ = names.get(name)
         if id_ is None:
             id_ = names[name] = self.add_missing(name)
         return id_

@@ -7,12 +7,11 @@ would otherwise be read for hours.
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 LONGEST_TEXT = 4096  # bytes of a string that are read
 _BLOCK = 1 << 16
@@ -26,24 +25,13 @@ class Damaged(Exception):
 
 
 class Flatbuffer:
-    """A file, read in blocks: its weights may be larger than memory."""
+    """An open file, read in blocks: its weights may be larger than memory."""
 
-    def __init__(self, path: Path) -> None:
-        self._file: BinaryIO = path.open("rb")
-        self.size = path.stat().st_size
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.size = file.seek(0, os.SEEK_END)
         self._blocks: dict[int, bytes] = {}
         self._reads_left = max(_FEWEST_READS, _READS_PER_BYTE * self.size)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._file.close()
 
     def root(self) -> Table:
         return Table(self, self.number("<I", 0))

@@ -73,8 +73,8 @@ def is_litert(head: bytes) -> bool:
 def opened(path: Path) -> Iterator[LiteRtFile]:
     """Settings of operators can be read only while it is open. Raises ModelUnreadable."""
     try:
-        with Flatbuffer(path) as buffer:
-            yield _read_file(buffer)
+        with path.open("rb") as file:
+            yield _read_file(Flatbuffer(file))
     except (Damaged, struct.error) as error:
         fix = "Copy, download or convert it again"
         raise damaged(path, str(error), "a damaged LiteRT model", fix) from error

@@ -19,7 +19,7 @@ from modeldyno.formats.containers.protobuf import (
 from modeldyno.formats.refusals import damaged
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    import onnx
 
 # Numbers of fields in onnx.proto.
 _GRAPH, _INITIALIZER = 7, 5  # of ModelProto, of GraphProto
@@ -37,7 +37,7 @@ def decoding_names(path: Path) -> Iterator[None]:
         raise damaged(path, "a name in it is not UTF-8 text") from error
 
 
-def parse(path: Path) -> ModelProto:
+def parse(path: Path) -> onnx.ModelProto:
     """The whole file, without the weights beside it; raises ModelUnreadable."""
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # has no types
@@ -57,7 +57,7 @@ def _require_size(path: Path) -> None:
 # ---------------------------------------------------------------- without weights
 
 
-def parse_without_weights(path: Path) -> ModelProto:
+def parse_without_weights(path: Path) -> onnx.ModelProto:
     """As ``parse``, but of initializers above a kilobyte only types and shapes.
 
     The file is copied field by field, so a gigabyte of weights takes no memory.
@@ -68,7 +68,7 @@ def parse_without_weights(path: Path) -> ModelProto:
     _require_size(path)
     try:
         with path.open("rb") as file:
-            model: ModelProto = ModelProto.FromString(_copy_model(file, path.stat().st_size))
+            model: onnx.ModelProto = ModelProto.FromString(_copy_model(file, path.stat().st_size))
     except (DamagedMessage, DecodeError):  # DamagedMessage also for too many fields
         return parse(path)
     return model

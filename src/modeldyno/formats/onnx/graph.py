@@ -32,15 +32,7 @@ from modeldyno.formats.onnx.messages import (
 )
 
 if TYPE_CHECKING:
-    from onnx import (
-        AttributeProto,
-        FunctionProto,
-        GraphProto,
-        ModelProto,
-        NodeProto,
-        TensorProto,
-        ValueInfoProto,
-    )
+    import onnx
 
 _OWN_DOMAINS = ("", "ai.onnx")
 _INVENTED = "unk__"  # prefix of the names that shape inference gives to unknown sizes
@@ -69,7 +61,7 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
 
 
 class _OnnxGraphReader:
-    def __init__(self, builder: GraphBuilder, model: ModelProto) -> None:
+    def __init__(self, builder: GraphBuilder, model: onnx.ModelProto) -> None:
         self._model = model
         self._builder = builder
         self._functions = {(f.domain, f.name): f for f in model.functions}
@@ -87,25 +79,25 @@ class _OnnxGraphReader:
         return self._builder.finish("onnx", graph.name, inputs, outputs)
 
     def _graph(
-        self, graph: GraphProto, names: Names, input_kind: TensorKind, parts: Parts, depth: int
+        self, graph: onnx.GraphProto, names: Names, input_kind: TensorKind, parts: Parts, depth: int
     ) -> Ends:
         types = {v.name: _spec(v) for v in (*graph.value_info, *graph.input, *graph.output)}
         weights = [(tensor, tensor.dims) for tensor in graph.initializer]
         weights += [(sparse.values, sparse.dims) for sparse in graph.sparse_initializer]
         for tensor, dims in weights:
-            if tensor.name not in names:
+            if tensor.name not in names.maps[0]:
                 names[tensor.name] = self._builder.add_tensor(
                     tensor.name, "initializer", dtype_name(tensor.data_type), tuple(dims)
                 )
         inputs = []
         for declared in graph.input:
-            if declared.name not in names:
+            if declared.name not in names.maps[0]:
                 self._declare(names, declared.name, input_kind, types)
                 inputs.append(self._builder.tensor_id(names, declared.name))
         self._nodes(graph.node, names, types, parts, depth)
         return inputs, [self._builder.tensor_id(names, output.name) for output in graph.output]
 
-    def _function(self, function: FunctionProto) -> None:
+    def _function(self, function: onnx.FunctionProto) -> None:
         """A function can refer to its arguments only; its body is listed once."""
 
         def read(parts: Parts, depth: int) -> Ends:
@@ -124,7 +116,7 @@ class _OnnxGraphReader:
 
     def _nodes(
         self,
-        nodes: Iterable[NodeProto],
+        nodes: Iterable[onnx.NodeProto],
         names: Names,
         types: dict[str, TensorSpec],
         parts: Parts,
@@ -148,18 +140,20 @@ class _OnnxGraphReader:
                 function=_function_scope(function) if function is not None else (),
             )
 
-    def _nested(self, node: NodeProto, outer: Names) -> Iterator[NestedGraph]:
+    def _nested(self, node: onnx.NodeProto, outer: Names) -> Iterator[NestedGraph]:
         for attribute in node.attribute:
             labelled = [(attribute.name, attribute.g)] if attribute.HasField("g") else []
             labelled += [(f"{attribute.name}.{i}", g) for i, g in enumerate(attribute.graphs)]
             for label, graph in labelled:
-                read = partial(self._graph, graph, Names(outer), "argument")
+                read = partial(self._graph, graph, outer.new_child(), "argument")
                 yield NestedGraph(label, graph.name, read)
 
-    def _outputs(self, node: NodeProto, names: Names, types: dict[str, TensorSpec]) -> list[str]:
+    def _outputs(
+        self, node: onnx.NodeProto, names: Names, types: dict[str, TensorSpec]
+    ) -> list[str]:
         ids = []
         for name in node.output:
-            if name in names and name:
+            if name in names.maps[0] and name:
                 self._builder.add_note("a tensor is made twice: engines will refuse the model")
             if name:
                 self._declare(names, name, "node", types)
@@ -176,11 +170,11 @@ class _OnnxGraphReader:
         names[name] = self._builder.add_tensor(name, kind, dtype, shape)
 
 
-def _function_scope(function: FunctionProto) -> Parts:
+def _function_scope(function: onnx.FunctionProto) -> Parts:
     return (f"{function.domain}.{function.name}()" if function.domain else f"{function.name}()",)
 
 
-def _scope_of(node: NodeProto) -> Parts:
+def _scope_of(node: onnx.NodeProto) -> Parts:
     metadata = {decoded(entry.key): decoded(entry.value) for entry in node.metadata_props}
     scope = name_scopes.from_metadata(metadata) if metadata else None
     if scope is not None:
@@ -194,7 +188,7 @@ def _without(around: Parts, parts: Parts) -> Parts:
     return parts[len(plain) :] if plain and parts[: len(plain)] == plain else parts
 
 
-def _spec(declared: ValueInfoProto) -> TensorSpec:
+def _spec(declared: onnx.ValueInfoProto) -> TensorSpec:
     spec = tensor_spec(declared)
     if spec.shape is None:
         return spec
@@ -207,7 +201,7 @@ def _spec(declared: ValueInfoProto) -> TensorSpec:
 # ---------------------------------------------------------------- shapes
 
 
-def _drop_weights(model: ModelProto) -> None:
+def _drop_weights(model: onnx.ModelProto) -> None:
     """Remove numbers and the names of other files; keep types and shapes."""
     for tensor in tensors(model):
         if tensor.data_location or tensor.ByteSize() > LARGEST_CONSTANT:
@@ -215,7 +209,7 @@ def _drop_weights(model: ModelProto) -> None:
                 tensor.ClearField(field)
 
 
-def _with_shapes(model: ModelProto) -> tuple[ModelProto, str]:
+def _with_shapes(model: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
     """The model with every shape that can be inferred, and a note if that failed."""
     if not _lacks_shapes(model):
         return model, ""
@@ -236,7 +230,7 @@ def _with_shapes(model: ModelProto) -> tuple[ModelProto, str]:
         return model, f"shapes are those in the file, inferring more failed: {why}"
 
 
-def _lacks_shapes(model: ModelProto) -> bool:
+def _lacks_shapes(model: onnx.ModelProto) -> bool:
     for graph in graphs(model):
         known = {declared.name for declared in (*graph.value_info, *graph.output)}
         if any(name and name not in known for node in graph.node for name in node.output):
@@ -247,7 +241,7 @@ def _lacks_shapes(model: ModelProto) -> bool:
 # ---------------------------------------------------------------- attributes
 
 
-def attributes(protos: Sequence[AttributeProto]) -> list[Attribute]:
+def attributes(protos: Sequence[onnx.AttributeProto]) -> list[Attribute]:
     shown = [attribute(proto) for proto in protos[:MOST_ATTRIBUTES]]
     left_out = len(protos) - MOST_ATTRIBUTES
     if left_out > 0:
@@ -255,7 +249,7 @@ def attributes(protos: Sequence[AttributeProto]) -> list[Attribute]:
     return shown
 
 
-def attribute(proto: AttributeProto) -> Attribute:
+def attribute(proto: onnx.AttributeProto) -> Attribute:
     name, kind = decoded(proto.name)[:LONGEST_NAME], _kind(proto)
     if proto.ref_attr_name:
         given = decoded(proto.ref_attr_name)[:LONGEST_NAME]
@@ -283,7 +277,7 @@ def attribute(proto: AttributeProto) -> Attribute:
             return Attribute(name, kind, None, "not shown")
 
 
-def _kind(proto: AttributeProto) -> str:
+def _kind(proto: onnx.AttributeProto) -> str:
     from onnx import AttributeProto
 
     if proto.type in AttributeProto.AttributeType.values() and proto.type:
@@ -317,7 +311,7 @@ def _scalar(element: Any) -> Scalar:
     return scalar(element)
 
 
-def _tensor(name: str, tensor: TensorProto) -> Attribute:
+def _tensor(name: str, tensor: onnx.TensorProto) -> Attribute:
     dtype, shape = dtype_name(tensor.data_type), _shape(tensor.dims)
     count = math.prod(tensor.dims) if shape is not None else _MOST_ELEMENTS + 1
     if min(tensor.dims, default=0) < 0 or count > _MOST_ELEMENTS or tensor.data_location:
@@ -327,7 +321,7 @@ def _tensor(name: str, tensor: TensorProto) -> Attribute:
     return Attribute(name, "tensor", elements, note, dtype, shape)
 
 
-def _elements(tensor: TensorProto) -> tuple[Scalar, ...] | None:
+def _elements(tensor: onnx.TensorProto) -> tuple[Scalar, ...] | None:
     from onnx import numpy_helper
 
     try:

@@ -15,10 +15,10 @@ from modeldyno.core.models import IndexRange
 from modeldyno.formats.onnx.messages import functions_of, subgraphs
 
 if TYPE_CHECKING:
-    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
+    import onnx
 
     _Ranges = Iterator[tuple[str, IndexRange]]
-    _Functions = Mapping[tuple[str, str], FunctionProto]
+    _Functions = Mapping[tuple[str, str], onnx.FunctionProto]
 
 # Operators whose outputs contain (some) values of these inputs; None: of all inputs.
 _PASSES: dict[str, tuple[int, ...] | None] = {
@@ -41,7 +41,7 @@ class _Scope:
     """What we know about the values that nodes can refer to."""
 
     carries: dict[str, frozenset[str]]  # name → the graph inputs whose values it contains
-    tables: dict[str, TensorProto] = field(default_factory=dict)  # constants by name
+    tables: dict[str, onnx.TensorProto] = field(default_factory=dict)  # constants by name
     depth: int = 0
 
     def inner(self) -> _Scope:
@@ -51,7 +51,7 @@ class _Scope:
         return frozenset().union(*(self.carries.get(name, frozenset()) for name in names))
 
 
-def index_ranges(model: ModelProto, inputs: Iterable[str]) -> dict[str, IndexRange]:
+def index_ranges(model: onnx.ModelProto, inputs: Iterable[str]) -> dict[str, IndexRange]:
     """The range of each named input that provably indexes something."""
     ranges: dict[str, IndexRange] = {}
     functions = functions_of(model).bodies
@@ -62,12 +62,12 @@ def index_ranges(model: ModelProto, inputs: Iterable[str]) -> dict[str, IndexRan
     return ranges
 
 
-def _follow_graph(graph: GraphProto, scope: _Scope, functions: _Functions) -> _Ranges:
+def _follow_graph(graph: onnx.GraphProto, scope: _Scope, functions: _Functions) -> _Ranges:
     scope.tables.update({tensor.name: tensor for tensor in graph.initializer})
     yield from _follow(graph.node, scope, functions)
 
 
-def _follow(nodes: Iterable[NodeProto], scope: _Scope, functions: _Functions) -> _Ranges:
+def _follow(nodes: Iterable[onnx.NodeProto], scope: _Scope, functions: _Functions) -> _Ranges:
     for node in nodes:
         _note_constant(node, scope)
         for position, indices in _index_uses(node, scope):
@@ -87,14 +87,14 @@ def _follow(nodes: Iterable[NodeProto], scope: _Scope, functions: _Functions) ->
             scope.carries.update(dict.fromkeys(filter(None, node.output), passed))
 
 
-def _inputs_passed_on(node: NodeProto) -> list[str]:
+def _inputs_passed_on(node: onnx.NodeProto) -> list[str]:
     if node.op_type not in _PASSES:
         return []
     positions = _PASSES[node.op_type]
     return [n for i, n in enumerate(node.input) if positions is None or i in positions]
 
 
-def _scope_of_subgraph(node: NodeProto, graph: GraphProto, scope: _Scope) -> _Scope:
+def _scope_of_subgraph(node: onnx.NodeProto, graph: onnx.GraphProto, scope: _Scope) -> _Scope:
     """A branch or body can refer to all outer values; a loop also passes its inputs by position."""
     inner = scope.inner()
     for formal, actual in zip(graph.input, node.input, strict=False):
@@ -102,7 +102,7 @@ def _scope_of_subgraph(node: NodeProto, graph: GraphProto, scope: _Scope) -> _Sc
     return inner
 
 
-def _scope_of_call(node: NodeProto, formals: list[str], scope: _Scope) -> _Scope:
+def _scope_of_call(node: onnx.NodeProto, formals: list[str], scope: _Scope) -> _Scope:
     """A function can refer to its arguments only."""
     pairs = list(zip(formals, node.input, strict=False))
     carries = {formal: scope.of((actual,)) for formal, actual in pairs}
@@ -110,7 +110,7 @@ def _scope_of_call(node: NodeProto, formals: list[str], scope: _Scope) -> _Scope
     return _Scope(carries, tables, scope.depth + 1)
 
 
-def _note_constant(node: NodeProto, scope: _Scope) -> None:
+def _note_constant(node: onnx.NodeProto, scope: _Scope) -> None:
     if not node.output:
         return
     if node.op_type == "Constant":
@@ -121,7 +121,7 @@ def _note_constant(node: NodeProto, scope: _Scope) -> None:
         scope.tables[node.output[0]] = scope.tables[node.input[0]]
 
 
-def _index_uses(node: NodeProto, scope: _Scope) -> Iterator[tuple[int, IndexRange]]:
+def _index_uses(node: onnx.NodeProto, scope: _Scope) -> Iterator[tuple[int, IndexRange]]:
     """The positions of inputs that are indices, and their valid range."""
     match node.op_type:
         case "Gather" | "GatherElements":
@@ -137,12 +137,12 @@ def _index_uses(node: NodeProto, scope: _Scope) -> Iterator[tuple[int, IndexRang
                 yield 0, IndexRange(0, depth, f"becomes a one-hot vector of {depth} entries")
 
 
-def _table(node: NodeProto, position: int, scope: _Scope) -> TensorProto | None:
+def _table(node: onnx.NodeProto, position: int, scope: _Scope) -> onnx.TensorProto | None:
     return scope.tables.get(node.input[position]) if position < len(node.input) else None
 
 
 def _into_table(
-    position: int, table: TensorProto | None, axis: int
+    position: int, table: onnx.TensorProto | None, axis: int
 ) -> Iterator[tuple[int, IndexRange]]:
     if table is None or not -len(table.dims) <= axis < len(table.dims):
         return
@@ -152,11 +152,11 @@ def _into_table(
         yield position, IndexRange(0, rows, f"indexes {what} of {rows} rows")
 
 
-def _axis(node: NodeProto, name: str) -> int:
+def _axis(node: onnx.NodeProto, name: str) -> int:
     return next((a.i for a in node.attribute if a.name == name), 0)
 
 
-def _scalar(tensor: TensorProto | None) -> int | None:
+def _scalar(tensor: onnx.TensorProto | None) -> int | None:
     from onnx import numpy_helper
 
     if tensor is None or tensor.data_location or math.prod(tensor.dims) != 1:

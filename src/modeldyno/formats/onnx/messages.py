@@ -12,17 +12,7 @@ from modeldyno.core.graphs import MOST_NODES
 from modeldyno.core.models import Dim, TensorSpec
 
 if TYPE_CHECKING:
-    from onnx import (
-        AttributeProto,
-        FunctionProto,
-        GraphProto,
-        ModelProto,
-        NodeProto,
-        TensorProto,
-        TensorShapeProto,
-        TypeProto,
-        ValueInfoProto,
-    )
+    import onnx
 
 # Exporters write these for "anything"; as symbols they would tie unrelated sizes together.
 _NOT_A_SYMBOL = ("", "?", "-1", "None")
@@ -33,7 +23,7 @@ FunctionKey = tuple[str, str]  # domain and name
 # ---------------------------------------------------------------- nodes and tensors
 
 
-def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     """The graphs directly in a node: branches and loop bodies."""
     for attribute in node.attribute:
         if attribute.HasField("g"):
@@ -41,14 +31,14 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
         yield from attribute.graphs
 
 
-def graphs(model: ModelProto) -> Iterator[GraphProto]:
+def graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
     """The main graph and all sub-graphs, including those of local functions."""
     yield from _with_subgraphs(model.graph)
     for function in model.functions:
         yield from _subgraphs_of(function.node)
 
 
-def nodes(model: ModelProto) -> Iterator[NodeProto]:
+def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     """All nodes; those of a local function once, however often it is called."""
     for graph in graphs(model):
         yield from graph.node
@@ -56,7 +46,7 @@ def nodes(model: ModelProto) -> Iterator[NodeProto]:
         yield from function.node
 
 
-def tensors(model: ModelProto) -> Iterator[TensorProto]:
+def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     """All tensors in a file, even those that no engine reads: any may name another file."""
     all_graphs = [*graphs(model)]
     for training in model.training_info:
@@ -72,23 +62,23 @@ def tensors(model: ModelProto) -> Iterator[TensorProto]:
         yield from _tensors_of(function.attribute_proto)
 
 
-def _with_subgraphs(graph: GraphProto) -> Iterator[GraphProto]:
+def _with_subgraphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
     yield graph
     yield from _subgraphs_of(graph.node)
 
 
-def _subgraphs_of(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
+def _subgraphs_of(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
     for node in nodes:
         for graph in subgraphs(node):
             yield from _with_subgraphs(graph)
 
 
-def _attribute_tensors(nodes: Iterable[NodeProto]) -> Iterator[TensorProto]:
+def _attribute_tensors(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
     for node in nodes:
         yield from _tensors_of(node.attribute)
 
 
-def _tensors_of(attributes: Iterable[AttributeProto]) -> Iterator[TensorProto]:
+def _tensors_of(attributes: Iterable[onnx.AttributeProto]) -> Iterator[onnx.TensorProto]:
     for attribute in attributes:
         if attribute.HasField("t"):
             yield attribute.t
@@ -130,11 +120,11 @@ def bits(elem_type: int) -> int:
         return 0
 
 
-def tensor_spec(declared: ValueInfoProto) -> TensorSpec:
+def tensor_spec(declared: onnx.ValueInfoProto) -> TensorSpec:
     return TensorSpec(declared.name, _type_name(declared.type), _shape(declared.type))
 
 
-def _type_name(kind: TypeProto) -> str:
+def _type_name(kind: onnx.TypeProto) -> str:
     """A tensor's dtype; for other types, ``sequence(float32)`` or ``map(int64, float32)``."""
     match kind.WhichOneof("value"):
         case "tensor_type":
@@ -154,7 +144,7 @@ def _type_name(kind: TypeProto) -> str:
             return "undefined"
 
 
-def _shape(kind: TypeProto) -> tuple[Dim, ...] | None:
+def _shape(kind: onnx.TypeProto) -> tuple[Dim, ...] | None:
     """For a sequence or an optional value, the shape of its elements."""
     match kind.WhichOneof("value"):
         case "sequence_type":
@@ -168,7 +158,7 @@ def _shape(kind: TypeProto) -> tuple[Dim, ...] | None:
             return None
 
 
-def _dim(dim: TensorShapeProto.Dimension) -> Dim:
+def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
     if dim.HasField("dim_value"):
         return dim.dim_value if dim.dim_value >= 0 else None
     symbol = dim.dim_param.strip()
@@ -180,7 +170,7 @@ def _dim(dim: TensorShapeProto.Dimension) -> Dim:
 
 @dataclass(frozen=True)
 class Functions:
-    bodies: Mapping[FunctionKey, FunctionProto]  # without recursive ones
+    bodies: Mapping[FunctionKey, onnx.FunctionProto]  # without recursive ones
     nodes_written_out: int  # nodes of all calls in the main graph, counted up to the limit
 
     @property
@@ -188,13 +178,13 @@ class Functions:
         return self.nodes_written_out > MOST_WRITTEN_OUT
 
 
-def functions_of(model: ModelProto) -> Functions:
+def functions_of(model: onnx.ModelProto) -> Functions:
     """Takes time in proportion to the file, not to its calls written out.
 
     Engines and shape inference inline calls, so a few kilobytes of functions that call functions
     can become billions of nodes.
     """
-    definitions: dict[FunctionKey, list[FunctionProto]] = defaultdict(list)
+    definitions: dict[FunctionKey, list[onnx.FunctionProto]] = defaultdict(list)
     for function in model.functions:  # overloads have the same name
         definitions[function.domain, function.name].append(function)
     names = definitions.keys()
@@ -214,7 +204,7 @@ class _Calls:
     times: Counter[FunctionKey]
 
 
-def _calls(nodes: Iterable[NodeProto], names: Iterable[FunctionKey]) -> _Calls:
+def _calls(nodes: Iterable[onnx.NodeProto], names: Iterable[FunctionKey]) -> _Calls:
     count, times = 0, Counter[FunctionKey]()
     waiting = [nodes]
     while waiting:

@@ -27,7 +27,7 @@ from modeldyno.formats.onnx.messages import (
 from modeldyno.formats.refusals import damaged, printable_name
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto, TensorProto
+    import onnx
 
 # Domains whose operators need a library of their own, though their names look official.
 _EXTENSIONS = ("ai.onnx.contrib", "com.microsoft.extensions")
@@ -48,7 +48,7 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
         return _facts(path, parse(path), without_weights)
 
 
-def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
+def _facts(path: Path, model: onnx.ModelProto, without_weights: bool) -> ModelFacts:
     if functions_of(model).are_too_many:
         raise ModelUnreadable(
             f"{printable_name(path)} calls its own functions too often",
@@ -75,7 +75,7 @@ def _facts(path: Path, model: ModelProto, without_weights: bool) -> ModelFacts:
     )
 
 
-def _inputs(model: ModelProto) -> Iterator[InputSpec]:
+def _inputs(model: onnx.ModelProto) -> Iterator[InputSpec]:
     """The inputs that a caller must give: old models also list their weights."""
     graph = model.graph
     weights = {tensor.name for tensor in graph.initializer}
@@ -86,7 +86,7 @@ def _inputs(model: ModelProto) -> Iterator[InputSpec]:
         yield InputSpec(spec.name, spec.dtype, spec.shape, ranges.get(spec.name))
 
 
-def _weights(model: ModelProto) -> Iterator[TensorProto]:
+def _weights(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     for graph in graphs(model):
         yield from graph.initializer
         yield from (sparse.values for sparse in graph.sparse_initializer)
@@ -96,13 +96,13 @@ def _weights(model: ModelProto) -> Iterator[TensorProto]:
             yield from (tensor for tensor in held if math.prod(tensor.dims) > 1)
 
 
-def _operator_name(node: NodeProto) -> str:
+def _operator_name(node: onnx.NodeProto) -> str:
     """``Conv``; with its domain if that is not ONNX's own: ``com.microsoft.Attention``."""
     standard = node.domain in ("", "ai.onnx")
     return node.op_type if standard else f"{node.domain}.{node.op_type}"
 
 
-def _notes(model: ModelProto) -> tuple[str, ...]:
+def _notes(model: onnx.ModelProto) -> tuple[str, ...]:
     local = {(function.domain, function.name) for function in model.functions}
     custom = {
         _operator_name(node)
@@ -126,7 +126,7 @@ def _is_custom(domain: str) -> bool:
 
 
 def _external_files(
-    path: Path, model: ModelProto, may_be_missing: bool
+    path: Path, model: onnx.ModelProto, may_be_missing: bool
 ) -> tuple[tuple[ExternalFile, ...], tuple[str, ...]]:
     """As ``weights_files``, which it raises with; also raises for locations that make no sense."""
     needed: dict[str, tuple[int, str]] = {}  # location → bytes it must have, and for which tensor
@@ -137,7 +137,7 @@ def _external_files(
     return weights_files(path, dict(sorted(needed.items())), may_be_missing)
 
 
-def _end_in_file(path: Path, tensor: TensorProto) -> tuple[str, int]:
+def _end_in_file(path: Path, tensor: onnx.TensorProto) -> tuple[str, int]:
     """The file that contains a tensor, and the offset at which the tensor ends."""
     entries = _location_entries(path, tensor)
     location = entries.get("location", "")
@@ -148,7 +148,7 @@ def _end_in_file(path: Path, tensor: TensorProto) -> tuple[str, int]:
     return location, offset + length
 
 
-def _location_entries(path: Path, tensor: TensorProto) -> dict[str, str]:
+def _location_entries(path: Path, tensor: onnx.TensorProto) -> dict[str, str]:
     """The entries that locate a tensor; repeated keys are refused, as readers differ on them."""
     keys = [entry.key for entry in tensor.external_data]
     strange = [key for key in keys if key not in _EXTERNAL_KEYS or keys.count(key) > 1]
@@ -159,14 +159,14 @@ def _location_entries(path: Path, tensor: TensorProto) -> dict[str, str]:
     return {entry.key: entry.value for entry in tensor.external_data}
 
 
-def _byte_count(path: Path, tensor: TensorProto, text: str) -> int:
+def _byte_count(path: Path, tensor: onnx.TensorProto, text: str) -> int:
     if text.isascii() and text.isdecimal() and len(text) < 20:
         return int(text)
     why = f"the place of tensor {tensor.name!r} in its weights file is {text[:40]!r}"
     raise damaged(path, f"{why}, which is not a number of bytes", fix="Export the model again")
 
 
-def _declared_bytes(tensor: TensorProto) -> int:
+def _declared_bytes(tensor: onnx.TensorProto) -> int:
     elements = int(math.prod(tensor.dims))
     return (elements * bits(tensor.data_type) + 7) // 8
 
@@ -179,7 +179,7 @@ def _refuse_escape(path: Path, location: str) -> None:
         raise outside(path, location, "it must be a relative path without `..`")
 
 
-def _refuse_itself(path: Path, location: str, tensor: TensorProto) -> None:
+def _refuse_itself(path: Path, location: str, tensor: onnx.TensorProto) -> None:
     """The model's own bytes would be read as weights, and we copy it under another name."""
     if os.path.realpath(path.parent / location) != os.path.realpath(path):
         return

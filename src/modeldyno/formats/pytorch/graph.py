@@ -73,7 +73,7 @@ class _ExportGraphReader:
         types = graph["tensor_values"]
         inputs = []
         for name, dtype in _tensors_of(graph["inputs"]):
-            if name in names:
+            if name in names.maps[0]:
                 continue
             if name in self._weights and depth == 0:
                 self._declare(names, name, self._weights[name], "initializer", types, dtype)
@@ -103,7 +103,7 @@ class _ExportGraphReader:
             nested=[
                 NestedGraph(
                     *(label, str(body["name"])),
-                    partial(self.add_graph, body["graph"], Names(names), "argument"),
+                    partial(self.add_graph, body["graph"], names.new_child(), "argument"),
                 )
                 for label, body in bodies
             ],
