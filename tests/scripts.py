@@ -6,7 +6,7 @@ from typing import Any
 
 from modeldyno.core.sessions import SessionPlan, Target
 from modeldyno.inputs.plans import InputPlan, TensorPlan
-from modeldyno.worker.messages import Examine, MeasureSession
+from modeldyno.worker.messages import Examine, MeasureSession, SessionSpec
 
 INPUTS = InputPlan((TensorPlan("x", "float32", (1, 4)),), batch_size=1)
 SHORT = SessionPlan(iterations=5, warmup_calls=1)
@@ -33,9 +33,7 @@ def examine(model: Path, reference: Path, *ladder: InputPlan, engine: str = "scr
 
 def measure(model: Path, reference: Path, plan: SessionPlan = SHORT, **said: Any) -> MeasureSession:
     return MeasureSession(
-        target=target(model, **said),
-        inputs=INPUTS,
-        contract="api",
+        SessionSpec(target(model, **said), INPUTS, "api"),
         plan=plan,
         padding_seed=1,
         reference=str(reference),

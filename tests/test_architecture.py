@@ -25,7 +25,7 @@ from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
 from modeldyno.demo import model_path
 from modeldyno.inputs.plans import InputPlan, TensorPlan
 from modeldyno.store.runs import RunFolders
-from modeldyno.worker.messages import Examine, MeasureSession
+from modeldyno.worker.messages import Examine, MeasureSession, SessionSpec
 
 PACKAGE = Path(modeldyno.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
@@ -185,9 +185,15 @@ def test_a_worker_that_has_measured_holds_only_its_engine(tmp_path):
     plan = SessionPlan(iterations=5, warmup_calls=1)
     commands = [
         Examine(target, (inputs,), "api", reference),
-        MeasureSession(target, inputs, "api", plan, padding_seed=1, reference=reference),
-        MeasureSession(target, inputs, "hot", plan, padding_seed=2, reference=reference),
-        MeasureSession(target, inputs, "e2e", plan, padding_seed=3, reference=reference),
+        MeasureSession(
+            SessionSpec(target, inputs, "api"), plan, padding_seed=1, reference=reference
+        ),
+        MeasureSession(
+            SessionSpec(target, inputs, "hot"), plan, padding_seed=2, reference=reference
+        ),
+        MeasureSession(
+            SessionSpec(target, inputs, "e2e"), plan, padding_seed=3, reference=reference
+        ),
     ]
     code = f"""
 import json

@@ -253,7 +253,7 @@ class ContentContract:
         changed = shelf.path(spec.model.files[number].sha256)
         bytes_before = changed.read_bytes()
         changed.write_bytes(bytes_before[:-1] + b"!")
-        with pytest.raises(ModelChanged, match="is no longer what it was") as caught:
+        with pytest.raises(ModelChanged, match="has changed") as caught:
             run(elsewhere, spec)
         assert changed.name[:12] in caught.value.why
         assert caught.value.fix

@@ -135,7 +135,7 @@ class QueueContract:
             found = room.job(job.id)
             kept = room.units(job)
             assert (found.state, found.attempts) == ("interrupted", 2)
-            assert found.reason == f"the server ended without a word; {kept} sessions kept"
+            assert found.reason == f"the server ended unexpectedly; {kept} sessions kept"
             until(lambda: not is_running(helper.pid), "the orphan's end")
             helper.wait()
             assert room.is_tidy(job)

@@ -24,7 +24,7 @@ from modeldyno.engines.torch_profiling import operands_of
 from modeldyno.inputs.plans import InputPlan, TensorPlan
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
-from modeldyno.worker.messages import OpenSide, Side, SideReady
+from modeldyno.worker.messages import OpenSide, SessionSpec, SideReady
 from tests.contracts.engine_contract import EngineContract
 
 pytestmark = [
@@ -243,7 +243,7 @@ def test_the_pool_moves_with_the_cpus_of_the_next_session(tmp_path):
     plan = SessionPlan(iterations=2, warmup_calls=1)
     with closing(Stop()) as stop, launched(setup) as worker:
         for cpu in (first, second):
-            side = Side(target(path, "torch-export", threads=2, cpus=(cpu,)), inputs, "api")
+            side = SessionSpec(target(path, "torch-export", threads=2, cpus=(cpu,)), inputs, "api")
             worker.request(OpenSide(side, plan, 0), SideReady, time.monotonic() + 60, stop)
             tasks = [int(task.name) for task in Path(f"/proc/{worker.pid}/task").iterdir()]
             assert len(tasks) > 1

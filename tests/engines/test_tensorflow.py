@@ -24,7 +24,7 @@ from modeldyno.engines.tf_profiling import TensorFlowProfiled, node_events
 from modeldyno.inputs.plans import InputPlan, TensorPlan
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
-from modeldyno.worker.messages import OpenSide, Side, SideReady
+from modeldyno.worker.messages import OpenSide, SessionSpec, SideReady
 from tests import schemas, tf_files
 from tests.contracts.engine_contract import EngineContract
 from tests.scripts import target
@@ -169,7 +169,7 @@ def test_the_pool_moves_with_the_cpus_of_the_next_session(tmp_path):
     stop, plan = Stop(), SessionPlan(iterations=2, warmup_calls=1)
     with launched(setup) as worker:
         for cpus in ((first,), tuple(others)):
-            side = Side(of("net.pb", cpus=cpus), inputs, "api")
+            side = SessionSpec(of("net.pb", cpus=cpus), inputs, "api")
             worker.request(OpenSide(side, plan, 0), SideReady, time.monotonic() + 60, stop)
             tasks = [int(task.name) for task in Path(f"/proc/{worker.pid}/task").iterdir()]
             assert len(tasks) > 1

@@ -6,7 +6,7 @@ import pytest
 from modeldyno.core.results import Standing
 from modeldyno.core.sessions import Calibration, Samples, Session, SessionFacts, WarmUp
 from modeldyno.core.specs import DEFAULT, BenchmarkSpec, CellSpec, ModelSpec
-from modeldyno.jobs.cells import Cell, Measured
+from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.rounds import Rounds, cell_progress
 from modeldyno.measure.stopping import choose_stop_reason
 
@@ -21,11 +21,11 @@ class Timings(tuple[int, ...]):
         return np.array([*self], dtype=dtype)
 
 
-def measured(number: int, timings: Timings) -> Measured:
+def measured(number: int, timings: Timings) -> MeasuredUnit:
     facts = SessionFacts("scripted", "1", "cpu", (), 1, None, {})
     samples = Samples(timings, (), 2, sum(timings), sum(timings), sum(timings), 0)
     calibration, warmup = Calibration(1e-3, 2, 0.0), WarmUp(10, 0.1, True)
-    return Measured(number, number, Session(0.1, 0.1, calibration, warmup, samples, facts))
+    return MeasuredUnit(number, number, Session(0.1, 0.1, calibration, warmup, samples, facts))
 
 
 @pytest.fixture

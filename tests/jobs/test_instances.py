@@ -26,7 +26,7 @@ from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
-from modeldyno.worker.messages import Examined, Side
+from modeldyno.worker.messages import Examined, SessionSpec
 from tests.scripts import INPUTS, examine, fault, script, target
 
 ALL = len(allowed_cpus())
@@ -111,7 +111,7 @@ def test_repetitions_come_before_the_budget(room, tmp_path):
 def test_each_instance_has_cpus_of_its_own_while_there_are_enough(
     tmp_path, cpus, instances, cores, shares
 ):
-    side = Side(target(tmp_path, threads=cores), INPUTS, "api")
+    side = SessionSpec(target(tmp_path, threads=cores), INPUTS, "api")
     group = InstanceGroup([None] * instances, side, cpus, "", None, 0, 0.0, None)  # type: ignore[list-item, arg-type]
     assert group.shares == shares
 
@@ -137,7 +137,7 @@ def test_energy_is_of_calls_and_of_nothing_else(tmp_path, latency_us):
     stop = Stop()
     setup = WorkerSetup(tmp_path / "scratch", tmp_path / "log", readable=(model,))
     deadline_s = time.monotonic() + 60
-    side = Side(target(model, format="scripted"), INPUTS, "api")
+    side = SessionSpec(target(model, format="scripted"), INPUTS, "api")
     with launched(setup) as worker:
         worker.request(examine(model, reference), Examined, deadline_s, stop)
         plan = SessionPlan(max_time_s=1.0)

@@ -73,12 +73,12 @@ def test_a_link_in_the_place_of_a_lowered_model_opens_nobody_elses_file(tmp_path
 
     old = replace(catalog.find("onnxruntime"), newest_opset=1, newest_ir=1)
     with pytest.raises(WorkerGarbled):
-        preparation._readable(
+        preparation.readable_copy(
             old,
             facts,
             model,
             "0",
-            SimpleNamespace(ours=Worker()),  # type: ignore[arg-type]  # all that is asked of it
+            SimpleNamespace(worker=Worker),  # type: ignore[arg-type]  # all that is asked of it
             SimpleNamespace(folder=folder, stop=None),  # type: ignore[arg-type]
             0.0,
         )

@@ -313,7 +313,7 @@ def test_a_starting_server_leaves_alone_what_a_terminal_goes_on_with(room, resum
     with living_in(folder.scratch) as worker, room.opened():
         found = room.job(job.id)
         assert found.state == "interrupted"
-        assert found.reason.startswith("another process goes on with it")
+        assert found.reason.startswith("another process is continuing it")
         assert worker.poll() is None
         assert folder.scratch.is_dir()
 

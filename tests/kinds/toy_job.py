@@ -21,8 +21,7 @@ def run_toy(spec: ToySpec, context: Context) -> ToyResult:
     from modeldyno.measure import host
 
     before = host.read_load()
-    setup = context.worker_setup(spec.model, inspecting=True)
-    with launched(setup) as worker:
+    with launched(context.worker_setup(spec, inspecting=True)) as worker:
         facts = inspect(worker, spec.model, context, spec.timeout_s)
     context.say(Started(name_of_file(facts.path), spec.rounds, facts.sha256))
     eyes = [unit.measured.eyes for unit in context.earlier]

@@ -68,7 +68,7 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
     server.progress.on_progress(
         lambda job, now: say(run=job.run_id, units=now.progress.units_done if now.progress else 0)
     )
-    hear = server.queue._hear
+    hear = server.queue._listen
 
     def overhear(job: Job, message: JobMessage) -> None:
         """Progress comes at most four times a second; each unit by itself is promised as well."""
@@ -76,7 +76,7 @@ def live(room: QueueRoom, seed: int, tell: int) -> None:
             say(unit=job.run_id)
         hear(job, message)
 
-    server.queue._hear = overhear
+    server.queue._listen = overhear
     server.feed.on_event(lambda event: say(event=event.number, kind=event.kind))
     server.lifetime.start()
     say(ready=os.getpid())

@@ -126,7 +126,7 @@ def test_a_worker_that_somebody_kills_fails_its_job_with_what_it_had(room):
             os.kill(pid, signal.SIGKILL)
         ended = room.until_state(job.id, "failed")
         assert ended.reason == "The engine crashed (SIGKILL)"
-        assert server.records.runs.get(job.run_id).failure["why"] == "somebody killed it"
+        assert server.records.runs.get(job.run_id).failure["why"] == "another process killed it"
         assert room.units(job) >= 4
         room.until_state(after.id, "done")
         assert room.is_tidy(job)

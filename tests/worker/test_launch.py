@@ -418,7 +418,7 @@ def failure(worker_setup: WorkerSetup, stop: Stop) -> RunFailed:
         ("ILL", "it used an instruction that this CPU does not have"),
         ("FPE", "it divided by zero"),
         ("BUS", "a mapped file was cut short or memory is faulty"),
-        ("KILL", "somebody killed it"),
+        ("KILL", "another process killed it"),
     ],
 )
 def test_a_signal_is_told_in_words(name, why, impostor, stop):
@@ -427,7 +427,7 @@ def test_a_signal_is_told_in_words(name, why, impostor, stop):
         WorkerCrashed,
         f"The engine crashed (SIG{name})",
         why,
-        "The run's log has the engine's last words",
+        "The run's log shows what the engine printed last",
     )
 
 

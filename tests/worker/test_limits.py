@@ -64,7 +64,7 @@ def worker_setup(tmp_path):
 
 
 def bounded(worker_setup, **said):
-    return replace(worker_setup, limits=WorkerLimits(**{"look_s": 0.05} | said))
+    return replace(worker_setup, limits=WorkerLimits(**{"check_s": 0.05} | said))
 
 
 def suffer(worker_setup, stop, *faults):

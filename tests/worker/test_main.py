@@ -27,7 +27,7 @@ from modeldyno.worker.messages import (
     MeasurePair,
     PairMeasured,
     SessionMeasured,
-    Side,
+    SessionSpec,
 )
 from tests import onnx_models
 from tests.packages import install, python_path
@@ -88,7 +88,7 @@ def test_when_no_guess_runs_the_message_says_what_to_say(ask, picky, reference):
     with pytest.raises(InputUnresolved) as caught:
         ask(examine(picky, reference, guess(1, 8), guess(1, 9), engine="onnxruntime"), Examined)
     error = caught.value
-    assert error.title == "The model ran with none of the input shapes we could think of"
+    assert error.title == "The model ran with none of the input shapes that were tried"
     assert error.why.startswith("x[1, 8]: ")
     assert error.why.endswith(" (and 1 more tries)")
     assert error.fix == "guessed; to choose: --dim n=…"
@@ -154,8 +154,8 @@ def test_outputs_that_differ_from_the_reference_are_told(ask, tmp_path, referenc
 
 
 def test_a_pair_brings_samples_of_both_sides(ask, tmp_path):
-    def side(name: str, output: float) -> Side:
-        return Side(target(script(tmp_path / name, output=output)), INPUTS, "api")
+    def side(name: str, output: float) -> SessionSpec:
+        return SessionSpec(target(script(tmp_path / name, output=output)), INPUTS, "api")
 
     plan = PairPlan(min_time_s=0.02, min_samples=20, warmup_limit_s=0.02)
     pair = ask(MeasurePair(side("a.json", 1.0), side("b.json", 1.25), plan, 3), PairMeasured).pair

@@ -45,7 +45,7 @@ from modeldyno.worker.messages import (
     PairMeasured,
     Reply,
     SessionMeasured,
-    Side,
+    SessionSpec,
     WindowMeasured,
     frame_length,
     pack,
@@ -84,11 +84,13 @@ MODEL = ModelFacts(
     outputs=(TensorSpec("y", "float32", None),),
     opsets={"": 17},
 )
-SIDE = Side(TARGET, PLAN, "hot")
+SIDE = SessionSpec(TARGET, PLAN, "hot")
 COMMANDS = (
     Inspect("/models/ä.onnx"),
     Examine(TARGET, (PLAN, PLAN), "e2e", "/scratch/reference.npz"),
-    MeasureSession(TARGET, PLAN, "api", SessionPlan(iterations=5), 7, "/scratch/reference.npz"),
+    MeasureSession(
+        SessionSpec(TARGET, PLAN, "api"), SessionPlan(iterations=5), 7, "/scratch/reference.npz"
+    ),
     MeasurePair(SIDE, SIDE, PairPlan(calibrations=(Calibration(1.0, 1, 0.0),) * 2), 7),
 )
 REPLIES = (

@@ -26,7 +26,13 @@ from modeldyno.inputs.plans import InputPlan
 from modeldyno.worker import landlock, sandbox
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, launched, require_sandbox
 from modeldyno.worker.limits import MOST_FILES
-from modeldyno.worker.messages import Inspect, Inspected, MeasureSession, SessionMeasured
+from modeldyno.worker.messages import (
+    Inspect,
+    Inspected,
+    MeasureSession,
+    SessionMeasured,
+    SessionSpec,
+)
 from tests.worker import probes
 from tests.worker.probes import NOBODY
 
@@ -533,7 +539,7 @@ def script(tmp_path, **content):
 
 def measure(model):
     target, inputs = Target("scripted", str(model)), InputPlan((), 1)
-    return MeasureSession(target, inputs, "api", SessionPlan(), 0, "none")
+    return MeasureSession(SessionSpec(target, inputs, "api"), SessionPlan(), 0, "none")
 
 
 @needs_landlock

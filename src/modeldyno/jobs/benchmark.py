@@ -20,14 +20,12 @@ from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.versions import tool_version
 from modeldyno.core.visible import visible
 from modeldyno.inputs.model_overrides import refuse_needless
-from modeldyno.jobs.cells import Cell, Measured
+from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.contract import first_like, judge
-from modeldyno.jobs.inspection import inspect
-from modeldyno.jobs.preparation import prepare
+from modeldyno.jobs.preparation import TrialWorkers
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.repeats import with_repeats
 from modeldyno.jobs.rounds import Rounds, planned
-from modeldyno.jobs.trial_workers import TrialWorkers
 from modeldyno.worker.limits import WorkerLimits
 from modeldyno.worker.monitor import RunLog
 
@@ -102,31 +100,23 @@ def _recall(cells: list[Cell], units: Sequence[Unit]) -> None:
     for unit in units:
         cell = cells[unit.cell]
         if isinstance(unit.measured, Session):
-            cell.units.append(Measured(unit.process, unit.round, unit.measured))
+            cell.units.append(MeasuredUnit(unit.process, unit.round, unit.measured))
             cell.used_s += took_s(unit.measured)
 
 
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot gets its error."""
-    setup = context.worker_setup(
-        spec.model,
-        cells=spec.cells,
-        memory_limit_bytes=spec.memory_limit_bytes,
-        inspecting=True,
-        sandbox=cells[0].spec.sandbox,
-    )
-    with closing(TrialWorkers(setup)) as trying:
-        facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
+    with closing(TrialWorkers(spec, spec.cells, context)) as trials:
+        facts, copy = trials.inspect(spec.model)
         refuse_needless(spec.model, facts)
-        copy = context.copy_privately(spec.model, facts)
         units = planned(spec, len(cells))
         context.say(Started(name_of_file(facts.path), units, facts.sha256))
         for cell in cells:
             context.say(Progress(0, units, f"trying {cell.name}"))
-            _try(spec, cell, first_like(cell, cells), facts, copy, trying, context)
+            _try(spec, cell, first_like(cell, cells), facts, copy, trials)
             _log_notes(cell, context)
             if cell.error is not None:
-                trying.close()
+                trials.close()
     if all(isinstance(cell.error, UserError) for cell in cells):
         raise cells[0].error or AssertionError
     _drop_repeated(cells)
@@ -160,24 +150,20 @@ def _try(
     first: Cell | None,
     facts: ModelFacts,
     copy: Path,
-    trying: TrialWorkers,
-    context: Context,
+    trials: TrialWorkers,
 ) -> None:
     start = time.monotonic()
-    deadline = start + spec.timeout_s
-    name = str(cell.number)
+    deadline, name = start + spec.timeout_s, str(cell.number)
     try:
         against = first.prepared if first else None
-        cell.prepared = prepare(
-            trying, spec.model, facts, copy, cell.spec, name, spec.seed, context, deadline, against
-        )
+        cell.prepared = trials.prepare(spec.model, facts, copy, cell.spec, name, deadline, against)
     except Cancelled:
         raise
     except ModeldynoError as error:
         cell.error = error
     else:
         cell.notes = cell.prepared.notes
-    cell.sandbox = trying.sandbox
+    cell.sandbox = trials.sandbox
     cell.used_s = time.monotonic() - start
 
 

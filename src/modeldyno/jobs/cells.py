@@ -23,7 +23,7 @@ from modeldyno.jobs.preparation import Prepared
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredUnit:
     """A session, with the process it ran in and the round of the sweep it belongs to.
 
     Its figures are cached: after each session, those of all earlier ones are needed again.
@@ -60,7 +60,7 @@ class Cell:
     number: int
     spec: CellSpec
     prepared: Prepared | None = None
-    units: list[Measured] = field(default_factory=list)
+    units: list[MeasuredUnit] = field(default_factory=list)
     used_s: float = 0.0  # of the budget and of the timeout, process starts included
     waited_s: float = 0.0  # for cores; outside of every budget
     stop_reason: StopReason | None = None

@@ -29,14 +29,11 @@ from modeldyno.core.versions import tool_version
 from modeldyno.inputs.matching import Party, parties, tells_more
 from modeldyno.inputs.model_overrides import refuse_needless
 from modeldyno.inputs.plans import InputPlan
-from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.leases import wait_note
-from modeldyno.jobs.pairing import FEWEST_PROCESSES, Reports, Seat, seated
-from modeldyno.jobs.preparation import Prepared, prepare
+from modeldyno.jobs.pairing import FEWEST_PROCESSES, PairedSide, Reports, launched_pairing
+from modeldyno.jobs.preparation import Prepared, TrialWorkers
 from modeldyno.jobs.protocol import Context
-from modeldyno.jobs.trial_workers import TrialWorkers
 from modeldyno.store.models import check_unchanged
-from modeldyno.worker.messages import Side
 
 if TYPE_CHECKING:
     from modeldyno.measure.compare import Judgement
@@ -47,7 +44,7 @@ SPINNING_GAP_S = 0.05  # … and time to fall asleep before the other side's tur
 
 
 @dataclass(frozen=True)
-class _ReadySide:
+class _Side:
     spec: SideSpec
     party: Party
     prepared: Prepared
@@ -55,14 +52,6 @@ class _ReadySide:
     @property
     def model(self) -> ModelFacts:
         return self.party.facts
-
-    def command(self, cpus: tuple[int, ...]) -> Side:
-        prepared = self.prepared
-        return Side(
-            target=replace(prepared.target, cpus=cpus),
-            inputs=prepared.inputs,
-            contract=prepared.cell.contract,
-        )
 
     @property
     def sandbox(self) -> Sandboxing:
@@ -132,26 +121,16 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
 # ---------------------------------------------------------------- before
 
 
-def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_ReadySide, _ReadySide]:
+def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Side, _Side]:
     """Read both models and let both sides run once."""
     deadline = start + spec.timeout_s
     sides = {"a": spec.a, "b": spec.b}
-    setup = context.worker_setup(
-        spec.a.model,
-        spec.b.model,
-        cells=(spec.a.cell, spec.b.cell),
-        memory_limit_bytes=spec.memory_limit_bytes,
-        inspecting=True,
-        sandbox=spec.a.cell.sandbox if spec.a.cell.sandbox != "off" else spec.b.cell.sandbox,
-    )
-    with closing(TrialWorkers(setup)) as trying:
+    with closing(TrialWorkers(spec, (spec.a.cell, spec.b.cell), context)) as trials:
         # Both are read before either runs: from then on, the worker cannot read the user's files.
         models: dict[tuple[str | None, ...], tuple[ModelFacts, Path]] = {}
         for name, side in sides.items():
             if _file_key(side) not in models:
-                facts = inspect(trying.ours, side.model, context, spec.timeout_s)
-                copy = context.copy_privately(side.model, facts, name)
-                models[_file_key(side)] = facts, copy
+                models[_file_key(side)] = trials.inspect(side.model, name)
         facts_of = [models[_file_key(side)][0] for side in sides.values()]
         refuse_needless(spec.a.model, *facts_of)
         labels = " against ".join(Path(side.label).name for side in sides.values())
@@ -159,25 +138,22 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Rea
         a, b = parties(
             context.local(spec.a.model), facts_of[0], context.local(spec.b.model), facts_of[1]
         )
-        ready: dict[str, _ReadySide] = {}
+        ready: dict[str, _Side] = {}
         first: InputPlan | None = None
         for name, party in [("b", b), ("a", a)] if tells_more(b, a) else [("a", a), ("b", b)]:
             side = sides[name]
-            prepared = prepare(
-                trying,
+            prepared = trials.prepare(
                 party.model,
                 party.facts,
                 models[_file_key(side)][1],
                 side.cell,
                 name,
-                spec.seed,
-                context,
                 deadline,
                 party=party,
-                beside=first,
+                other_inputs=first,
             )
             first = prepared.inputs
-            ready[name] = _ReadySide(side, party, prepared)
+            ready[name] = _Side(side, party, prepared)
     return ready["a"], ready["b"]
 
 
@@ -193,7 +169,12 @@ class _Pairs:
     """The pairs measured so far, and how more of them are measured."""
 
     def __init__(
-        self, spec: ComparisonSpec, a: _ReadySide, b: _ReadySide, context: Context, start: float
+        self,
+        spec: ComparisonSpec,
+        a: _Side,
+        b: _Side,
+        context: Context,
+        start: float,
     ) -> None:
         from modeldyno.measure.compare import PairUnit, RunningRatio
 
@@ -218,7 +199,9 @@ class _Pairs:
         """Fresh processes one after the other, each with its share of the pairs or of the time."""
         spec, context, cores = self._spec, self._context, self._cores
         processes = (
-            max(spec.processes, FEWEST_PROCESSES) if _are_apart(*self._sides) else spec.processes
+            max(spec.processes, FEWEST_PROCESSES)
+            if _need_two_workers(*self._sides)
+            else spec.processes
         )
         processes = min(processes, spec.pairs or processes)
         recalled = len(self.units)
@@ -232,9 +215,7 @@ class _Pairs:
                 continue  # by the part of this run that was interrupted
             with context.leases.take(cores, context.stop, self._wait) as lease:
                 self.waited_s += lease.waited_s
-                self._start += (
-                    lease.waited_s
-                )  # counts against neither the budget nor the time limit
+                self._start += lease.waited_s  # which counts against no budget or time limit
                 self.note = lease.note
                 self._run_process(first + process, share, lease.cpus)
 
@@ -251,8 +232,8 @@ class _Pairs:
 
         spec, context, units = self._spec, self._context, self.units
         known: tuple[Calibration, Calibration] | None = None
-        seats = self._seat(self._sides[0], cpus), self._seat(self._sides[1], cpus)
-        with seated(*seats, context.stop, _are_apart(*self._sides)) as pairing:
+        sides = self._paired_side(self._sides[0], cpus), self._paired_side(self._sides[1], cpus)
+        with launched_pairing(*sides, context.stop, _need_two_workers(*self._sides)) as pairing:
             while True:
                 plan = self._plan(known)
                 padding = hash((spec.seed, process, len(units)))
@@ -267,18 +248,17 @@ class _Pairs:
                 if self._is_share_done(share, pair_s) or self._is_decided():
                     return
 
-    def _seat(self, side: _ReadySide, cpus: tuple[int, ...]) -> Seat:
+    def _paired_side(self, side: _Side, cpus: tuple[int, ...]) -> PairedSide:
         spec = self._spec
         setup = self._context.worker_setup(
-            spec.a.model,
-            spec.b.model,
+            spec,
             cells=(spec.a.cell, spec.b.cell),
             threads=self._cores,
-            memory_limit_bytes=spec.memory_limit_bytes,
             sandbox=side.sandbox,
             python=side.prepared.python,
         )
-        return Seat(side.command(cpus[: side.prepared.cell.cores]), setup, side.prepared.reference)
+        prepared = side.prepared
+        return PairedSide(prepared.session(cpus[: prepared.cell.cores]), setup, prepared.reference)
 
     def _plan(self, known: tuple[Calibration, Calibration] | None) -> PairPlan:
         spec = self._spec
@@ -306,7 +286,7 @@ class _Pairs:
         return self._elapsed_s() + pair_s / 2 >= share * self._spec.seconds
 
     def _is_decided(self) -> bool:
-        """An adaptive comparison ends at a look that decides; others never look."""
+        """An adaptive comparison ends at an interim look that decides; others have none."""
         from modeldyno.measure.compare import judge
         from modeldyno.measure.host import UNKNOWN_WEATHER
         from modeldyno.measure.stopping import look_level
@@ -330,10 +310,10 @@ class _Pairs:
         )
 
 
-def _are_apart(a: _ReadySide, b: _ReadySide) -> bool:
+def _need_two_workers(a: _Side, b: _Side) -> bool:
     """Whether one process cannot hold both."""
-    lives = {side.prepared.life for side in (a, b) if side.prepared.life}
-    return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python or len(lives) > 1
+    settings = {side.prepared.process_settings for side in (a, b)} - {""}
+    return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python or len(settings) > 1
 
 
 def _level(spec: ComparisonSpec) -> float:
@@ -347,7 +327,7 @@ def _level(spec: ComparisonSpec) -> float:
 
 
 def _side_result(
-    side: _ReadySide,
+    side: _Side,
     judgement: Judgement,
     index: int,
     measured: SessionFacts,
@@ -365,7 +345,7 @@ def _side_result(
     )
 
 
-def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
+def _notes(a: _Side, b: _Side) -> tuple[str, ...]:
     notes = list(
         dict.fromkeys((*a.prepared.notes, *b.prepared.notes, *a.party.notes, *b.party.notes))
     )
@@ -381,7 +361,7 @@ def _notes(a: _ReadySide, b: _ReadySide) -> tuple[str, ...]:
         for side in (a, b)
         if side.prepared.facts.other_python
     ]
-    if _are_apart(a, b):
+    if _need_two_workers(a, b):
         notes.append("the sides cannot share a process: two workers took turns of 10 ms")
     if a.spins or b.spins:
         notes.append(

@@ -43,14 +43,14 @@ from modeldyno.store.models import transfer
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import Convert, Converted, Examine, Examined
 
-SEVERAL = 3  # items of the last input, if the batch is open
+BATCH = 3  # items of the last input, if the batch is open
 STEPS = ("reading the model", "running it", "converting", "reading the result", "checking")
 # The check proves little unless another input changes the outputs by many times the error.
-TELLING = 10.0
+CONCLUSIVE = 10.0
 
 
 @dataclass(frozen=True)
-class _Ran:
+class _Run:
     """The source on one input."""
 
     plan: InputPlan
@@ -90,7 +90,12 @@ def run_conversion(spec: ConversionSpec, context: Context) -> ConversionResult:
         max_rel_error=max(check.max_rel_error for check in checks),
     )
     kept = _keep(model, made, Path(spec.output), making)
-    notes = (warning(source), *converted.notes, *_weak(ran, parities), *_left_out(parities))
+    notes = (
+        warning(source),
+        *converted.notes,
+        *_weakness_note(ran, parities),
+        *_omission_note(parities),
+    )
     return ConversionResult(
         source=source,
         model=kept,
@@ -126,7 +131,7 @@ class _Conversion:
         self._cpus = cpus
         self._deadline_s = deadline_s
 
-    def convert(self) -> tuple[ModelFacts, list[_Ran], Route, Converted]:
+    def convert(self) -> tuple[ModelFacts, list[_Run], Route, Converted]:
         """Run the source on its inputs, then convert it, in one process."""
         spec, context = self._spec, self._context
         with self._worker(spec.model) as worker:
@@ -155,7 +160,7 @@ class _Conversion:
         return source, ran, route, converted
 
     def check(
-        self, source: ModelFacts, ran: Sequence[_Ran], made: Path
+        self, source: ModelFacts, ran: Sequence[_Run], made: Path
     ) -> tuple[ModelFacts, str, list[Parity]]:
         """Read the result and run it on the same inputs; raises WrongOutput."""
         spec, context = self._spec, self._context
@@ -180,9 +185,9 @@ class _Conversion:
                 parities.append(_require_same(examined.parity, run))
         return facts, engine, parities
 
-    def _run_source(self, worker: Worker, source: ModelFacts, target: Target) -> Iterator[_Ran]:
+    def _run_source(self, worker: Worker, source: ModelFacts, target: Target) -> Iterator[_Run]:
         """Two inputs of one item, and one of several items if the batch is open."""
-        first = self._examined(worker, target, self._ladder(source, 1, 0), "source-0")
+        first = self._run_on(worker, target, self._ladder(source, 1, 0), "source-0")
         yield first
         ladder = self._ladder(source, 1, 1)
         if not _is_varied(ladder[0]):
@@ -191,7 +196,7 @@ class _Conversion:
                 why="all inputs are fixed, so there is only one to try",
                 fix="Leave out --value for at least one input",
             )
-        second = self._examined(worker, target, ladder, "source-1", first.reference)
+        second = self._run_on(worker, target, ladder, "source-1", first.reference)
         if second.change is None:
             raise WrongOutput(
                 "The model gives other outputs each time, so no conversion can be checked",
@@ -201,18 +206,18 @@ class _Conversion:
             )
         yield second
         if any(axis.is_batch for axis in open_axes(source.inputs)):
-            several = self._examined(worker, target, self._ladder(source, SEVERAL, 2), "source-2")
-            if several.batch_size == SEVERAL:
+            several = self._run_on(worker, target, self._ladder(source, BATCH, 2), "source-2")
+            if several.batch_size == BATCH:
                 yield several
 
-    def _examined(
+    def _run_on(
         self,
         worker: Worker,
         target: Target,
         ladder: tuple[InputPlan, ...],
         name: str,
         against: str | None = None,
-    ) -> _Ran:
+    ) -> _Run:
         reference = str(self._context.folder.scratch / f"{name}.npz")
         command = Examine(target, ladder, "api", reference, against)
         examined = worker.request(command, Examined, self._deadline_s, self._context.stop)
@@ -223,7 +228,7 @@ class _Conversion:
                 why=f"the model gives no numbers and no text that could be compared: {outputs}",
                 fix="Convert it where it was made, or measure it as it is",
             )
-        return _Ran(
+        return _Run(
             plan=ladder[examined.rung],
             batch_size=examined.batch_size,
             reference=reference,
@@ -233,7 +238,7 @@ class _Conversion:
         )
 
     def _run_result(
-        self, worker: Worker, target: Target, party: Party, run: _Ran, number: int
+        self, worker: Worker, target: Target, party: Party, run: _Run, number: int
     ) -> Examined:
         ladder = plan_alike(party, run.batch_size, run.plan, run.plan.seed)
         reference = str(self._context.folder.scratch / f"made-{number}.npz")
@@ -261,7 +266,7 @@ class _Conversion:
         if number == 0:
             return plans
         # A mask of all ones would hide that a converter has dropped it.
-        masked = replace(plans[0], tensors=tuple(map(_with_holes, plans[0].tensors)))
+        masked = replace(plans[0], tensors=tuple(map(_with_varied_mask, plans[0].tensors)))
         return tuple(dict.fromkeys((masked, *plans)))
 
     def _target(self, facts: ModelFacts, copy: Path) -> Target:
@@ -270,9 +275,7 @@ class _Conversion:
 
     @contextmanager
     def _worker(self, model: ModelSpec) -> Iterator[Worker]:
-        setup = self._context.worker_setup(
-            model, memory_limit_bytes=self._spec.memory_limit_bytes, inspecting=True
-        )
+        setup = self._context.worker_setup(self._spec, models=(model,), inspecting=True)
         with launched(setup) as worker:
             yield worker
 
@@ -286,7 +289,7 @@ class _Conversion:
 # ---------------------------------------------------------------- inputs
 
 
-def _with_holes(tensor: TensorPlan) -> TensorPlan:
+def _with_varied_mask(tensor: TensorPlan) -> TensorPlan:
     if tensor.fill != "constant" or tensor.is_said or not says_mask(tensor.name):
         return tensor
     return replace(tensor, fill="integers", low=0, high=2)
@@ -299,7 +302,7 @@ def _is_varied(plan: InputPlan) -> bool:
 # ---------------------------------------------------------------- judging
 
 
-def _require_same(parity: Parity | None, run: _Ran) -> Parity:
+def _require_same(parity: Parity | None, run: _Run) -> Parity:
     if parity is None:
         raise WrongOutput(
             "The converted model gives other outputs each time, so it was not kept",
@@ -317,10 +320,10 @@ def _require_same(parity: Parity | None, run: _Ran) -> Parity:
     return parity
 
 
-def _weak(ran: Sequence[_Ran], parities: Sequence[Parity]) -> tuple[str, ...]:
+def _weakness_note(ran: Sequence[_Run], parities: Sequence[Parity]) -> tuple[str, ...]:
     change = ran[1].change
     worst = max(parity.max_rel_error for parity in parities)
-    if change is None or worst * TELLING < change.max_rel_error:
+    if change is None or worst * CONCLUSIVE < change.max_rel_error:
         return ()
     if change.max_rel_error == 0:
         return ("the check says little: another input does not change the outputs at all",)
@@ -330,7 +333,7 @@ def _weak(ran: Sequence[_Ran], parities: Sequence[Parity]) -> tuple[str, ...]:
     )
 
 
-def _left_out(parities: Sequence[Parity]) -> tuple[str, ...]:
+def _omission_note(parities: Sequence[Parity]) -> tuple[str, ...]:
     names = sorted({name for parity in parities for name in parity.left_out})
     return (f"not compared, since only one of the two has it: {', '.join(names)}",) if names else ()
 
@@ -358,10 +361,10 @@ def _copy_result(context: Context, route: Route) -> Path:
 
 
 def _keep(model: ModelFacts, made: Path, output: Path, making: Making) -> ModelFacts:
-    """All files or none. The model comes last, so that whoever finds it finds the rest too."""
+    """All files or none. The model comes last: where it is, the rest is too."""
     files = [(made, output)]
     files += [(made.parent / file.location, output.with_suffix(".bin")) for file in model.external]
-    written: list[Path] = []  # by us: files that somebody else put there meanwhile stay
+    written: list[Path] = []  # by us: files that others put there meanwhile stay
     try:
         with _sidecar_path(output).open("x", encoding="utf-8") as writing:
             written.append(_sidecar_path(output))

@@ -32,10 +32,7 @@ def run_graph(spec: GraphSpec, context: Context) -> Graph:
 
 def read(spec: GraphSpec, context: Context, deadline_s: float, infer_shapes: bool) -> Graph:
     """Without looking for shapes it runs no native code."""
-    setup = context.worker_setup(
-        spec.model, memory_limit_bytes=spec.memory_limit_bytes, inspecting=True
-    )
-    with launched(setup) as worker:
+    with launched(context.worker_setup(spec, inspecting=True)) as worker:
         command = ReadGraph(context.local(spec.model).path, infer_shapes, spec.model.signature)
         read = worker.request(command, GraphRead, deadline_s, context.stop)
     graph = _checked(read)

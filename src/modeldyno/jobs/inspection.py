@@ -16,10 +16,7 @@ from modeldyno.worker.messages import Inspect, Inspected
 
 
 def run_inspection(spec: InspectionSpec, context: Context) -> ModelFacts:
-    setup = context.worker_setup(
-        spec.model, memory_limit_bytes=spec.memory_limit_bytes, inspecting=True
-    )
-    with launched(setup) as worker:
+    with launched(context.worker_setup(spec, inspecting=True)) as worker:
         return inspect(worker, spec.model, context, spec.timeout_s, spec.without_weights)
 
 
@@ -39,8 +36,8 @@ def inspect(
         listed.get(file.location, file.sha256) != file.sha256 for file in facts.external
     ):
         raise ModelChanged(
-            f"{Path(model.path).name} is no longer what it was",
-            why="its content changed after it had been looked at",
+            f"{Path(model.path).name} has changed",
+            why="its content is not what was inspected before",
             fix="Make sure that nothing rewrites it, and try again",
         )
     return completed(replace(facts, path=model.path), model)

@@ -20,7 +20,7 @@ from modeldyno.worker.messages import (
     MeasureWindow,
     OpenSide,
     SessionMeasured,
-    Side,
+    SessionSpec,
     SideReady,
     WindowMeasured,
 )
@@ -67,11 +67,9 @@ class CellWorkers:
         assert cell.prepared is not None
         return launch(
             self._context.worker_setup(
-                self._spec.model,
+                self._spec,
                 cells=(cell.spec,),
                 threads=cell.spec.cores,
-                memory_limit_bytes=self._spec.memory_limit_bytes,
-                sandbox=cell.spec.sandbox,
                 python=cell.prepared.python,
             )
         )
@@ -97,7 +95,7 @@ class InstanceGroup:
     """Instances that are measured together, each in a worker on its own cores."""
 
     workers: Sequence[Worker]
-    side: Side  # what each of them loads
+    session: SessionSpec  # of each of them
     cpus: tuple[int, ...]  # of all of them
     reference: str
     plan: SessionPlan
@@ -109,7 +107,7 @@ class InstanceGroup:
     @property
     def shares(self) -> list[tuple[int, ...]]:
         """CPUs for each instance: its own, or shared ones if there are not enough."""
-        cores = self.side.target.threads
+        cores = self.session.target.threads
         return [
             tuple(sorted({self.cpus[(first + n) % len(self.cpus)] for n in range(cores)}))
             for first in range(0, len(self.workers) * cores, cores)
@@ -120,7 +118,7 @@ class InstanceGroup:
         then the others at once."""
         commands = [
             OpenSide(
-                replace(self.side, target=replace(self.side.target, cpus=cpus)),
+                replace(self.session, target=replace(self.session.target, cpus=cpus)),
                 self.plan,
                 self.seed + number,
             )

@@ -20,9 +20,9 @@ from modeldyno.worker.descendants import end_orphans
 logger = logging.getLogger(__name__)
 
 STOPPED = "the server was stopped"
-VANISHED = "the server ended without a word"
-ELSEWHERE = "another process goes on with it"
-RESUMED = "goes on by itself"
+VANISHED = "the server ended unexpectedly"
+ELSEWHERE = "another process is continuing it"
+RESUMED = "resumed automatically"
 BUG = Failure("BUG", "Something went wrong in the server", "it is our bug", "See the server's log")
 MOST_STARTS = 3  # the first and two resumptions: the model may be what crashes the server
 
@@ -95,7 +95,7 @@ class JobEndings:
                     self._records.profiles.add_rows(job.run_id, rows)
             self._records.jobs.move(job.id, ending.state, reason, failure)
 
-    def ended_elsewhere(self, job: Job) -> Ending | None:
+    def ending_elsewhere(self, job: Job) -> Ending | None:
         """A run that was interrupted here may have been resumed in a terminal, and finished."""
         folder = self._folders.folder(job.run_id)
         return self._ending_in_folder(job) if folder.exists() and folder.state() == "done" else None

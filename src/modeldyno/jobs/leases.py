@@ -36,7 +36,7 @@ from modeldyno.worker.launch import Stop
 # One folder for the machine, so neither a user's own nor below TMPDIR. Sticky, links refused,
 # contents never trusted. Processes with different folders may measure on one core.
 FOLDER = Path(os.environ.get("MODELDYNO_CORES_FOLDER") or "/tmp/modeldyno-cores")  # noqa: S108
-LOOK_AGAIN_S = 0.25
+RETRY_S = 0.25
 WORTH_A_NOTE_S = 1.0
 _DOOR = "door"
 
@@ -75,9 +75,9 @@ class Leases:
         with self._opened() as folder, contextlib.ExitStack() as held:
             with contextlib.ExitStack() as door:
                 while not _lock(folder, _DOOR, door):
-                    waiting.go_on(f"waiting for cores behind {_holder(folder, _DOOR)}")
+                    waiting.wait(f"waiting for cores behind {_holder(folder, _DOOR)}")
                 while (cpus := self._pick(folder, count, held)) is None:
-                    waiting.go_on(self._why(folder))
+                    waiting.wait(self._waiting_reason(folder))
             yield Lease(cpus, waiting.seconds)
 
     @contextlib.contextmanager
@@ -133,7 +133,7 @@ class Leases:
             cpu: _holder(folder, _name(cpu)) for cpu in sorted(ours) if not _is_free(folder, cpu)
         }
 
-    def _why(self, folder: int) -> str:
+    def _waiting_reason(self, folder: int) -> str:
         used = self._in_use(folder)
         holders = ", ".join(dict.fromkeys(used.values()))
         cores = f"{'core' if len(used) == 1 else 'cores'} {format_cpu_ranges(used)}"
@@ -294,12 +294,12 @@ class _Waiting:
     def seconds(self) -> float:
         return 0.0 if self._since is None else time.monotonic() - self._since
 
-    def go_on(self, why: str) -> None:
-        """Wait a moment before the next look."""
+    def wait(self, why: str) -> None:
+        """Wait a moment before the next attempt."""
         if self._since is None:
             self._since = time.monotonic()
         if why != self._latest_reason:
             self._latest_reason = why
             self._say(why)
-        if self._stop.sleep(LOOK_AGAIN_S):
+        if self._stop.sleep(RETRY_S):
             raise Cancelled("Stopped while waiting for cores")

@@ -1,4 +1,4 @@
-"""Optimizations: a job like any other, which this version cannot carry out yet."""
+"""Optimizations: a job like any other, which this version cannot carry out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from modeldyno.jobs.protocol import Context
 
 
 def run_optimization(spec: OptimizationSpec, context: Context) -> Result:
-    """Raises NotYet: no model comes of it, and nobody is told that one did."""
+    """Raises NotYet: this version makes no models, and must not claim that it did."""
     what = TYPE_NAMES[spec.type].capitalize()
     error = NotYet(
         f"{what} cannot be carried out yet",

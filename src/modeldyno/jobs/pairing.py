@@ -18,7 +18,7 @@ from modeldyno.worker.messages import (
     OpenSide,
     PairMeasured,
     SessionMeasured,
-    Side,
+    SessionSpec,
     SideReady,
 )
 
@@ -33,10 +33,10 @@ Reports = tuple[SandboxReport | None, SandboxReport | None]
 
 
 @dataclass(frozen=True)
-class Seat:
-    """A side, the worker it needs, and the outputs that it is compared with."""
+class PairedSide:
+    """A side's session, the worker it needs, and the outputs that it is compared with."""
 
-    side: Side
+    session: SessionSpec
     setup: WorkerSetup
     reference: str
 
@@ -49,22 +49,24 @@ class Pairing(Protocol):
 
 
 @contextmanager
-def seated(a: Seat, b: Seat, stop: Stop, apart: bool = False) -> Iterator[Pairing]:
+def launched_pairing(
+    a: PairedSide, b: PairedSide, stop: Stop, apart: bool = False
+) -> Iterator[Pairing]:
     """Fresh workers for any number of pairs: one if both sides need the same setup and do not have
     to be ``apart``."""
     with ExitStack() as stack:
         worker = stack.enter_context(launched(a.setup))
         if a.setup == b.setup and not apart:
-            yield _Together(worker, a, b, stop)
+            yield _OneWorker(worker, a, b, stop)
         else:
             other = stack.enter_context(launched(b.setup))
-            yield _Apart((worker, other), (a, b), stop)
+            yield _TwoWorkers((worker, other), (a, b), stop)
 
 
-class _Together:
-    def __init__(self, worker: Worker, a: Seat, b: Seat, stop: Stop) -> None:
+class _OneWorker:
+    def __init__(self, worker: Worker, a: PairedSide, b: PairedSide, stop: Stop) -> None:
         self._worker = worker
-        self._a, self._b = a.side, b.side
+        self._a, self._b = a.session, b.session
         self._stop = stop
 
     @property
@@ -76,14 +78,14 @@ class _Together:
         return self._worker.request(command, PairMeasured, deadline_s, self._stop).pair
 
 
-class _Apart:
+class _TwoWorkers:
     """Two workers on the same CPUs: one measures while the other waits for a command."""
 
     def __init__(
-        self, workers: tuple[Worker, Worker], seats: tuple[Seat, Seat], stop: Stop
+        self, workers: tuple[Worker, Worker], sides: tuple[PairedSide, PairedSide], stop: Stop
     ) -> None:
         self._workers = workers
-        self._seats = seats
+        self._sides = sides
         self._stop = stop
 
     @property
@@ -102,7 +104,7 @@ class _Apart:
         known = plan.calibrations[side] if plan.calibrations else None
         # Each side has its own padding, so that the pair does not share one placement's luck.
         limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
-        command = OpenSide(self._seats[side].side, limits, padding_seed + side, known)
+        command = OpenSide(self._sides[side].session, limits, padding_seed + side, known)
         self._workers[side].request(command, SideReady, deadline_s, self._stop)
 
     def _take_turns(self, plan: PairPlan, orders: random.Random, deadline_s: float) -> None:
@@ -121,6 +123,6 @@ class _Apart:
                 return
 
     def _close(self, side: int, deadline_s: float) -> Session:
-        command = CloseSide(self._seats[side].reference)
+        command = CloseSide(self._sides[side].reference)
         reply = self._workers[side].request(command, SessionMeasured, deadline_s, self._stop)
         return reply.session

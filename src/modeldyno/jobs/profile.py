@@ -24,11 +24,9 @@ from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, ProfileRepe
 from modeldyno.core.versions import tool_version
 from modeldyno.inputs.model_overrides import refuse_needless
 from modeldyno.jobs.graph import read as read_graph
-from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.leases import wait_note
-from modeldyno.jobs.preparation import Prepared, prepare
+from modeldyno.jobs.preparation import Prepared, TrialWorkers
 from modeldyno.jobs.protocol import Context
-from modeldyno.jobs.trial_workers import TrialWorkers
 from modeldyno.store.models import check_unchanged
 from modeldyno.worker.launch import Worker, WorkerSetup, launched
 from modeldyno.worker.messages import ProfileSession, SessionProfiled
@@ -101,23 +99,13 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
 
 def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Prepared]:
     """Read the model and let the cell run once."""
-    setup = context.worker_setup(
-        spec.model,
-        cells=(spec.cell,),
-        memory_limit_bytes=spec.memory_limit_bytes,
-        inspecting=True,
-        sandbox=spec.cell.sandbox,
-    )
     deadline_s = time.monotonic() + spec.timeout_s
-    with closing(TrialWorkers(setup)) as trying:
-        facts = inspect(trying.ours, spec.model, context, spec.timeout_s)
+    with closing(TrialWorkers(spec, (spec.cell,), context)) as trials:
+        facts, copy = trials.inspect(spec.model)
         refuse_needless(spec.model, facts)
-        copy = context.copy_privately(spec.model, facts)
         context.say(Started(name_of_file(facts.path), spec.repeats, facts.sha256))
         context.say(Progress(0, spec.repeats, f"trying {spec.cell.name}"))
-        prepared = prepare(
-            trying, spec.model, facts, copy, spec.cell, "0", spec.seed, context, deadline_s
-        )
+        prepared = trials.prepare(spec.model, facts, copy, spec.cell, "0", deadline_s)
     return facts, copy, prepared
 
 
@@ -150,9 +138,7 @@ class _Repeats:
                     worker = worker or stack.enter_context(launched(self._setup()))
                     deadline_s = begin + spec.timeout_s - self._used_s
                     command = ProfileSession(
-                        target=replace(self._prepared.target, cpus=lease.cpus),
-                        inputs=self._prepared.inputs,
-                        contract=spec.cell.contract,
+                        session=self._prepared.session(lease.cpus),
                         plan=self._plan(),
                         padding_seed=hash((spec.seed, number)),
                     )
@@ -169,11 +155,9 @@ class _Repeats:
 
     def _setup(self) -> WorkerSetup:
         return self._context.worker_setup(
-            self._spec.model,
+            self._spec,
             cells=(self._spec.cell,),
             threads=self._spec.cell.cores,
-            memory_limit_bytes=self._spec.memory_limit_bytes,
-            sandbox=self._spec.cell.sandbox,
             python=self._prepared.python,
         )
 
@@ -354,11 +338,11 @@ def _warnings(result: ProfileResult) -> tuple[str, ...]:
         )
     if not low <= result.scale <= high:
         warnings.append(
-            f"The machine was {_change(result.scale)} while the profiler looked: shares of the "
+            f"The machine was {_speed(result.scale)} while the profiler looked: shares of the "
             "time hold, single times less so; profile it again when the machine is quiet"
         )
     return tuple(warnings)
 
 
-def _change(scale: float) -> str:
+def _speed(scale: float) -> str:
     return f"{1 / scale - 1:.0%} slower" if scale < 1 else f"{1 - 1 / scale:.0%} quicker"

@@ -26,7 +26,7 @@ Record = Callable[[RunId, JobMessage], None]
 class Jobs(Protocol):
     """Values go in and come out, wherever a job runs. Large content is named by its checksum and
     travels on its own: models come through ``Content``, and files that a run leaves are in its
-    folder before it tells of them."""
+    folder before they are announced."""
 
     def submit(
         self, run_id: RunId, spec: RunSpec, record: Record, earlier: tuple[Unit, ...] = ()
@@ -60,7 +60,7 @@ class Context:
     stop: Stop
     leases: Leases
     earlier: tuple[Unit, ...] = ()  # what an interrupted part of this run has measured
-    machine: str | None = None  # a name that somebody gave this one
+    machine: str | None = None  # the name the user gave this one
     content: Content | None = None  # None: files are where a spec says
 
     def host(self) -> HostFacts:
@@ -86,34 +86,37 @@ class Context:
 
     def worker_setup(
         self,
-        *models: ModelSpec,
+        spec: RunSpec,
+        models: Sequence[ModelSpec] = (),
         cells: Sequence[CellSpec] = (),
         threads: int = 1,
-        memory_limit_bytes: int | None = None,
         inspecting: bool = False,
-        sandbox: Sandboxing = "on",
+        sandbox: Sandboxing | None = None,
         python: str = sys.executable,
     ) -> WorkerSetup:
-        """A worker for these models: it sees their private copies and what is to be fed to them.
+        """A worker for ``models`` (default: the spec's): it sees their private copies and what is
+        fed to them. ``sandbox`` is by default that of ``cells``.
 
         One that inspects sees the originals too, with the weights beside them, until it loads an
         engine.
         """
-        models = tuple(map(self.local, models))
+        models = [self.local(model) for model in models or spec.models()]
         data = [Path(model.data) for model in models if model.data is not None]
         code = [m.architecture.folder for m in models if m.architecture is not None]
         originals = [Path(model.path).parent for model in models if inspecting]
+        strict = [cell.sandbox for cell in cells if cell.sandbox != "off"]
+        usual: Sandboxing = strict[0] if strict else "off" if cells else "on"
         return WorkerSetup(
             scratch=self.folder.scratch,
             log=self.folder.log,
             threads=threads,
-            memory_limit_bytes=memory_limit_bytes or 0,
+            memory_limit_bytes=spec.memory_limit_bytes or 0,
             python=python,
             readable=(self.folder.model, *data, *(Path(folder) for folder in code if folder)),
             devices=device_nodes({cell.device.partition(":")[0] for cell in cells}),
             allow_exec=any(catalog.starts_programs(cell.engine, cell.options) for cell in cells),
             inspectable=tuple(originals),
-            sandbox=sandbox,
+            sandbox=sandbox or usual,
         )
 
 

@@ -1,4 +1,4 @@
-"""Store a job's messages in the run's folder, before anybody is told."""
+"""Store a job's messages in the run's folder, before they are announced."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ from modeldyno.core.requests.axes import is_alike
 from modeldyno.core.results import OBJECTIVES, Objective, Standings, StopReason
 from modeldyno.core.sessions import Energy, Session, SessionPlan, call_note
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
-from modeldyno.jobs.cells import Cell, Measured
+from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.contract import judge
 from modeldyno.jobs.instances import CellWorkers, InstanceGroup, measure_together, meter_one
 from modeldyno.jobs.protocol import Context
 from modeldyno.worker.launch import Worker
-from modeldyno.worker.messages import MeasureSession, SessionMeasured, Side
+from modeldyno.worker.messages import MeasureSession, SessionMeasured
 
 if TYPE_CHECKING:
     from modeldyno.measure.energy import EnergyGauge
@@ -34,7 +34,7 @@ MOST_REPEATED = 4  # rounds in which the machine itself changed
 WINDOW_S, QUICK_WINDOW_S = 1.0, 0.5  # of instances side by side, and of an energy meter
 FAR_TOO_LONG = 4  # times the budget: from here on, fewer are enough
 FEWEST_REPETITIONS, FEWEST_QUICK_REPETITIONS = 6, 4  # of instances side by side
-FEWEST_ROUNDS = 4  # before cells are told apart, or called tied
+FEWEST_ROUNDS = 4  # before cells are distinguished, or called tied
 FRESH_SESSIONS = 8  # of a winner, whose first number was selected for being low
 
 
@@ -140,9 +140,7 @@ class Rounds:
             session = measure_together(self._group(cell, workers, cpus), self._window_s, gauge)
         else:
             command = MeasureSession(
-                target=replace(prepared.target, cpus=cpus),
-                inputs=prepared.inputs,
-                contract=cell.spec.contract,
+                session=prepared.session(cpus),
                 plan=session_plan(self._spec),
                 padding_seed=self._padding_seed(cell, process),
                 reference=prepared.reference,
@@ -191,7 +189,7 @@ class Rounds:
         assert prepared is not None
         return InstanceGroup(
             workers=workers,
-            side=Side(prepared.target, prepared.inputs, cell.spec.contract),
+            session=prepared.session(),
             cpus=cpus,
             reference=prepared.reference,
             plan=session_plan(self._spec),
@@ -223,7 +221,7 @@ class Rounds:
             )
         cell.note(call_note(cell.spec.contract, session.facts))
         self._context.say(Unit(cell.number, process, session, number))
-        cell.units.append(Measured(process, number, session))
+        cell.units.append(MeasuredUnit(process, number, session))
 
     # ------------------------------------------------------------ racing
 
@@ -384,7 +382,7 @@ def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
     from modeldyno.measure.stopping import choose_stop_reason
 
     if (
-        len(cell.units) < _fewest(spec, cell.spec)
+        len(cell.units) < _fewest_units(spec, cell.spec)
         and cell.used_s < FAR_TOO_LONG * spec.budget.seconds
     ):
         return None
@@ -397,10 +395,10 @@ def expected_s(spec: BenchmarkSpec) -> float:
     """Roughly how long all cells take: their budget, or the fewest repetitions of instances."""
     window_s = QUICK_WINDOW_S if spec.budget.name == "quick" else WINDOW_S
     each_s = 2 * window_s  # with one instance alone, and loading
-    return sum(max(spec.budget.seconds, _fewest(spec, cell) * each_s) for cell in spec.cells)
+    return sum(max(spec.budget.seconds, _fewest_units(spec, cell) * each_s) for cell in spec.cells)
 
 
-def _fewest(spec: BenchmarkSpec, cell: CellSpec) -> int:
+def _fewest_units(spec: BenchmarkSpec, cell: CellSpec) -> int:
     """Repetitions before time may end a cell: each gives a single rate of all instances."""
     if cell.instances == 1:
         return 0

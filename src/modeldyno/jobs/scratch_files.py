@@ -1,4 +1,4 @@
-"""Files from a worker's scratch folder. It ran somebody's model, so nothing there is trusted."""
+"""Files from a worker's scratch folder. It ran an untrusted model, so nothing there is trusted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def copy_out(scratch: Path, names: tuple[str, ...], target: Path) -> None:
         source = open_below(folder, names, os.O_RDONLY)
     except FileNotFoundError as error:
         raise EngineFailed(
-            "The worker made no file", why=f"there is no {names[-1]}", fix="The log may say why"
+            "The worker made no file",
+            why=f"there is no {names[-1]}",
+            fix="See the run's log for the reason",
         ) from error
     except OSError as error:
         raise _not_a_file(names[-1]) from error

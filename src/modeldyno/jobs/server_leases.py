@@ -42,14 +42,14 @@ class ServerLeases(Leases):
         self._writes = writes
         self._affinity = ServerAffinity()
         self._job: tuple[JobId, JobOwner] | None = None
-        self._shown: tuple[int, ...] = ()
+        self._listed: tuple[int, ...] = ()
         self._waited_s = 0.0
         self._waiting_since: float | None = None
 
     @contextlib.contextmanager
     def held_by(self, job_id: JobId, owner: JobOwner) -> Iterator[None]:
         """Leases taken in this block are this job's."""
-        self._job, self._shown = (job_id, owner), ()
+        self._job, self._listed = (job_id, owner), ()
         self._waited_s, self._waiting_since = 0.0, None
         try:
             yield
@@ -71,9 +71,9 @@ class ServerLeases(Leases):
         try:
             with super().take(count, stop, wait) as lease:
                 if lease.waited_s:
-                    self._end_wait(lease.waited_s)
+                    self._note_wait(lease.waited_s)
                     say(f"waited {figures.duration(lease.waited_s)} for cores")
-                self._show(lease.cpus)
+                self._list(lease.cpus)
                 yield replace(lease, note=self._affinity.keep_off(lease.cpus))
         finally:
             self._waiting_since = None
@@ -85,24 +85,23 @@ class ServerLeases(Leases):
         if self._job is None:
             return
         job_id, _ = self._job
-        self._shown = ()
+        self._listed = ()
         self._writes.put("cores", lambda: self._rows.release(job_id))
         self._writes.put("reason", lambda: self._jobs.explain(job_id, why))
 
-    def _end_wait(self, waited_s: float) -> None:
-        self._waited_s += (
-            waited_s  # first: counting it twice for a moment is better than not at all
-        )
+    def _note_wait(self, waited_s: float) -> None:
+        # First: counting it twice for a moment is better than not at all.
+        self._waited_s += waited_s
         self._waiting_since = None
         if self._job is not None:
             job_id, _ = self._job
             self._writes.put("reason", lambda: self._jobs.explain(job_id, ""))
 
-    def _show(self, cpus: tuple[int, ...]) -> None:
-        if self._job is None or cpus == self._shown:
+    def _list(self, cpus: tuple[int, ...]) -> None:
+        if self._job is None or cpus == self._listed:
             return
         job_id, owner = self._job
-        self._shown = cpus
+        self._listed = cpus
         self._writes.put("cores", lambda: self._rows.take(job_id, owner, cpus))
 
 

@@ -42,13 +42,13 @@ from modeldyno.store.runs import RunFolder, RunFolders
 
 logger = logging.getLogger(__name__)
 
-LOOK_AGAIN_S = 5.0  # for changes that did not wake us
-TRY_AGAIN_S = 1.0  # while the database is unreachable
+RECHECK_S = 5.0  # for changes that did not wake us
+RETRY_S = 1.0  # while the database is unreachable
 MOST_BUGS = 3  # while writing one end: a lack of memory passes, a bug does not
 CANCELLED = Stopped("cancelled")
 CLOSED = Stopped("interrupted")
 
-Hear = Callable[[Job, JobMessage], None]
+Listener = Callable[[Job, JobMessage], None]
 Admit = Callable[[RunSpec], None]
 Confirm = Callable[[], None]
 
@@ -62,7 +62,7 @@ class _Current:
 
 
 class Supervisor:
-    """``hear`` gets a job's messages once they are stored; ``admit`` raises if a spec may not run
+    """``listen`` gets a job's messages once they are stored; ``admit`` raises if a spec may not run
     (its model is no longer trusted), ``confirm`` if another server has taken over the database."""
 
     def __init__(
@@ -73,7 +73,7 @@ class Supervisor:
         jobs: Jobs,
         leases: ServerLeases,
         writes: LatestWrites,
-        hear: Hear,
+        listen: Listener,
         admit: Admit,
         confirm: Confirm,
         limit_s: float,  # of a job, without waiting for cores; its cells have their own limits
@@ -85,7 +85,7 @@ class Supervisor:
         self._jobs = jobs
         self._leases = leases
         self._writes = writes
-        self._hear = hear
+        self._listen = listen
         self._admit = admit
         self._confirm = confirm
         self._limit_s = limit_s
@@ -170,15 +170,16 @@ class Supervisor:
                     continue
             except ModeldynoError as error:
                 logger.warning("the queue has to wait: %s", error)
-                self._closing.wait(TRY_AGAIN_S)
+                self._closing.wait(RETRY_S)
                 continue
             except Exception:
-                logger.exception("the queue stumbled")  # our bug; the next job may do better
-                self._closing.wait(TRY_AGAIN_S)
-            self._wake.wait(LOOK_AGAIN_S)
+                logger.exception("the queue failed")  # our bug; the next job may work
+                self._closing.wait(RETRY_S)
+            self._wake.wait(RECHECK_S)
 
     def _run(self, job: Job) -> None:
-        spec = self._admitted(job)  # before it is claimed, in case the database is unreachable
+        # Before it is claimed, in case the database is unreachable.
+        spec = self._spec_or_failure(job)
         current = _Current(job.id, job.run_id)
         with self._lock:
             if self._closing.is_set():
@@ -191,13 +192,13 @@ class Supervisor:
                 return
             logger.info("job %s: run %s started", job.id, job.run_id)
             self._execute(job, spec, current)
-            self._until_written(job, current.ending)
+            self._write_ending(job, current.ending)
             logger.info("job %s: %s", job.id, current.ending.state)
         finally:
             with self._lock:
                 self._current = None
 
-    def _admitted(self, job: Job) -> RunSpec | Failure:
+    def _spec_or_failure(self, job: Job) -> RunSpec | Failure:
         """Its spec, or why it may not or cannot run."""
         stored = self._records.runs.get(job.run_id).spec
         try:
@@ -220,7 +221,7 @@ class Supervisor:
             self._announce(job, message)
 
         try:
-            if (known := self._endings.ended_elsewhere(job)) is not None:
+            if (known := self._endings.ending_elsewhere(job)) is not None:
                 current.ending = known
                 return
             if isinstance(spec, Failure):
@@ -241,7 +242,7 @@ class Supervisor:
 
     def _announce(self, job: Job, message: JobMessage) -> None:
         try:
-            self._hear(job, message)
+            self._listen(job, message)
         except Exception:  # a listener must not affect the job
             logger.exception("job %s: a listener failed", job.id)
 
@@ -269,7 +270,7 @@ class Supervisor:
         if folder.state() == "running":
             raise WrongState(
                 "This run is being measured right now",
-                why="another process goes on with it",
+                why="another process is continuing it",
                 fix="Wait until that ends, or stop it",
             )
         units = tuple(self._folders.units(job.run_id))
@@ -295,9 +296,9 @@ class Supervisor:
             if over.wait(max(left_s, 0.1)):
                 return
         with self._lock:
-            self._stop(current, Stopped("failed", _late(self._limit_s)))
+            self._stop(current, Stopped("failed", _time_limit_failure(self._limit_s)))
 
-    def _until_written(self, job: Job, ending: Ending) -> None:
+    def _write_ending(self, job: Job, ending: Ending) -> None:
         """The database may be unreachable for a while; meanwhile the folder has everything."""
         bugs = 0
         while True:
@@ -314,7 +315,7 @@ class Supervisor:
                 if bugs == MOST_BUGS or self._closing.is_set():
                     raise
                 logger.exception("job %s: its end is not in the database yet", job.id)
-            self._closing.wait(TRY_AGAIN_S)
+            self._closing.wait(RETRY_S)
 
 
 def _write_config(folder: RunFolder, spec: RunSpec) -> None:
@@ -325,7 +326,7 @@ def _write_config(folder: RunFolder, spec: RunSpec) -> None:
         logger.warning("run %s: no configuration was written: %s", folder.id, error)
 
 
-def _late(limit_s: float) -> Failure:
+def _time_limit_failure(limit_s: float) -> Failure:
     return Failure.of(
         TimedOut(
             "The job took too long",

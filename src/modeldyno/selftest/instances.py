@@ -21,7 +21,7 @@ from modeldyno.measure.instances import join_instances
 from modeldyno.selftest.outcome import Outcome
 from modeldyno.selftest.scratch_workspace import scratch_workspace
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
-from modeldyno.worker.messages import Examine, Examined, Side
+from modeldyno.worker.messages import Examine, Examined, SessionSpec
 
 SKEW_S, WINDOW_S = 0.5, 1.0
 TOLERANCE, CONTROL = 0.03, 0.05
@@ -72,11 +72,11 @@ def _measured(repetitions: int, seed: int) -> list[tuple[list[Samples], float]]:
     return repeated
 
 
-def _side(model: Path) -> Side:
+def _side(model: Path) -> SessionSpec:
     entry = catalog.find("scripted")
     cell = CellSpec()
     target = Target(entry.name, str(model), threads=cell.cores, format="scripted")
-    return Side(target, InputPlan((), batch_size=1), cell.contract)
+    return SessionSpec(target, InputPlan((), batch_size=1), cell.contract)
 
 
 def _completions(windows: list[Samples]) -> float:

@@ -102,7 +102,7 @@ class StoredContent:
             stored = incoming.settle()
             if stored.sha256 != file.sha256:
                 raise ModelChanged(
-                    f"{file.location} is no longer what it was",
+                    f"{file.location} has changed",
                     why=f"its checksum is {stored.sha256[:12]}…, and the job was made for "
                     f"{file.sha256[:12]}…",
                     fix="Add the model to its project again, and measure that one",

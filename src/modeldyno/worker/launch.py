@@ -156,8 +156,8 @@ class Worker:
         self._setup = setup
         self._children = Descendants(process.pid)
         self._group = group
-        watch, look_s = self._resource_watch(), setup.limits.look_s
-        self._monitor = WorkerMonitor(output, log, watch, look_s, self._kill)
+        watch, check_s = self._resource_watch(), setup.limits.check_s
+        self._monitor = WorkerMonitor(output, log, watch, check_s, self._kill)
         self._exit = _exit_of(process)
         self._ending = threading.Lock()  # once it is reaped, its pid may be another's
         self._kill_reason: RunFailed | None = None  # why we ended it
@@ -256,7 +256,7 @@ class Worker:
         ended = self._ends_within(GRACE_S)
         self.close()
         code = self._process.returncode
-        log = "The run's log has the engine's last words"
+        log = "The run's log shows what the engine printed last"
         if not ended:  # it was close() that ended it
             return WorkerGarbled(
                 "The worker closed its pipe and went on running",
@@ -344,7 +344,7 @@ _SIGNALS = {
     "SIGILL": "it used an instruction that this CPU does not have",
     "SIGFPE": "it divided by zero",
     "SIGBUS": "a mapped file was cut short or memory is faulty",
-    "SIGKILL": "somebody killed it",
+    "SIGKILL": "another process killed it",
     "SIGXFSZ": "it wrote a file of more than 1 GiB",
 }
 
@@ -536,11 +536,8 @@ def _signal_name(number: int) -> str:
 
 def _cpus_of(command: Command) -> tuple[int, ...]:
     """The CPUs for all threads of the worker; none if its sessions differ in them."""
-    match command:
-        case MeasureSession(target=target) | ProfileSession(target=target):
-            return target.cpus
-        case OpenSide(side=side):
-            return side.target.cpus
+    if isinstance(command, MeasureSession | ProfileSession | OpenSide):
+        return command.session.target.cpus
     return ()
 
 

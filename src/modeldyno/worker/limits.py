@@ -23,7 +23,7 @@ class WorkerLimits:
     scratch_files: int = 100_000
     log_bytes: int = 64 << 20  # of a run, all its workers together
     threads: int = 4096  # of a worker and what it started
-    look_s: float = 0.25  # between two checks
+    check_s: float = 0.25  # between two checks
     cgroups: bool = True  # False: behave as if we may not create any
 
 

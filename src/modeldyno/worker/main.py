@@ -82,7 +82,7 @@ from modeldyno.worker.messages import (
     Reply,
     SessionMeasured,
     SessionProfiled,
-    Side,
+    SessionSpec,
     SideReady,
     WindowMeasured,
     pack,
@@ -101,7 +101,7 @@ _ALLOCATION_FAILED = ("bad_alloc", "bad allocation", "failed to allocate", "out 
 
 def main(arguments: list[str]) -> None:
     commands, replies, parent = (int(argument) for argument in arguments)
-    die_with(parent)
+    die_with_parent(parent)
     frame = read_frame(commands)
     if frame is None:
         return
@@ -118,8 +118,8 @@ def main(arguments: list[str]) -> None:
             write_all(replies, packed(answer(command, side)))
 
 
-def die_with(parent: int) -> None:
-    """Ask the kernel to kill us when our parent ends, in whatever way."""
+def die_with_parent(parent: int) -> None:
+    """Ask the kernel to kill us when our parent ends, however it ends."""
     if sys.platform == "linux":
         prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:  # it ended before we could ask
@@ -129,7 +129,7 @@ def die_with(parent: int) -> None:
 def answer(command: Command, side: _OpenSide | None = None) -> Reply:
     """The outermost frame: any error becomes a reply."""
     try:
-        return _do(command, side or _OpenSide())
+        return _execute(command, side or _OpenSide())
     except ModeldynoError as error:
         is_memory = isinstance(error, EngineFailed) and _is_about_memory(error.why)
         return _failed(_out_of_memory(error.why) if is_memory else error)
@@ -171,7 +171,7 @@ def _as_our_error(command: Command, error: Exception) -> ModeldynoError:
     return EngineFailed(
         f"The engine could not {what} the model",
         why=text[:600],
-        fix="Check the model with `modeldyno inspect`; the run's log has the whole story",
+        fix="Check the model with `modeldyno inspect`; the run's log has the details",
     )
 
 
@@ -187,7 +187,7 @@ def _out_of_memory(why: str) -> OutOfMemory:
     )
 
 
-def _do(command: Command, side: _OpenSide) -> Reply:
+def _execute(command: Command, side: _OpenSide) -> Reply:
     match command:
         case Inspect():
             return _inspect(command)
@@ -287,7 +287,7 @@ def _examine(command: Examine) -> Examined:
             outputs=outputs_file.output_specs(outputs),
             can_compare=outputs_file.can_compare(outputs),
         )
-    raise _no_rung(command, refused)
+    raise _no_plan_worked(command, refused)
 
 
 def _parity_to(reference: str | None, outputs: Tensors) -> Parity | None:
@@ -314,14 +314,14 @@ def _check_capable(engine: Engine, command: Examine) -> None:
         )
     if target.threads > 1 and not can.pins_threads:
         raise BadValue(
-            f"{engine.name} cannot be told how many cores to use", fix="Leave --cores out"
+            f"{engine.name} cannot limit the number of cores it uses", fix="Leave --cores out"
         )
 
 
-def _no_rung(command: Examine, refused: list[str]) -> InputUnresolved:
+def _no_plan_worked(command: Examine, refused: list[str]) -> InputUnresolved:
     hints = [note for note in command.ladder[0].notes if "--" in note]
     return InputUnresolved(
-        "The model ran with none of the input shapes we could think of",
+        "The model ran with none of the input shapes that were tried",
         why=f"{refused[0]}" + (f" (and {len(refused) - 1} more tries)" if refused[1:] else ""),
         fix="; ".join(hints) or "Give real inputs with --data FILE.npz",
     )
@@ -363,47 +363,28 @@ def _convert(command: Convert) -> Converted:
 
 
 def _measure_session(command: MeasureSession) -> Session:
-    engine, tensors = _ready_engine(command.target, command.inputs)
+    target = command.session.target
+    engine, tensors = _ready_engine(command.session)
     canary_s = loop.canary()
-    with padded_heap(command.padding_seed), _opened(engine, command.target) as opened:
-        bound = _bind(opened.session, tensors, command.contract)
-        timed = loop.measure_session(bound.call, command.plan)
+    with padded_heap(command.padding_seed), _opened(engine, target) as opened:
+        loaded = _LoadedSession(command.session, opened, tensors)
+        timed = loop.measure_session(loaded.timed_side.call, command.plan)
         memory = opened.memory()
         device_s = _device_times(opened.session, tensors, timed.calibration.call_s)
         parity = _parity(opened.session, tensors, Path(command.reference))
-        session = _session(opened, bound, command.target, timed, parity, memory)
+        session = loaded.session(timed, parity, memory)
         return replace(session, canary_s=canary_s, device_s=device_s)
 
 
-def _ready_engine(target: Target, inputs: InputPlan) -> tuple[Engine, Tensors]:
+def _ready_engine(spec: SessionSpec) -> tuple[Engine, Tensors]:
     """The engine is imported here, so that loading the model is timed alone."""
-    engine = catalog.load(target.engine)
+    engine = catalog.load(spec.target.engine)
     if isinstance(engine, Prepares):
-        engine.prepare(target)
+        engine.prepare(spec.target)
     engine.version()
-    pin_thread(target)
-    tensors, _, _ = _inputs(inputs)
+    pin_thread(spec.target)
+    tensors, _, _ = _inputs(spec.inputs)
     return engine, tensors
-
-
-def _session(
-    opened: _OpenSession,
-    bound: _BoundCall,
-    target: Target,
-    timed: loop.TimedSession,
-    parity: Parity | None,
-    memory: Memory | None,
-) -> Session:
-    return Session(
-        load_s=opened.load_s,
-        first_call_s=bound.first_call_s,
-        calibration=timed.calibration,
-        warmup=timed.warmup,
-        samples=timed.samples,
-        facts=bound.facts(target),
-        memory=memory,
-        parity=parity,
-    )
 
 
 def _device_times(session: Any, tensors: Tensors, call_s: float) -> tuple[float, ...]:
@@ -428,8 +409,8 @@ def _measure_pair(command: MeasurePair) -> Pair:
 
 
 def _profile(command: ProfileSession) -> ProfileRepeat:
-    target = command.target
-    engine, tensors = _ready_engine(target, command.inputs)
+    target = command.session.target
+    engine, tensors = _ready_engine(command.session)
     if not isinstance(engine, Profiles):
         raise BadValue(
             f"{engine.name} has no profiler", fix="Profile the model with another engine"
@@ -439,7 +420,7 @@ def _profile(command: ProfileSession) -> ProfileRepeat:
         _opened(engine, target) as opened,
         engine.profiled(target, opened.session) as profiled,
     ):
-        plain = _bind(opened.session, tensors, command.contract)
+        plain = _bind(opened.session, tensors, command.session.contract)
         recorded = profiled.bind(tensors, plain.contract)
         plain_ns, recorded_ns, counts = loop.measure_profiled(
             plain.call, recorded, profiled.recording, command.plan
@@ -535,15 +516,15 @@ def _opened(engine: Engine, target: Target) -> Iterator[_OpenSession]:
         yield _OpenSession(session, load_s, engine_bytes, resident_bytes())
 
 
-class _LoadedSide:
-    """A side of a pair, or one of several instances; loaded and called once."""
+class _LoadedSession:
+    """Loaded, and called once."""
 
-    def __init__(self, side: Side, opened: _OpenSession, tensors: Tensors) -> None:
+    def __init__(self, spec: SessionSpec, opened: _OpenSession, tensors: Tensors) -> None:
         self.opened = opened
         self.tensors = tensors
-        self._target = side.target
-        self._bound = _bind(opened.session, tensors, side.contract)
-        self.timed_side = loop.TimedSide(self._bound.call, _turn_start(side.target, opened.session))
+        self._target = spec.target
+        self._bound = _bind(opened.session, tensors, spec.contract)
+        self.timed_side = loop.TimedSide(self._bound.call, _turn_start(spec.target, opened.session))
 
     def run(self) -> Tensors:
         outputs: Tensors = self.opened.session.run(self.tensors)
@@ -557,14 +538,23 @@ class _LoadedSide:
     def session(
         self, timed: loop.TimedSession, parity: Parity | None = None, memory: Memory | None = None
     ) -> Session:
-        return _session(self.opened, self._bound, self._target, timed, parity, memory)
+        return Session(
+            load_s=self.opened.load_s,
+            first_call_s=self._bound.first_call_s,
+            calibration=timed.calibration,
+            warmup=timed.warmup,
+            samples=timed.samples,
+            facts=self._bound.facts(self._target),
+            memory=memory,
+            parity=parity,
+        )
 
 
 @contextlib.contextmanager
-def _loaded(side: Side) -> Iterator[_LoadedSide]:
-    engine, tensors = _ready_engine(side.target, side.inputs)
-    with _opened(engine, side.target) as opened:
-        yield _LoadedSide(side, opened, tensors)
+def _loaded(spec: SessionSpec) -> Iterator[_LoadedSession]:
+    engine, tensors = _ready_engine(spec)
+    with _opened(engine, spec.target) as opened:
+        yield _LoadedSession(spec, opened, tensors)
 
 
 class _OpenSide(contextlib.ExitStack):
@@ -573,7 +563,7 @@ class _OpenSide(contextlib.ExitStack):
     def open(self, command: OpenSide) -> SideReady:
         self.pop_all().close()  # a side that an earlier failure left open
         self.enter_context(padded_heap(command.padding_seed))
-        self._side = self.enter_context(_loaded(command.side))
+        self._side = self.enter_context(_loaded(command.session))
         self._side_timer = loop.SideTimer(self._side.timed_side, command.calibration, command.plan)
         self._memory: Memory | None = None
         self.enter_context(loop.paused_garbage_collection())
@@ -617,7 +607,7 @@ def _parity(session: Any, tensors: Tensors, reference: Path) -> Parity | None:
     return None if outputs.differ(first, session.run(tensors)) else parity
 
 
-def _parity_of_pair(a: _LoadedSide, b: _LoadedSide) -> Parity | None:
+def _parity_of_pair(a: _LoadedSession, b: _LoadedSession) -> Parity | None:
     from modeldyno.engines import outputs
 
     first, second = a.run(), b.run()

@@ -107,10 +107,17 @@ class Examine:
 
 
 @dataclass(frozen=True)
-class MeasureSession:
+class SessionSpec:
+    """What a session loads, what it is fed, and how it is called."""
+
     target: Target
     inputs: InputPlan
     contract: CallContract
+
+
+@dataclass(frozen=True)
+class MeasureSession:
+    session: SessionSpec
     plan: SessionPlan
     padding_seed: int
     reference: str
@@ -121,25 +128,16 @@ class MeasureSession:
 class ProfileSession:
     """Measure a session as it is, and another under the engine's profiler."""
 
-    target: Target
-    inputs: InputPlan
-    contract: CallContract
+    session: SessionSpec
     plan: ProfilePlan
     padding_seed: int
     kind: Literal["profile"] = "profile"
 
 
 @dataclass(frozen=True)
-class Side:
-    target: Target
-    inputs: InputPlan
-    contract: CallContract
-
-
-@dataclass(frozen=True)
 class MeasurePair:
-    a: Side
-    b: Side
+    a: SessionSpec
+    b: SessionSpec
     plan: PairPlan
     padding_seed: int
     kind: Literal["measure-pair"] = "measure-pair"
@@ -149,7 +147,7 @@ class MeasurePair:
 class OpenSide:
     """Load and warm up what is measured together with other workers, in turns or all at once."""
 
-    side: Side
+    session: SessionSpec
     plan: SessionPlan
     padding_seed: int
     calibration: Calibration | None = None  # of an earlier session
@@ -341,7 +339,7 @@ def _parse_json(body: bytes, limits: MessageLimits) -> Any:
 def _finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError(f"{digits[:40]} is no finite number")
+        raise ValueError(f"{digits[:40]} is not a finite number")
     return number
 
 

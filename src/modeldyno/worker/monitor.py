@@ -66,13 +66,13 @@ class WorkerMonitor:
         output: int,
         log: RunLog,
         watch: ResourceWatch | None,
-        look_s: float,
+        check_s: float,
         stop: Callable[[RunFailed], None],
     ) -> None:
         self._output = output
         self._log = log
         self._watch = watch
-        self._look_s = look_s
+        self._check_s = check_s
         self._stop = stop
         self._ended, self._end = os.pipe()
         self.last_output = b""  # complete once the thread has finished
@@ -92,13 +92,13 @@ class WorkerMonitor:
         self._log.close()
 
     def _work(self) -> None:
-        _follow_the_main_thread()
+        _use_cpus_of_main_thread()
         with selectors.DefaultSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
             selector.register(self._ended, selectors.EVENT_READ)
-            look_at = time.monotonic() + self._look_s
+            check_at = time.monotonic() + self._check_s
             while True:
-                wait_s = max(0.0, look_at - time.monotonic()) if self._watch else None
+                wait_s = max(0.0, check_at - time.monotonic()) if self._watch else None
                 ready = {key.fd for key, _ in selector.select(wait_s)}
                 if self._output in ready and self._read() is False:
                     selector.unregister(self._output)
@@ -106,9 +106,9 @@ class WorkerMonitor:
                     while self._read():
                         pass
                     return
-                if self._watch is not None and time.monotonic() >= look_at:
-                    self._look()
-                    look_at = time.monotonic() + self._look_s
+                if self._watch is not None and time.monotonic() >= check_at:
+                    self._check()
+                    check_at = time.monotonic() + self._check_s
 
     def _read(self) -> bool | None:
         """Whether there was output; False at its end, None if there is none for now."""
@@ -122,10 +122,10 @@ class WorkerMonitor:
                 self._log.add(output)
         return bool(output)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         assert self._watch is not None
         try:
-            exceeded = self._watch.look()
+            exceeded = self._watch.check()
         except Exception:
             logger.exception("a worker cannot be watched")
             return
@@ -134,7 +134,7 @@ class WorkerMonitor:
             self._stop(exceeded)
 
 
-def _follow_the_main_thread() -> None:
+def _use_cpus_of_main_thread() -> None:
     """This thread starts with the CPUs of the one that starts workers, which stays on the measured
     cores; all others keep off them (``jobs/server_leases.py``)."""
     if hasattr(os, "sched_setaffinity"):
@@ -145,8 +145,8 @@ def _follow_the_main_thread() -> None:
 # ---------------------------------------------------------------- what a worker uses
 
 
-FILES_AT_ONCE = 1000  # in one look: some milliseconds
-COUNT_EVERY = 4  # looks: files grow more slowly than memory
+FILES_AT_ONCE = 1000  # in one check: some milliseconds
+COUNT_EVERY = 4  # checks: files grow more slowly than memory
 _STATUS = re.compile(rb"^(RssAnon|RssShmem|VmSwap|HugetlbPages|Threads):\s+(\d+)", re.MULTILINE)
 _ROLLUP = re.compile(rb"^(?:Pss_Anon|SwapPss):\s+(\d+)", re.MULTILINE)
 _MAPPING = re.compile(rb"^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ (\d+) *(.*)$")
@@ -189,9 +189,9 @@ class ResourceWatch:
         self._counts_threads = counts_threads
         self._pass: Iterator[os.stat_result] | None = None
         self._files = self._bytes = 0
-        self._looks = 0
+        self._checks = 0
 
-    def look(self) -> RunFailed | None:
+    def check(self) -> RunFailed | None:
         """The limit that the worker exceeds, if any. A worker that has ended exceeds none."""
         pids = [self._pid, *self._below()]
         usages = [usage for pid in pids if (usage := _usage(pid)) is not None]
@@ -225,11 +225,11 @@ class ResourceWatch:
         return out_of_memory(most, used) if used > most else None
 
     def _check_scratch(self, deleted: int) -> RunFailed | None:
-        """Continue counting where the last look stopped, or start again when it is time."""
-        self._looks += 1
+        """Continue counting where the last check stopped, or start again when it is time."""
+        self._checks += 1
         if self._pass is None:
-            if self._looks % COUNT_EVERY:
-                return self._judge_scratch(self._bytes + deleted)
+            if self._checks % COUNT_EVERY:
+                return self._scratch_failure(self._bytes + deleted)
             self._pass, self._files, self._bytes = entries(self._scratch), 0, 0
         try:
             for _ in range(FILES_AT_ONCE):
@@ -238,9 +238,9 @@ class ResourceWatch:
                 self._bytes += facts.st_blocks * _BLOCK
         except (StopIteration, OSError):  # the end, or it was changed: count again
             self._pass = None
-        return self._judge_scratch(self._bytes + deleted)
+        return self._scratch_failure(self._bytes + deleted)
 
-    def _judge_scratch(self, total: int) -> RunFailed | None:
+    def _scratch_failure(self, total: int) -> RunFailed | None:
         limits = self._limits
         if total > limits.scratch_bytes:
             most = figures.size(limits.scratch_bytes)

@@ -24,7 +24,9 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _INSIDE = _FOLDER | os.O_NOFOLLOW
 AT_ONCE = 1000  # names kept of a folder that may hold millions
 _OURS = 0o700  # without it an owner cannot list, enter or empty a folder
-LIMIT_S = 60.0  # enough for some million files; somebody may fill the folder while we empty it
+LIMIT_S = (
+    60.0  # enough for some million files; another process may fill the folder while we empty it
+)
 
 
 def remove_tree(path: Path, limit_s: float = LIMIT_S, at_once: int = AT_ONCE) -> None:
@@ -51,7 +53,7 @@ def discard_tree(path: Path, limit_s: float = LIMIT_S) -> bool:
     try:
         remove_tree(path, limit_s)
     except Exception as error:
-        if not os.path.lexists(path):  # somebody else removed it meanwhile
+        if not os.path.lexists(path):  # it was removed meanwhile
             return True
         is_ours = not isinstance(error, OSError)
         logger.warning("%s is left for the next sweep: %r", path, error, exc_info=is_ours)
