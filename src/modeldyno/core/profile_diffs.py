@@ -1,14 +1,14 @@
-"""Two profiles side by side: which node of one is which of the other, and what changed.
+"""The difference of two profiles: which nodes correspond, and what changed.
 
-Nodes are the same when they have the same name, or are made of the same nodes of the model; engines
-fuse, so several of one side may be one of the other. What is left is matched by its kind of work
-and its place in the order of execution. What still has no counterpart appeared, or vanished.
+Nodes correspond if they have the same name, or are made of the same nodes of the model; engines
+fuse, so several nodes of one side may be one of the other. The rest is matched by the kind of work
+and the place in the order of execution. Nodes without a counterpart appeared or vanished.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
@@ -28,14 +28,14 @@ ChangeVerdict = Literal[
 ]
 Span = tuple[float, float]
 
-MOST_MATCHED = 5_000  # nodes of a side that are matched by place: it takes time with their square
-# What engines add to the names of nodes that they changed.
+MOST_MATCHED = 5_000  # nodes per side that are matched by place, which takes quadratic time
+# Suffixes that engines add to the names of nodes that they change.
 _SUFFIXES = ("_nchwc", "_nhwc", "_fused", "_fusion", "_quant", "_QuantizeLinear")
 
 
 @dataclass(frozen=True)
 class ChangeSide:
-    """What one side has of a change: one node, or several that do the work of the other's."""
+    """One side of a change: a node, or several that do the work of the other side's."""
 
     names: tuple[str, ...]
     op_types: tuple[str, ...]
@@ -52,12 +52,11 @@ class Change:
     b: ChangeSide | None
     matched_by: MatchedBy | None = None
     standing: ChangeKind = "kept"
-    is_comparable: bool = True  # False: two machines measured the sides
+    is_comparable: bool = True  # False: measured on different machines
 
     @property
     def name(self) -> str:
-        """As the side calls it that has it; B's where both have. Operators that engines call
-        differently are called by their kind."""
+        """B's name, or A's if only A has it. Operators with different names go by their kind."""
         side = self.b or self.a
         assert side is not None
         if self.matched_by == "kind":
@@ -100,7 +99,7 @@ class ProfileDiff:
         """Of the whole call."""
         if _are_machines_different(self.a, self.b):
             return "not comparable"
-        spans = (one.ci95_s_by_figure.get("latency") for one in (self.a, self.b))
+        spans = (side.ci95_s_by_figure.get("latency") for side in (self.a, self.b))
         if not _apart(*spans):
             return "no clear difference"
         return "faster" if self.delta_s < 0 else "slower"
@@ -132,16 +131,13 @@ def diff_sentence(diff: ProfileDiff) -> str:
 
 
 def _by_node(a: ProfileResult, b: ProfileResult) -> list[Change]:
-    pairs: list[tuple[list[int], list[int], MatchedBy]] = []
-    left, right = set(range(len(a.rows))), set(range(len(b.rows)))
-    for groups in (_same_names, _same_parts, _same_places):
-        for mine, theirs, how in groups(a.rows, b.rows, left, right):
-            left.difference_update(mine)
-            right.difference_update(theirs)
-            pairs.append((mine, theirs, how))
-    changes = [
-        Change(_part(a.rows, mine), _part(b.rows, theirs), how) for mine, theirs, how in pairs
-    ]
+    changes = []
+    left, right = set(range(len(a.rows))), set(range(len(b.rows)))  # without a counterpart
+    for match in (_same_names, _same_parts, _same_places):
+        for in_a, in_b, matched_by in match(a.rows, b.rows, left, right):
+            left.difference_update(in_a)
+            right.difference_update(in_b)
+            changes.append(Change(_part(a.rows, in_a), _part(b.rows, in_b), matched_by))
     changes = _moved(changes, is_one_engine=a.facts.engine == b.facts.engine)
     changes += [Change(_part(a.rows, [n]), None, None, "vanished") for n in sorted(left)]
     changes += [Change(None, _part(b.rows, [n]), None, "appeared") for n in sorted(right)]
@@ -154,23 +150,24 @@ Groups = Iterator[tuple[list[int], list[int], MatchedBy]]
 def _same_names(
     a: Sequence[NodeResult], b: Sequence[NodeResult], left: set[int], right: set[int]
 ) -> Groups:
-    """Names that one side has twice tell nothing."""
-    mine, theirs = _unique(a, left), _unique(b, right)
-    for name in mine.keys() & theirs.keys():
-        here, there = a[mine[name]], b[theirs[name]]
-        if family(here.op_type) == family(there.op_type) or not (here.parts or there.parts):
-            yield [mine[name]], [theirs[name]], "name"
+    """Names that are not unique on a side do not count."""
+    in_a, in_b = _unique(a, left), _unique(b, right)
+    for name in in_a.keys() & in_b.keys():
+        node_a, node_b = a[in_a[name]], b[in_b[name]]
+        is_alike = family(node_a.op_type) == family(node_b.op_type)
+        if is_alike or not (node_a.parts or node_b.parts):
+            yield [in_a[name]], [in_b[name]], "name"
 
 
 def _unique(rows: Sequence[NodeResult], numbers: Iterable[int]) -> dict[str, int]:
     places: dict[str, list[int]] = {}
     for number in numbers:
         places.setdefault(plain_node(rows[number].node), []).append(number)
-    return {name: some[0] for name, some in places.items() if len(some) == 1}
+    return {name: own[0] for name, own in places.items() if len(own) == 1}
 
 
 def plain_node(name: str) -> str:
-    """Without what an engine added when it changed a node."""
+    """Without the suffix of a node that an engine changed."""
     shorter = next((name.removesuffix(end) for end in _SUFFIXES if name.endswith(end)), name)
     return shorter or name
 
@@ -178,55 +175,48 @@ def plain_node(name: str) -> str:
 def _same_parts(
     a: Sequence[NodeResult], b: Sequence[NodeResult], left: set[int], right: set[int]
 ) -> Groups:
-    """Nodes of both sides that have a node of the model in common, and all that hangs together."""
+    """Nodes of both sides that share nodes of the model, directly or through others."""
     holders: dict[str, list[tuple[int, int]]] = {}
     for side, rows, numbers in ((0, a, left), (1, b, right)):
         for number in sorted(numbers):
             for part in {plain_node(rows[number].node), *rows[number].parts}:
                 holders.setdefault(part, []).append((side, number))
-    joined = _joined(some for some in holders.values() if len({side for side, _ in some}) == 2)
-    for group in joined:
-        mine = sorted(number for side, number in group if side == 0)
-        theirs = sorted(number for side, number in group if side == 1)
-        yield mine, theirs, "parts"
+    for group in _joined(own for own in holders.values() if len({side for side, _ in own}) == 2):
+        in_a, in_b = (sorted(number for at, number in group if at == side) for side in (0, 1))
+        yield in_a, in_b, "parts"
 
 
 def _joined(groups: Iterable[list[tuple[int, int]]]) -> list[set[tuple[int, int]]]:
     of: dict[tuple[int, int], set[tuple[int, int]]] = {}
     for group in groups:
-        whole = set(group).union(*(of.get(one, set()) for one in group))
-        for one in whole:
-            of[one] = whole
+        whole = set(group).union(*(of.get(node, set()) for node in group))
+        of |= dict.fromkeys(whole, whole)
     return list({id(whole): whole for whole in of.values()}.values())
 
 
 def _same_places(
     a: Sequence[NodeResult], b: Sequence[NodeResult], left: set[int], right: set[int]
 ) -> Groups:
-    """The same operator with the same work, then the same kind of work, one after the other."""
-    for key in (_exactly, _roughly):
-        mine, theirs = sorted(left), sorted(right)
-        if max(len(mine), len(theirs)) > MOST_MATCHED:
+    """The same operator with the same work, in order; then the same kind of work."""
+    keys: tuple[Callable[[NodeResult], object], ...] = (
+        lambda row: (plain_name(row.op_type), row.flop),
+        lambda row: family(row.op_type),
+    )
+    for key in keys:
+        in_a, in_b = sorted(left), sorted(right)
+        if max(len(in_a), len(in_b)) > MOST_MATCHED:
             return
         matcher = SequenceMatcher(
-            None, [key(a[n]) for n in mine], [key(b[n]) for n in theirs], autojunk=False
+            None, [key(a[n]) for n in in_a], [key(b[n]) for n in in_b], autojunk=False
         )
         for block in matcher.get_matching_blocks():
             for step in range(block.size):
-                yield [mine[block.a + step]], [theirs[block.b + step]], "place"
-
-
-def _exactly(row: NodeResult) -> tuple[object, ...]:
-    return plain_name(row.op_type), row.flop
-
-
-def _roughly(row: NodeResult) -> tuple[object, ...]:
-    return (family(row.op_type),)
+                yield [in_a[block.a + step]], [in_b[block.b + step]], "place"
 
 
 def _moved(changes: list[Change], *, is_one_engine: bool) -> list[Change]:
-    """Those that run in another order than the others, or at another provider: engines differ in
-    what they call theirs."""
+    """Marks those that run in another order than the others, or, on one engine, on another
+    provider: engines name theirs differently."""
     both = [(c, c.a, c.b) for c in changes if c.a is not None and c.b is not None]
     both.sort(key=lambda pair: pair[1].place)
     stays = _longest_rising([b.place for _, _, b in both])
@@ -239,8 +229,8 @@ def _moved(changes: list[Change], *, is_one_engine: bool) -> list[Change]:
 
 
 def _longest_rising(places: Sequence[int]) -> set[int]:
-    """Numbers of the most that are in order already."""
-    tails: list[int] = []  # places that a run of each length ends with, at the least
+    """Numbers of a longest rising subsequence."""
+    tails: list[int] = []  # the lowest place that a subsequence of each length can end with
     ends: list[int] = []
     before: list[int] = []
     for number, place in enumerate(places):
@@ -263,20 +253,20 @@ def _longest_rising(places: Sequence[int]) -> set[int]:
 
 
 def _by_op(a: ProfileResult, b: ProfileResult) -> list[Change]:
-    """By name; what only one side has, by its kind of work."""
-    ops = ({row.op_type for row in side.rows} for side in (a, b))
-    mine, theirs = ops
-    shared = mine & theirs
-    kinds = {family(op) for op in mine - shared} & {family(op) for op in theirs - shared}
-    sides = [_ops(side, shared, kinds) for side in (a, b)]
+    """By name; operators of one side only, by their kind of work."""
+    ops_a, ops_b = ({row.op_type for row in side.rows} for side in (a, b))
+    shared = ops_a & ops_b
+    kinds = {family(op) for op in ops_a - shared} & {family(op) for op in ops_b - shared}
+    totals_a, totals_b = (_ops(side, shared, kinds) for side in (a, b))
     changes = []
-    for key in dict.fromkeys((*sides[0], *sides[1])):
-        here, there = sides[0].get(key), sides[1].get(key)
-        standing: ChangeKind = "kept" if here and there else "vanished" if here else "appeared"
-        how: MatchedBy | None = None
-        if here and there:
-            how = "name" if here.op_types == there.op_types else "kind"
-        changes.append(Change(here, there, how, standing))
+    for key in dict.fromkeys((*totals_a, *totals_b)):
+        side_a, side_b = totals_a.get(key), totals_b.get(key)
+        if side_a and side_b:
+            has_one_name = side_a.op_types == side_b.op_types
+            changes.append(Change(side_a, side_b, "name" if has_one_name else "kind"))
+        else:
+            standing: ChangeKind = "vanished" if side_a else "appeared"
+            changes.append(Change(side_a, side_b, None, standing))
     return changes
 
 
@@ -289,8 +279,8 @@ def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, 
     totals = {}
     for key, numbers in groups.items():
         part = _part(result.rows, numbers)
-        known = [result.ci95_s_by_op.get(op) for op in part.op_types]
-        totals[key] = replace(part, names=part.op_types, ci95_s=_added(known))
+        spans = [result.ci95_s_by_op.get(op) for op in part.op_types]
+        totals[key] = replace(part, names=part.op_types, ci95_s=_added(spans))
     return totals
 
 
@@ -298,23 +288,23 @@ def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, 
 
 
 def _part(rows: Sequence[NodeResult], numbers: Sequence[int]) -> ChangeSide:
-    some = [rows[number] for number in numbers]
+    own = [rows[number] for number in numbers]
     return ChangeSide(
-        names=tuple(row.node for row in some),
-        op_types=tuple(dict.fromkeys(row.op_type for row in some)),
-        providers=tuple(dict.fromkeys(row.provider for row in some)),
-        total_s=sum(row.total_s for row in some),
-        ci95_s=_added([row.ci95_s for row in some]),
-        nodes=len(some),
+        names=tuple(row.node for row in own),
+        op_types=tuple(dict.fromkeys(row.op_type for row in own)),
+        providers=tuple(dict.fromkeys(row.provider for row in own)),
+        total_s=sum(row.total_s for row in own),
+        ci95_s=_added([row.ci95_s for row in own]),
+        nodes=len(own),
         place=min(numbers),
     )
 
 
 def _added(spans: Sequence[Span | None]) -> Span | None:
-    """Of a sum: the ends add up at the most."""
-    known = [span for span in spans if span is not None]
-    if not known or len(known) < len(spans):
+    """The interval of a sum, at its widest; None unless all are known."""
+    if not spans or None in spans:
         return None
+    known = [span for span in spans if span is not None]
     return sum(low for low, _ in known), sum(high for _, high in known)
 
 
@@ -323,37 +313,25 @@ def _apart(a: Span | None, b: Span | None) -> bool:
 
 
 def _differences(a: ProfileResult, b: ProfileResult) -> Iterator[str]:
-    """What was not the same, beyond the model: whoever compares must know."""
-    for what, mine, theirs in (
+    """What differs in how they were measured."""
+    engines = [f"{side.facts.engine} {side.facts.engine_version}" for side in (a, b)]
+    cells = [replace(side.spec.cell, batch_size=side.batch_size) for side in (a, b)]
+    machines = [side.host.fingerprint for side in (a, b)]
+    if _are_machines_different(a, b):
+        machines = [side.host.machine or "" for side in (a, b)]
+    for name, of_a, of_b in (
         ("model", a.model.sha256[:12], b.model.sha256[:12]),
-        ("engine", _engine(a), _engine(b)),
+        ("engine", *engines),
         ("device", a.facts.device, b.facts.device),
         ("precision", a.facts.precision, b.facts.precision),
-        *_counts(a, b),
+        *((axis.label, *(getattr(cell, axis.name) for cell in cells)) for axis in COUNTS),
         ("contract", a.spec.cell.contract, b.spec.cell.contract),
         ("options", options_text(a.spec.cell.options), options_text(b.spec.cell.options)),
-        ("machine", *_machines(a, b)),
+        ("machine", *machines),
     ):
-        if mine != theirs:
-            yield f"{what}: {mine} in A, {theirs} in B"
-
-
-def _machines(a: ProfileResult, b: ProfileResult) -> tuple[str | None, str | None]:
-    if _are_machines_different(a, b):
-        return a.host.machine, b.host.machine
-    return a.host.fingerprint, b.host.fingerprint
+        if of_a != of_b:
+            yield f"{name}: {of_a} in A, {of_b} in B"
 
 
 def _are_machines_different(a: ProfileResult, b: ProfileResult) -> bool:
     return are_machines_different(a.host.machine, b.host.machine)
-
-
-def _counts(a: ProfileResult, b: ProfileResult) -> Iterator[tuple[str, int, int]]:
-    cells = [replace(result.spec.cell, batch_size=result.batch_size) for result in (a, b)]
-    for axis in COUNTS:
-        mine, theirs = (getattr(cell, axis.name) for cell in cells)
-        yield axis.label, mine, theirs
-
-
-def _engine(result: ProfileResult) -> str:
-    return f"{result.facts.engine} {result.facts.engine_version}"

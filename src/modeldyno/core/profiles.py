@@ -14,7 +14,7 @@ from modeldyno.core.roofline import Held, Roof, held
 from modeldyno.core.runs import Runnable
 from modeldyno.core.specs import ProfileSpec
 
-AGREES = (0.9, 1.1)  # the sum of nodes by the latency
+AGREES = (0.9, 1.1)  # the sum of nodes divided by the latency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +34,14 @@ class Profile(Runnable, NewProfile):
 
     @property
     def spec(self) -> ProfileSpec:
-        """Raises Mismatch of one that another version wrote."""
+        """Raises Mismatch for settings of another version."""
         decoded: ProfileSpec = decode(ProfileSpec, self.settings)
         return decoded
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileRow:
-    """A node of the graph in one run; times are of all its calls in one call of the model."""
+    """A node of the graph in one run; times cover all its calls in one call of the model."""
 
     run_id: RunId
     number: int
@@ -67,13 +67,13 @@ class OpTypeRow:
     accelerator_s: float | None
     calls: int
     defined: int
-    flop: float | None = None  # None: not known of all of them
+    flop: float | None = None  # None: not known for all of them
     moved_bytes: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpMicroseconds:
-    """The same in whole microseconds: each column adds up to what it was, rounded once."""
+    """The same in whole microseconds; each column adds up to its rounded sum."""
 
     op_type: str
     total_us: int
@@ -118,11 +118,11 @@ class ProfileRows:
     run_id: RunId
     latency_s: float | None
     rows: tuple[ProfileRow, ...] | tuple[OpTypeRow, ...]
-    next: int | None = None  # where to go on
+    next: int | None = None  # where the next page starts
 
 
 def rows_of(run_id: RunId, result: ProfileResult) -> tuple[ProfileRow, ...]:
-    """What the database keeps of a result."""
+    """The rows of a result in the database."""
     return tuple(
         ProfileRow(
             run_id=run_id,
@@ -141,7 +141,7 @@ def rows_of(run_id: RunId, result: ProfileResult) -> tuple[ProfileRow, ...]:
 
 
 def spec_of(settings: dict[str, Any]) -> ProfileSpec | None:
-    """None where these are settings of another version."""
+    """None for settings of another version."""
     try:
         decoded: ProfileSpec = decode(ProfileSpec, settings)
     except Mismatch:
@@ -150,7 +150,7 @@ def spec_of(settings: dict[str, Any]) -> ProfileSpec | None:
 
 
 def in_microseconds(rows: tuple[OpTypeRow, ...]) -> tuple[OpMicroseconds, ...]:
-    """Rounding each by itself would lose a tenth of a model that takes 30 µs."""
+    """Rounding each row by itself would lose a tenth of a model that takes 30 µs."""
     totals = round_to_sum([row.total_s * 1e6 for row in rows])
     on_device = round_to_sum([(row.accelerator_s or 0.0) * 1e6 for row in rows])
     return tuple(
@@ -166,11 +166,11 @@ def in_microseconds(rows: tuple[OpTypeRow, ...]) -> tuple[OpMicroseconds, ...]:
     )
 
 
-def round_to_sum(values: list[float]) -> list[int]:
+def round_to_sum(times: list[float]) -> list[int]:
     """Whole numbers that add up to the rounded sum: the largest remainders are rounded up."""
-    numbers = [int(value) for value in values]
-    left = round(sum(values)) - sum(numbers)
-    by_remainder = sorted(range(len(values)), key=lambda i: numbers[i] - values[i])
+    numbers = [int(time) for time in times]
+    left = round(sum(times)) - sum(numbers)
+    by_remainder = sorted(range(len(times)), key=lambda i: numbers[i] - times[i])
     for index in by_remainder[:left]:
         numbers[index] += 1
     return numbers
@@ -193,7 +193,7 @@ class Slice:
     cpu_s: float
     accelerator_s: float | None
     share: float  # of the latency
-    cumulative: float  # with all that are slower
+    cumulative: float  # with all slower ones
     ci95_s: tuple[float, float] | None = None  # of the total, over repeats
     flop: float | None = None
     moved_bytes: float | None = None
@@ -230,18 +230,17 @@ def slices(result: ProfileResult, by: By) -> list[Slice]:
                 share=share(total, result),
                 cumulative=share(cumulative, result),
                 ci95_s=rows[0].ci95_s if by == "node" else result.ci95_s_by_op.get(rows[0].op_type),
-                flop=_all([row.flop for row in rows]),
-                moved_bytes=_all([row.moved_bytes for row in rows]),
+                flop=_sum_of_known([row.flop for row in rows]),
+                moved_bytes=_sum_of_known([row.moved_bytes for row in rows]),
                 parts=rows[0].parts if by == "node" else (),
             )
         )
     return listed
 
 
-def _all(parts: Sequence[float | None]) -> float | None:
-    """Their sum, where all are known."""
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
+def _sum_of_known(parts: Sequence[float | None]) -> float | None:
+    """The sum; None unless all are known."""
+    return None if None in parts else sum(part or 0.0 for part in parts)
 
 
 def share(seconds: float, result: ProfileResult) -> float:

@@ -47,12 +47,12 @@ Action = Literal[
 
 @dataclass(frozen=True)
 class Best:
-    """Who leads; with others in ``tied``, nobody is called the best."""
+    """The leading cell; with others in ``tied``, there is no best one."""
 
     objective: Objective
     leader: MeasuredCell | None
-    tied: tuple[MeasuredCell, ...] = ()  # that cannot be told from the leader
-    note: str = ""  # why there is none, or what to keep in mind
+    tied: tuple[MeasuredCell, ...] = ()  # without a clear difference from the leader
+    note: str = ""  # why there is no leader, or what to keep in mind
 
     @property
     def is_clear(self) -> bool:

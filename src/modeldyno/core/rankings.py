@@ -1,8 +1,7 @@
-"""Several sides, each compared with the reference: who comes before whom, as far as one can tell.
+"""Several sides, ranked by comparing each with the reference.
 
-The reference is the first side that works. Ratios of two sides to it are known with intervals.
-Where those overlap, nobody is put before the other, and both have the same place. What computes
-something else, or in another precision, has no place at all.
+The reference is the first side that works. Sides whose ratios to it have overlapping intervals
+share a place. A side that computes something else, or in another precision, has no place.
 """
 
 from __future__ import annotations
@@ -42,18 +41,21 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Ranking:
-    sides: tuple[Ranked, ...]  # as asked for
-    reference: str  # the side that the others were compared with; empty: there is none
+    sides: tuple[Ranked, ...]  # as requested
+    reference: str  # the label of the side that the others were compared with; may be empty
     interrupted: bool = False
 
-    def floor_s(self, one: Ranked) -> float | None:
-        """Of a call, by its ratio to the reference: levels of different moments do not compare."""
-        if one.side is None or one.alone:
-            return one.side.floor_s if one.side else None
-        first = next((x.side for x in self.sides if x.label == self.reference), None)
-        if first is None or one.ratio is None:
+    def floor_s(self, ranked: Ranked) -> float | None:
+        """Per call, by its ratio to the reference: levels of different times do not compare."""
+        side, first = ranked.side, next((x.side for x in self.sides if self._is_reference(x)), None)
+        if side is None or ranked.alone:
+            return side.floor_s if side else None
+        if first is None or ranked.ratio is None:
             return None
-        return one.ratio.value * first.floor_s * one.side.items / first.items
+        return ranked.ratio.value * first.floor_s * side.items / first.items
+
+    def _is_reference(self, ranked: Ranked) -> bool:
+        return ranked.label == self.reference
 
     def __str__(self) -> str:
         """The table of the terminal."""
@@ -71,7 +73,7 @@ class Ranking:
 
 
 def reference_of(levels: Sequence[SideResult]) -> Ranked:
-    """The side that all were compared with, when it was disturbed least."""
+    """The side that all were compared with, from the least disturbed comparison."""
     side = min(levels, key=lambda side: side.floor_s)
     return Ranked(side.label, side=side, ratio=FIRST)
 
@@ -101,7 +103,7 @@ def _compared(
 
 
 def measured_alone(label: str, result: BenchmarkResult) -> Ranked | None:
-    """From a benchmark of this side only; None where it has no number."""
+    """From a benchmark of this side only; None without a measurement."""
     (cell,) = result.cells
     if cell.measurement is None or cell.facts is None:
         return None
@@ -133,34 +135,35 @@ def _unranked(side: SideResult, reference: SideResult, parity: Parity | None) ->
         return f"its outputs differ from those of {reference.label} by {far}"
     if side.contract != reference.contract:
         return f"its call is {side.contract}, that of {reference.label} is {reference.contract}"
-    mine, theirs = side.facts.precision, reference.facts.precision
-    if mine is not None and theirs is not None and set(mine.split("+")) != set(theirs.split("+")):
-        return f"it computes in {mine}, {reference.label} in {theirs}"
+    precision, other = side.facts.precision, reference.facts.precision
+    if precision and other and set(precision.split("+")) != set(other.split("+")):
+        return f"it computes in {precision}, {reference.label} in {other}"
     return ""
 
 
 def ranking_remarks(ranking: Ranking) -> list[str]:
-    """What the table does not say: why which side is the reference, or has no place."""
-    said = [f"{one.label} has no place: {one.unranked}" for one in ranking.sides if one.unranked]
-    reference = next((one for one in ranking.sides if one.label == ranking.reference), None)
+    """What the table does not say: why a side is the reference, or has no place."""
+    sides = ranking.sides
+    remarks = [f"{each.label} has no place: {each.unranked}" for each in sides if each.unranked]
+    reference = next((each for each in sides if each.label == ranking.reference), None)
     if reference is None:
-        return said
+        return remarks
     if reference.alone:
-        return [*said, f"{reference.label} was measured alone: no other side could be measured"]
-    first = ranking.sides[0]
+        return [*remarks, f"{reference.label} was measured alone: no other side could be measured"]
+    first = sides[0]
     if first is not reference:
         why = "could not be measured" if first.failure else "is not comparable with the others"
-        said.append(f"{reference.label} is the reference, because {first.label} {why}")
-    return said
+        remarks.append(f"{reference.label} is the reference, because {first.label} {why}")
+    return remarks
 
 
 def placed(sides: Sequence[Ranked]) -> tuple[Ranked, ...]:
-    """A side's place is one more than the number of those that are surely quicker."""
-    running = [one.ratio for one in sides if one.ratio is not None and not one.unranked]
+    """A side's place is one more than the number of sides that are clearly faster."""
+    ratios = [side.ratio for side in sides if side.ratio is not None and not side.unranked]
 
-    def place(one: Ranked) -> int | None:
-        if one.ratio is None or one.unranked:
+    def place(side: Ranked) -> int | None:
+        if side.ratio is None or side.unranked:
             return None
-        return 1 + sum(other.high < one.ratio.low for other in running)
+        return 1 + sum(ratio.high < side.ratio.low for ratio in ratios)
 
-    return tuple(replace(one, place=place(one)) for one in sides)
+    return tuple(replace(side, place=place(side)) for side in sides)

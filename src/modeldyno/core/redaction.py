@@ -42,7 +42,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u
 
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """``secrets`` by value, wherever they stand; others by what stands before them."""
+    """Hides ``secrets`` by value, wherever they are, and others by the words before them."""
     for secret in secrets:
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, HIDDEN)
@@ -53,7 +53,7 @@ def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def without_controls(text: str) -> str:
-    """Untrusted text for a terminal or a log: tabs and line ends stay, nothing else commands."""
+    """Untrusted text for terminals and logs: of control characters, tabs and line ends stay."""
     return _CONTROLS.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
 
 
@@ -73,12 +73,12 @@ _QUOTED = re.compile(
 
 
 def without_folders(text: str) -> str:
-    """``/home/ann/models/net.onnx`` → ``net.onnx``: where it lies is nobody's business."""
+    """``/home/ann/models/net.onnx`` → ``net.onnx``."""
     return _FOLDERS.sub("", _QUOTED.sub("", text))
 
 
 class RedactingFormatter(logging.Formatter):
-    """On the formatter, not on a logger: tracebacks and what libraries log pass here, too."""
+    """A formatter, not a filter of a logger, so that it covers tracebacks and libraries."""
 
     def __init__(
         self, fmt: str | None = None, secrets: Callable[[], Iterable[str]] = tuple
@@ -89,47 +89,47 @@ class RedactingFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         text = super().format(record)
         secrets = tuple(self._secrets())
-        # A colour inside a secret would hide it from us, not from readers.
+        # A colour sequence inside a secret would hide it from us, not from readers.
         bare = without_controls(text)
         redacted = without_secrets(bare, secrets)
         if redacted == bare:
             redacted = without_secrets(visible_lines(text), secrets)
-        return visible_lines(redacted).replace("\n", "\n    ")  # no text forges a record
+        return visible_lines(redacted).replace("\n", "\n    ")  # so that no text can forge a record
 
 
 R = TypeVar("R", bound="RunResult")
 
-_NOT_PLACES = ("node", "op_type")  # named in the model, and some look like paths
+_NOT_PLACES = ("node", "op_type")  # names in the model, some of which look like paths
 _PLACES = ("path", "model", "label", "data", "folder")  # fields that hold a path and nothing else
 
 
 def placeless(result: R, names: Mapping[str, str]) -> R:
-    """``names`` says how models are known that are kept under other names than their own."""
+    """Without folders of this machine; ``names`` maps stored paths to names of models."""
     cleaned: R = decode(type(result), _without(encode(result), names, ""))
     return cleaned
 
 
 def without_places(facts: ModelFacts) -> ModelFacts:
-    """What a file says of itself, and not where it lies."""
+    """The facts of a model without the folders of this machine."""
     cleaned: ModelFacts = decode(type(facts), _without(encode(facts), {}, ""))
     return cleaned
 
 
 def without_folders_in(document: Any, names: Mapping[str, str]) -> Any:
-    """A document as JSON values; ``names`` as above."""
+    """Of a document as JSON values; ``names`` as above."""
     return _without(document, names, "")
 
 
-def _without(value: Any, names: Mapping[str, str], field: str) -> Any:
-    match value:
+def _without(json: Any, names: Mapping[str, str], field: str) -> Any:
+    match json:
         case str():
-            return _text(value, names, field)
+            return _text(json, names, field)
         case list():
-            return [_without(item, names, field) for item in value]
+            return [_without(member, names, field) for member in json]
         case dict():
-            return {key: _without(item, names, key) for key, item in value.items()}
+            return {key: _without(member, names, key) for key, member in json.items()}
         case _:
-            return value
+            return json
 
 
 def _text(text: str, names: Mapping[str, str], field: str) -> str:
@@ -138,8 +138,8 @@ def _text(text: str, names: Mapping[str, str], field: str) -> str:
     if text in names:
         return names[text]
     if field in _PLACES and "/" in text:
-        return name_of_file(text)  # also of a folder with blanks in its name
+        return name_of_file(text)  # even if a folder has blanks in its name
     for path in names:
-        if path in text:  # in what an engine says about it
+        if path in text:  # in a message of an engine
             text = text.replace(path, names[path])
     return without_folders(text)

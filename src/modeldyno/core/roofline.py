@@ -1,8 +1,8 @@
-"""What limits a node: arithmetic, moving data, or neither, held against the machine's peaks.
+"""What limits a node: arithmetic, memory traffic or neither, by the machine's peak rates.
 
-The more arithmetic there is for each byte, the more of the peak of arithmetic can be had; below the
-ridge, where both peaks meet, memory is the limit. A node that reaches little of what limits it
-spends its time elsewhere: in being started, in sizes too small, in waiting.
+The more arithmetic per byte, the more of the arithmetic peak is reachable; below the ridge, where
+both peaks meet, memory is the limit. A node far below its limit spends its time elsewhere: in being
+started, in sizes that are too small, in waiting.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from modeldyno.core.doctor import Peak, Peaks
 Bound = Literal["compute", "memory", "overhead"]
 PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine
 
-REACHED = 0.3  # of a peak: less, and something else is the limit
+REACHED = 0.3  # share of a peak below which something else is the limit
 HOW = "run `modeldyno doctor --peaks` to see what limits each of them"
 
 
 @dataclass(frozen=True)
 class Roof:
-    """The peaks of so many cores; None where none hold. ``text`` says where they come from."""
+    """The peaks of a number of cores; None if unknown. ``text`` says where they come from."""
 
     text: str
     flops_per_s: float | None = None
@@ -39,7 +39,7 @@ class Roof:
 
 @dataclass(frozen=True)
 class Held:
-    """A node, or several, held against a roof."""
+    """One or several nodes compared with a roof."""
 
     flops_per_s: float | None = None
     bytes_per_s: float | None = None
@@ -68,7 +68,7 @@ def no_peaks(fingerprint: str) -> Peaks | None:
 
 
 def _peak(peaks: Peaks, cores: int) -> tuple[Peak, str]:
-    """That of so many cores; between the counts that were measured, on a straight line."""
+    """The peak of this number of cores, interpolated between the measured ones."""
     ranked = sorted(peaks.peaks, key=lambda peak: peak.cores)
     above = next((peak for peak in ranked if peak.cores >= cores), ranked[-1])
     below = next((peak for peak in reversed(ranked) if peak.cores <= cores), ranked[0])
@@ -85,7 +85,7 @@ def _peak(peaks: Peaks, cores: int) -> tuple[Peak, str]:
 
 
 def held(flop: float | None, moved: float | None, seconds: float, roof: Roof) -> Held:
-    """``flop`` and ``moved`` bytes are of the same time as ``seconds``."""
+    """``flop`` and ``moved`` bytes are those of ``seconds``."""
     if seconds <= 0:
         return Held(reason="it took no time that the profiler could see")
     rate = None if flop is None else flop / seconds
@@ -106,19 +106,19 @@ def _bound(
         return "overhead", "no arithmetic, and nothing that must move"
     computes = None if rate is None else rate / roof.flops_per_s
     moves = None if speed is None else speed / roof.bytes_per_s
-    said = _said(rate, computes, speed, moves, intensity, roof)
+    reason = _reason(rate, computes, speed, moves, intensity, roof)
     most = max(share for share in (computes, moves) if share is not None)
     if most >= REACHED:
-        # Caches may be quicker than memory's peak, and then they are not the limit.
+        # Caches may exceed the memory peak; then they are not the limit.
         is_cached = moves is not None and moves > 1 and (computes or 0.0) >= REACHED
-        return ("compute" if most == computes or is_cached else "memory"), said
+        return ("compute" if most == computes or is_cached else "memory"), reason
     if computes is None or moves is None:
         lacking = "arithmetic" if computes is None else "bytes"
-        return None, f"{said}; its {lacking} cannot be told"
-    return "overhead", f"{said}; the rest is starting, waiting, or a kernel that is slow"
+        return None, f"{reason}; its {lacking} cannot be told"
+    return "overhead", f"{reason}; the rest is starting, waiting, or a kernel that is slow"
 
 
-def _said(
+def _reason(
     rate: float | None,
     computes: float | None,
     speed: float | None,

@@ -1,4 +1,4 @@
-"""Verdicts in plain words, the same in terminal, notebook and test failure."""
+"""Verdicts in plain words, the same in terminals, notebooks, reports and test failures."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from modeldyno.core.results import (
     gate_outcome,
 )
 
-RatioSpan = tuple[float, float, float]  # the value, and between what it lies
+RatioSpan = tuple[float, float, float]  # value, low, high
 
 RANKED_FROM = 4  # rounds
-FEW_PAIRS = 8  # below it, one odd pair weighs much
+FEW_PAIRS = 8  # below it, a single pair weighs much
 OTHER_DISTRIBUTION = (
     f"gap between typical and {DECISIVE} differs between A and B: a slow path may have appeared or "
     "gone"
 )
-WAITING = 1.2  # times what so many threads on so many CPUs must cost
+WAITING = 1.2  # times the contention that threads per CPU explain
 
 
 def benchmark_sentences(result: BenchmarkResult) -> list[str]:
-    """Who won, who cannot be told apart, or why nobody did; a number that is noisy says so."""
+    """The winners, ties, or why there is neither; noisy numbers are marked."""
     measured = [cell for cell in result.cells if cell.measurement is not None]
     if not measured:
         failed = next((cell.error.title for cell in result.cells if cell.error), "")
@@ -71,7 +71,7 @@ def _figure(cell: CellResult, objective: Objective) -> str:
 
 
 def remarks(result: BenchmarkResult) -> list[str]:
-    """What its table does not say."""
+    """What the table does not say."""
     texts = [
         f"{cell.spec.name}: {side_by_side_sentence(cell.measurement)}"
         for cell in result.cells
@@ -124,7 +124,7 @@ def pair_sentence(
 ) -> str:
     """``B is 1.31× faster than A (1.24–1.38, 95 %).`` ``ratio`` is B's time by A's.
 
-    The words of every page and export that ranks two: what is not clear ranks nobody.
+    Used by every page and export that compares two.
     """
     value, low, high = ratio
     a, b = names
@@ -136,23 +136,23 @@ def pair_sentence(
             span = f"{low:.2f}\u2013{high:.2f}"
             return f"{_begun(a)} is {value:.2f}× faster than {b} ({span}, 95 %)."
         case "equivalent":
-            said = f"{_begun(a)} and {b} are equivalent within ±{margin:.0%}"
+            finding = f"{_begun(a)} and {b} are equivalent within ±{margin:.0%}"
         case "different-but-small":
-            said = f"{_begun(a)} and {b} differ by less than ±{margin:.0%}"
+            finding = f"{_begun(a)} and {b} differ by less than ±{margin:.0%}"
         case "inconclusive":
             certain = _certain_part(low, high, margin, names)
             if certain:
                 return f"{_begun(certain)}."
-            said = f"No clear difference between {a} and {b}"
-    return f"{said} ({b} takes {low:.3f} to {high:.3f} times as long as {a}, 95 %)."
+            finding = f"No clear difference between {a} and {b}"
+    return f"{finding} ({b} takes {low:.3f} to {high:.3f} times as long as {a}, 95 %)."
 
 
 def _certain_part(
     low: float, high: float, margin: float, names: tuple[str, str] = ("A", "B")
 ) -> str:
-    """Of a ratio that is inconclusive: who is slower, if the interval leaves no doubt about that.
+    """Of an inconclusive ratio: which one is slower, if the interval excludes 1.
 
-    Empty where it does, and where the interval would allow a verdict that was not given.
+    Empty if it does not, or if it would have allowed another verdict.
     """
     a, b = names
     if 1 < low <= 1 + margin:
@@ -200,7 +200,7 @@ def gate_sentence(outcome: Gate, allowed: float) -> str:
 
 
 def not_slower_complaint(result: ComparisonResult, allowed: float) -> str | None:
-    """Why B cannot be called at most ``allowed`` slower; None when it can."""
+    """Why B is not known to be at most ``allowed`` slower; None if it is."""
     limit = f"the limit is {change(1 + allowed)}"
     match gate_outcome(result.ratio, allowed):
         case "pass":
@@ -214,7 +214,7 @@ def not_slower_complaint(result: ComparisonResult, allowed: float) -> str | None
 def side_by_side_sentence(measured: Measurement) -> str:
     """``1 930 ±21 items/s in all, 1.93 ±0.02 × one instance alone; …`` of several instances.
 
-    Where other work took CPU time away, what a CPU second yields comes first: it hardly changes.
+    If other work took CPU time away, items per CPU second come first: they hardly change.
     """
     beside = measured.side_by_side
     if beside is None:
@@ -244,7 +244,7 @@ def side_by_side_lines(result: BenchmarkResult) -> list[str]:
 
 
 def unranked_sentence(result: BenchmarkResult) -> str:
-    """Why several cells were measured and none is called the best; empty where one is."""
+    """Why several measured cells are not ranked; empty if they are."""
     cells = [cell for cell in result.cells if cell.measurement and not cell.mismatches]
     if result.all_standings() or len(cells) < 2 or result.interrupted:
         return ""

@@ -20,7 +20,7 @@ Strategy = Literal[
 TuningObjective = Literal["accuracy", "performance", "footprint", "modelsize"]
 Criterion = Literal["relative", "absolute"]
 
-# What each type can aim at.
+# The precisions that each type can make.
 PRECISIONS: dict[OptimizationType, tuple[str, ...]] = {
     "quantization": ("int8", "int8 static quantization", "int8 dynamic quantization"),
     "graph": ("fp32", "bf16"),
@@ -35,8 +35,8 @@ def types_for(precision: str) -> tuple[OptimizationType, ...]:
 
 
 def type_for(precision: str, before: OptimizationType) -> OptimizationType:
-    """What is meant by a precision alone: as before where that can be, else what changes the
-    weights rather than the graph."""
+    """The type for a precision: the same as before if possible, else the one that changes weights
+    rather than the graph."""
     fitting = types_for(precision)
     if before in fitting or not fitting:
         return before
@@ -44,7 +44,7 @@ def type_for(precision: str, before: OptimizationType) -> OptimizationType:
 
 
 def require_fitting_precision(type: OptimizationType, precision: str) -> None:
-    """Raises BadValue when that type cannot make that precision."""
+    """Raises BadValue if that type cannot make that precision."""
     if precision not in PRECISIONS[type]:
         raise BadValue(
             f"A {TYPE_NAMES[type]} cannot make {precision}",
@@ -84,22 +84,22 @@ class TuningSettings(Described):
 
 
 def tuning_of(settings: dict[str, Any]) -> TuningSettings:
-    """What was said, and what is usual for the rest; as it is kept, so nothing is checked."""
-    known = {one.name for one in fields(TuningSettings)}
-    return TuningSettings(**{name: settings[name] for name in known & settings.keys()})
+    """Stored settings, completed with defaults; not checked."""
+    names = {field.name for field in fields(TuningSettings)}
+    return TuningSettings(**{name: settings[name] for name in names & settings.keys()})
 
 
 def require_possible(settings: dict[str, Any]) -> None:
-    """Raises BadValue for what cannot be."""
+    """Raises BadValue for settings that are out of range."""
     tuning = tuning_of(settings)
-    _one_of("strategy", tuning.strategy, Strategy)
-    _one_of("objective", tuning.objective, TuningObjective)
-    _one_of("accuracy criterion", tuning.criterion, Criterion)
-    _between("batch size", tuning.batch_size, 1, MOST)
-    _between("sampling size", tuning.sampling_size, 1, MOST)
-    _between("number of trials", tuning.max_trials, 1, MOST)
-    _between("timeout", tuning.timeout_s, 0, MOST)
-    _between("random seed", tuning.seed, 0, MOST_SEED)
+    _require_choice("strategy", tuning.strategy, Strategy)
+    _require_choice("objective", tuning.objective, TuningObjective)
+    _require_choice("accuracy criterion", tuning.criterion, Criterion)
+    _require_range("batch size", tuning.batch_size, 1, MOST)
+    _require_range("sampling size", tuning.sampling_size, 1, MOST)
+    _require_range("number of trials", tuning.max_trials, 1, MOST)
+    _require_range("timeout", tuning.timeout_s, 0, MOST)
+    _require_range("random seed", tuning.seed, 0, MOST_SEED)
     if not 0 <= tuning.threshold <= 1:
         raise BadValue(
             f"The accuracy criterion cannot be {tuning.threshold:g}",
@@ -114,24 +114,24 @@ def minimal_accuracy(tuning: TuningSettings, baseline: float) -> float:
     return baseline - tuning.threshold
 
 
-def _one_of(what: str, value: str, among: Any) -> None:
-    known = get_args(among)
-    if value not in known:
+def _require_choice(noun: str, choice: str, literal: Any) -> None:
+    choices = get_args(literal)
+    if choice not in choices:
         raise BadValue(
-            f"There is no {what} {str(value)[:100]!r}", fix=f"Choose one of: {', '.join(known)}"
+            f"There is no {noun} {str(choice)[:100]!r}", fix=f"Choose one of: {', '.join(choices)}"
         )
 
 
-def _between(what: str, value: float, least: int, most: int) -> None:
-    if not least <= value <= most:
-        raise BadValue(f"The {what} cannot be {value:g}", why=f"it is from {least} to {most}")
+def _require_range(noun: str, number: float, least: int, most: int) -> None:
+    if not least <= number <= most:
+        raise BadValue(f"The {noun} cannot be {number:g}", why=f"it is from {least} to {most}")
 
 
-DYNAMIC = "int8 dynamic quantization"  # all others have their ranges measured before
+DYNAMIC = "int8 dynamic quantization"  # all others are calibrated
 
 
 def tuning_config(spec: OptimizationSpec) -> dict[str, Any]:
-    """All that the user chose is in it, and nothing that was not."""
+    """Contains everything that the user chose, and nothing else."""
     settings = spec.settings
     config: dict[str, Any] = {
         "version": 1.0,
@@ -153,7 +153,7 @@ def tuning_config(spec: OptimizationSpec) -> dict[str, Any]:
         config["quantization"]["calibration"]["dataloader"] = loader
         metric = spec.dataset.metric
         metrics = {"metric": {metric["name"]: metric["param"]}} if metric else {}
-        # A copy: two references to one thing would be written as an alias.
+        # A copy: YAML would write a second reference as an alias.
         config["evaluation"] = {
             "accuracy": metrics | {"dataloader": _dataloader(spec.dataset, settings.batch_size)}
         }
@@ -172,7 +172,7 @@ def _model(spec: OptimizationSpec) -> dict[str, Any]:
 
 
 def _names(names: Sequence[str]) -> str | list[str]:
-    """One stands for itself."""
+    """A single name is not a list."""
     return names[0] if len(names) == 1 else [*names]
 
 
