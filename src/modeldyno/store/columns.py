@@ -26,14 +26,14 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.visitors import InternalTraversal
 
-# A locale would sort and compare in its own way; bytes are the same everywhere.
+# Compared by bytes: each locale sorts in its own way.
 Key = String().with_variant(String(collation="C"), "postgresql")
-# SQLite counts rows for us only in a column that is called INTEGER; it has 64 bits there, too.
+# SQLite numbers rows by itself only in a column of type INTEGER, which has 64 bits there as well.
 Long = BigInteger().with_variant(Integer, "sqlite")
 
 
 class JsonNumber(ColumnElement[float]):
-    """A number in a TEXT column that holds JSON; ``path`` is one of our own words."""
+    """A number in a TEXT column that holds JSON; ``path`` is never user input."""
 
     inherit_cache = True
     _traverse_internals = [  # noqa: RUF012 - an attribute of instances, says the base class
@@ -60,8 +60,7 @@ def _in_postgresql(element: JsonNumber, compiler: Any, **options: Any) -> str:
 
 
 class Sizes(TypeDecorator[dict[str, int]]):
-    """``{"seq":128}``, by the names of dimensions. Text: a JSON type cannot be compared in
-    PostgreSQL."""
+    """``{"seq":128}``, by names of dimensions. As text, since PostgreSQL cannot compare JSON."""
 
     impl = Text
     cache_ok = True
@@ -74,7 +73,7 @@ class Sizes(TypeDecorator[dict[str, int]]):
 
     @staticmethod
     def has(column: Column[Any], sizes: Mapping[str, int]) -> ColumnElement[bool]:
-        """Not LIKE: SQLite would ignore case, and names may have its signs."""
+        """Not with LIKE: SQLite would ignore case, and names may have wildcards."""
         text = type_coerce(column, Text)
         entries = (
             json.dumps({name: size}, separators=(",", ":"))[1:-1] for name, size in sizes.items()
@@ -88,7 +87,7 @@ class Sizes(TypeDecorator[dict[str, int]]):
 
 
 class Moment(TypeDecorator[datetime]):
-    """A moment in UTC. SQLite keeps no zone: there it is written without, and read with it."""
+    """A moment in UTC. SQLite stores no zone; it is added when the value is read."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -106,7 +105,7 @@ class Moment(TypeDecorator[datetime]):
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        # PostgreSQL gives moments in the zone of its session, which ``database.py`` sets to UTC.
+        # PostgreSQL returns moments in the zone of the session, which ``database.py`` sets to UTC.
         return _read if dialect.name == "sqlite" else None
 
 

@@ -1,7 +1,7 @@
-"""Delete a thing: refuse while others use it, or delete those as well when asked.
+"""Delete a thing: refuse if others use it, or, if requested, delete those as well.
 
-Parts go with their whole (the database does that). What runnables use is in ``links``, so a kind
-that is added is never forgotten here.
+The database deletes the parts of a thing. What runnables use is in ``links``, so a new kind needs
+no change here.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from modeldyno.store.records.events import add_events
 from modeldyno.store.records.rows import find_row, is_of_kind
 from modeldyno.store.tables import LINKS, PROJECTS, RUNNABLES, RUNS, THINGS, TOMBSTONES
 
-# By kind: columns that name one by its number.
-_NAMED_BY = {"benchmark": (PROJECTS.c.baseline_benchmark_id,)}
-_NAMED = 5  # of many users; the rest are counted
+# By kind: columns that refer to it by number.
+_REFERRING = {"benchmark": (PROJECTS.c.baseline_benchmark_id,)}
+_MOST_NAMED = 5  # users in an error; others are counted
 _AT_ONCE = 500  # SQLite takes some 32 000 values in a statement, PostgreSQL 65 535
 
 User = tuple[str, int, str]
@@ -39,9 +39,9 @@ User = tuple[str, int, str]
 def delete_thing(
     connection: Connection, kind: str, number: int, now: datetime, *, cascade: bool
 ) -> None:
-    """Raises NotFound, StillUsed, or WrongState when something of it is queued or running.
+    """Raises NotFound, StillUsed, or WrongState if one of its runs is queued or running.
 
-    Folders of runs are left to who sweeps (``indexing.py``); tombstones name them.
+    Tombstones name its runs; a sweep (``indexing.py``) deletes their folders.
     """
     row = find_row(connection, kind, number)
     users = [*users_of(connection, kind, [number]), *_pins_on(connection, kind, row)]
@@ -51,7 +51,7 @@ def delete_thing(
 
 
 def users_of(connection: Connection, kind: str, numbers: Sequence[int]) -> list[User]:
-    """What would be deleted with them, one step away."""
+    """What uses them directly and would be deleted with them."""
     if kind == "project":
         users = [
             (other, row.id, row.name)
@@ -65,12 +65,12 @@ def users_of(connection: Connection, kind: str, numbers: Sequence[int]) -> list[
 
 
 def _of_projects(table: Table, numbers: Sequence[int]) -> Select[int, str]:
-    mine = table.c.project_id.in_(numbers)
-    return select(table.c.id, table.c.name).where(mine).order_by(table.c.id)
+    query = select(table.c.id, table.c.name).where(table.c.project_id.in_(numbers))
+    return query.order_by(table.c.id)
 
 
 def _pins_on(connection: Connection, kind: str, row: Any) -> list[User]:
-    """Who uses it without going with it."""
+    """Runnables that use it, but are not deleted with it."""
     return [] if kind in THINGS else _linked_to(connection, LINKS.c.used_id == row.runnable_id)
 
 
@@ -86,8 +86,8 @@ def _runnables(connection: Connection, condition: ColumnElement[bool]) -> list[U
 
 
 def _still_used(kind: str, name: str, users: list[User]) -> StillUsed:
-    some = ", ".join(f"{what} {number} ({called})" for what, number, called in users[:_NAMED])
-    more = f" and {len(users) - _NAMED} more" if len(users) > _NAMED else ""
+    some = ", ".join(f"{user} {number} ({title})" for user, number, title in users[:_MOST_NAMED])
+    more = f" and {len(users) - _MOST_NAMED} more" if len(users) > _MOST_NAMED else ""
     return StillUsed(
         f"Cannot delete {kind} {name!r}",
         why=f"it is used by {some}{more}",
@@ -102,57 +102,57 @@ def _remove(connection: Connection, kind: str, numbers: list[int], now: datetime
 
 
 def _remove_some(connection: Connection, kind: str, numbers: list[int], now: datetime) -> None:
-    """Users first, theirs before them."""
+    """Users before what they use."""
     by_kind: dict[str, list[int]] = {}
     for other, number, _ in users_of(connection, kind, numbers):
         by_kind.setdefault(other, []).append(number)
-    for other, found in by_kind.items():
-        _remove(connection, other, found, now)
+    for other, users in by_kind.items():
+        _remove(connection, other, users, now)
     if kind in THINGS:
         table = THINGS[kind]
         project = table.c.id if kind == "project" else table.c.project_id
-        gone = delete(table).where(table.c.id.in_(numbers)).returning(project, table.c.id)
-        add_events(connection, f"{kind}.deleted", _in_order(connection.execute(gone), {}), now)
+        deleted = delete(table).where(table.c.id.in_(numbers)).returning(project, table.c.id)
+        add_events(connection, f"{kind}.deleted", _changes(connection.execute(deleted), {}), now)
     else:
         is_it = and_(is_of_kind(kind), RUNNABLES.c.number.in_(numbers))
-        _let_go(connection, kind, numbers, select(RUNNABLES.c.id).where(is_it), now)
+        _clear_references(connection, kind, numbers, select(RUNNABLES.c.id).where(is_it), now)
         columns = (RUNNABLES.c.project_id, RUNNABLES.c.number)
-        gone = delete(RUNNABLES).where(is_it).returning(*columns)
-        told = _in_order(connection.execute(gone), {"kind": kind})
-        add_events(connection, "runnable.deleted", told, now)
+        deleted = delete(RUNNABLES).where(is_it).returning(*columns)
+        changes = _changes(connection.execute(deleted), {"kind": kind})
+        add_events(connection, "runnable.deleted", changes, now)
 
 
-def _in_order(rows: Iterable[Any], payload: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-    """By number: RETURNING gives rows in an order that each database chooses for itself."""
+def _changes(rows: Iterable[Any], payload: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """For ``add_events``, by number: the order of RETURNING is undefined."""
     return [
         (project, payload | {"id": number})
         for project, number in sorted(rows, key=lambda row: row[1])
     ]
 
 
-def _let_go(
+def _clear_references(
     connection: Connection, kind: str, numbers: list[int], ids: Select[int], now: datetime
 ) -> None:
-    """Bury the runs, and clear what names these without a reference that would do it."""
-    _bury_runs(connection, kind, ids, now)
+    """Leave tombstones for the runs, and clear references that the database does not know of."""
+    _add_tombstones(connection, kind, ids, now)
     connection.execute(delete(LINKS).where(LINKS.c.used_id.in_(ids)))
     repeats = and_(is_of_kind(kind), RUNNABLES.c.rerun_of.in_(numbers))
     connection.execute(update(RUNNABLES).where(repeats).values(rerun_of=None))
-    for column in _NAMED_BY.get(kind, ()):
-        cleared = update(column.table).where(column.in_(numbers)).values({column: None})
-        connection.execute(cleared)
+    for column in _REFERRING.get(kind, ()):
+        references = update(column.table).where(column.in_(numbers))
+        connection.execute(references.values({column: None}))
 
 
-def _bury_runs(connection: Connection, kind: str, ids: Select[int], now: datetime) -> None:
-    mine = RUNS.c.runnable_id.in_(ids)
-    runs = connection.execute(select(RUNS.c.id, RUNS.c.state).where(mine)).all()
-    at_work = [run.id for run in runs if run.state in ACTIVE]
-    if at_work:
+def _add_tombstones(connection: Connection, kind: str, ids: Select[int], now: datetime) -> None:
+    query = select(RUNS.c.id, RUNS.c.state).where(RUNS.c.runnable_id.in_(ids))
+    runs = connection.execute(query).all()
+    active = [run.id for run in runs if run.state in ACTIVE]
+    if active:
         raise WrongState(
             f"Cannot delete a {kind} that is at work",
-            why=f"run {at_work[0]} has not ended",
+            why=f"run {active[0]} has not ended",
             fix="Cancel it first",
         )
     if runs:
-        graves = [{"run_id": run.id, "removed_at": now} for run in runs]
-        connection.execute(insert(TOMBSTONES), graves)
+        tombstones = [{"run_id": run.id, "removed_at": now} for run in runs]
+        connection.execute(insert(TOMBSTONES), tombstones)

@@ -1,7 +1,7 @@
-"""Documents in rows: JSON text, written when a run ends and given as it is from then on.
+"""Documents in rows: JSON text that is written when a run ends, and served as it is.
 
-A row says in ``revision`` which version wrote its documents. Older ones are upgraded whenever they
-are read, until ``store/rebuilding.py`` has written them anew.
+The ``revision`` of a row says which version wrote its documents. Older ones are upgraded when they
+are read, until ``store/rebuilding.py`` has rewritten them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from modeldyno.store.tables import CELLS
 REVISION = 2
 
 
-# ---------------------------------------------------------------- written
+# ---------------------------------------------------------------- write
 
 
 def summary_columns(summary: SummaryDocument) -> dict[str, Any]:
-    """Of a run or a runnable."""
+    """The columns of a run or runnable that follow from its summary."""
     latency, throughput = summary.latency_ms, summary.throughput_per_s
     return {
         "engine": summary.engine,
@@ -46,7 +46,7 @@ def summary_columns(summary: SummaryDocument) -> dict[str, Any]:
 
 
 def cell_columns(cell: CellDocument, names: Mapping[str, str]) -> dict[str, Any]:
-    """``names`` says how models are known, by their paths on this machine."""
+    """``names`` are those of models, by their paths on this machine."""
     latency, throughput = cell.latency_ms, cell.throughput_per_s
     document = without_folders_in(json_value(cell), names)
     return {
@@ -67,7 +67,7 @@ def cell_columns(cell: CellDocument, names: Mapping[str, str]) -> dict[str, Any]
 
 
 def _shape_text(shapes: Mapping[str, Sequence[int]]) -> str | None:
-    """``image[1,3,224,224] mask[1,10]``; None where nothing was fed, or data of the user's own."""
+    """``image[1,3,224,224] mask[1,10]``; None without inputs, or with the user's own data."""
     return (
         " ".join(f"{name}{[*shape]}".replace(", ", ",") for name, shape in shapes.items()) or None
     )
@@ -76,7 +76,8 @@ def _shape_text(shapes: Mapping[str, Sequence[int]]) -> str | None:
 def _levels(
     column: str, figure: Figure | None, divisor: float, *, has_ends: bool = True
 ) -> dict[str, float | None]:
-    """``floor_s``, ``floor_low_s``, ``floor_high_s``; ends only of intervals over sessions."""
+    """``floor_s``, ``floor_low_s``, ``floor_high_s``; the last two only if the interval is over
+    sessions."""
     name, _, unit = column.partition("_")
     columns = {column: _scaled(figure.value if figure else None, divisor)}
     if not has_ends:
@@ -89,7 +90,7 @@ def _levels(
 
 
 def _scaled(value: float | None, divisor: float) -> float | None:
-    """What is not finite is not in JSON either. Times a thousand, it is the same number again."""
+    """None unless it is finite, as in JSON. Multiplied by ``divisor``, it is exact again."""
     return value / divisor if value is not None and math.isfinite(value) else None
 
 
@@ -97,7 +98,7 @@ def _scaled(value: float | None, divisor: float) -> float | None:
 
 
 def cells_outline(cells: Sequence[Any]) -> dict[str, Any]:
-    """What cells differ in, each value once, and how many are how noisy. Of rows or of specs."""
+    """The values of each axis, and the worst noise. ``cells`` are rows or specs."""
     axes = {axis.field: values_of(axis, cells) for axis in AXES}
     return {"axes": axes, "worst_noise": _worst_noise(cells)}
 
@@ -119,7 +120,7 @@ FIGURE_COLUMNS = (
 
 
 def figures_of(row: Any) -> CellFigures:
-    """Of a row that has the ``FIGURE_COLUMNS``, and begins with them."""
+    """Of a row that begins with the ``FIGURE_COLUMNS``."""
     count = len(NAMES)
     axes = dict(zip(NAMES, row[:count], strict=True))
     return CellFigures(RunId(row[count]), row[count + 1], axes, *row[count + 2 : _COUNT])
@@ -129,22 +130,20 @@ _COUNT = len(FIGURE_COLUMNS)
 
 
 def summary_text(row: Any) -> str:
-    """The summary of a row of runs or runnables."""
+    """The summary of a run or runnable, as JSON."""
     if row.revision >= REVISION:
-        text: str = row.document
-        return text
+        return str(row.document)
     return json_text(_summary_of_1(json.loads(row.document)), indent=None)
 
 
 def cell_text(row: Any) -> str:
     if row.revision >= REVISION:
-        text: str = row.document
-        return text
+        return str(row.document)
     return json_text(_cell_of_1(row), indent=None)
 
 
 # ---------------------------------------------------------------- from revision 1
-# It had columns and a JSON object with more of them: seconds, and intervals end by end.
+# Figures were in seconds, each end of an interval by itself, in columns and a JSON object.
 
 
 def _summary_of_1(values: dict[str, Any]) -> SummaryDocument:
@@ -167,7 +166,7 @@ def _summary_of_1(values: dict[str, Any]) -> SummaryDocument:
 
 
 def _cell_of_1(row: Any) -> dict[str, Any]:
-    """A CellDocument with null where less was kept."""
+    """A CellDocument with null for what was not stored."""
     values = row._asdict() | json.loads(row.document)
     axes = {name: values.get(name) for name in NAMES if name in _OLD_AXES}
     effective = dict(values.get("effective") or {})

@@ -1,4 +1,4 @@
-"""Read runs back: those that ended, those under way, and those that nobody ended."""
+"""Read runs back from their folders: finished, running and interrupted ones."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class History:
         self._root = root
 
     def recent(self, count: int) -> tuple[list[StoredRun], list[RunId]]:
-        """The newest runs, newest first; and those among them that we cannot read."""
+        """The newest runs, newest first; and the ids of those that cannot be read."""
         runs: list[StoredRun] = []
         unreadable: list[RunId] = []
         for run_id in self.ids()[:count]:
             try:
                 runs.append(self.read(run_id))
-            except (OSError, ValueError, KeyError):  # of another version, or damaged
+            except (OSError, ValueError, KeyError):  # of another version or damaged
                 unreadable.append(run_id)
         return runs, unreadable
 
     def find(self, word: str | None = None) -> StoredRun:
-        """The run of that id, or with that as a part of it; the newest when nothing is said."""
+        """The run with this in its id; the newest by default. Raises RunNotFound, BadValue."""
         run_id = self.id_of(word)
         try:
             return self.read(run_id)
@@ -55,36 +55,36 @@ class History:
         return self._root / checked(run_id)
 
     def model_sha256(self, run_id: RunId) -> str | None:
-        """Of the model that it measured; None when it did not come that far."""
+        """The checksum of the measured model; None if it is not known yet."""
         return self.folder(run_id).origin().get("sha256")
 
     def host(self, run_id: RunId) -> dict[str, Any] | None:
-        """Facts of the machine that measured it; None when there is no result to tell them."""
+        """Facts of the machine that measured it; None without a result."""
         try:
-            found = json.loads((self.folder(run_id).path / "result.json").read_bytes())["host"]
+            host = json.loads((self.folder(run_id).path / "result.json").read_bytes())["host"]
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        return found if isinstance(found, dict) else None
+        return host if isinstance(host, dict) else None
 
     def units_kept(self, run_id: RunId) -> int:
-        """Sessions or pairs that are never lost again; 0 where there is no folder."""
+        """How many sessions or pairs it has on the disk; 0 without a folder."""
         return sum(_units(self.folder(run_id)).values())
 
     def id_of(self, word: str | None = None) -> RunId:
-        """As ``find``, for a run that may be unreadable; ``latest`` is the newest one, too."""
+        """As ``find``, for a run that may be unreadable; ``latest`` also means the newest."""
         ids = self.ids()
         if word in (None, LATEST) and ids:
             return ids[0]
-        found = [run_id for run_id in ids if word and word in run_id]
-        if word in found or len(found) == 1:
-            return RunId(word) if word in found else found[0]
-        if found:
-            some = ", ".join(found[:3])
+        matches = [run_id for run_id in ids if word and word in run_id]
+        if word in matches or len(matches) == 1:
+            return RunId(word) if word in matches else matches[0]
+        if matches:
+            some = ", ".join(matches[:3])
             raise RunNotFound(
-                f"{len(found)} runs have {word!r} in their id", fix=f"Say which: {some}"
+                f"{len(matches)} runs have {word!r} in their id", fix=f"Say which: {some}"
             )
-        what = f"There is no run {word!r}" if word else "There is no run yet"
-        raise RunNotFound(f"{what} in this workspace", fix="`modeldyno ls` lists those there are")
+        title = f"There is no run {word!r}" if word else "There is no run yet"
+        raise RunNotFound(f"{title} in this workspace", fix="`modeldyno ls` lists those there are")
 
     def ids(self) -> list[RunId]:
         """Newest first."""
@@ -94,7 +94,7 @@ class History:
         return [RunId(name) for name in sorted(names, reverse=True)]
 
     def read(self, run_id: RunId) -> StoredRun:
-        """Raises OSError, ValueError or KeyError when it is damaged, or of another version."""
+        """Raises OSError, ValueError or KeyError if it is damaged or of another version."""
         try:
             return self._read(run_id)
         except (TypeError, AttributeError, IndexError, RecursionError) as error:
@@ -104,22 +104,21 @@ class History:
         folder = self.folder(run_id)
         spec = folder.spec()
         if not spec.is_kept:
-            raise ValueError("looking at a model leaves no run")
+            raise ValueError("the inspection of a model leaves no run")
         began = _began(run_id)
         assert began is not None
-        state = folder.state()
-        kept = _units(folder)
+        counts = _units(folder)
         file = folder.path / "result.json"
         result = None
-        # While a stopped run goes on, its result is that of the time before.
+        # While a run is being resumed, the result is that of its earlier end.
         if folder.is_over() and file.exists():
             result = result_from(json.loads(file.read_text()))
         return StoredRun(
             run_id=run_id,
             created_at=began.isoformat(),
-            state=state,
+            state=folder.state(),
             spec=spec,
-            sessions=tuple(kept[cell] for cell in range(spec.cells_kept())),
+            sessions=tuple(counts[cell] for cell in range(spec.cells_kept())),
             result=result,
             failure=folder.failure(),
             artifacts=folder.artifacts_kept(),
@@ -127,7 +126,7 @@ class History:
 
 
 def _began(run_id: str) -> datetime | None:
-    """An id begins with its time; what does not is no run."""
+    """The time that a run's id begins with; None for other names."""
     try:
         return datetime.strptime(run_id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
     except ValueError:
@@ -135,7 +134,7 @@ def _began(run_id: str) -> datetime | None:
 
 
 def _units(folder: RunFolder) -> Counter[int]:
-    """How many there are of each cell, without their samples; a torn last line is none."""
+    """How many units each cell has; a torn last line does not count."""
     path = folder.path / "units.jsonl"
     if not path.exists():
         return Counter()

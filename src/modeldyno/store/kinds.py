@@ -1,4 +1,4 @@
-"""Rows of what can be run: what the store has to know of kinds that keep more than their spec."""
+"""How the kinds of runnables are stored, if there is more to store than a spec."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Fields = dict[str, Any]
 class KindMapping:
     """``new`` and ``value`` are its classes in ``core``, before and after it has a number.
 
-    Fields of ``new`` are columns, links, or its ``own``, which are kept as JSON.
+    Fields of ``new`` are columns, links, or its ``own``, which are stored as JSON.
     """
 
     name: RunKind
@@ -42,7 +42,7 @@ class KindMapping:
     value: type[Any] = PlainRunnable
     spec: Callable[[Fields], RunSpec | None] = lambda own: spec_from(own["spec"])
     of_spec: Callable[[Any], Fields] = lambda spec: {"spec": spec}  # its own fields
-    # What lists show of them, and of the rows of its latest cells.
+    # What lists show of its own fields, and of the rows of its latest cells.
     outline: Callable[[Fields, Sequence[Any]], Fields] = lambda own, cells: {}
 
     @cached_property
@@ -56,14 +56,14 @@ class KindMapping:
 
     @cached_property
     def own(self) -> dict[str, Callable[[Any], Any]]:
-        """How to read each from its JSON."""
+        """Its own fields, each with what decodes it."""
         hints = get_type_hints(self.new)
         return {
             name: _reader(hint) for name, hint in hints.items() if name not in (*_COLUMNS, *ROLES)
         }
 
     def draft(self, own: Fields) -> SummaryDocument:
-        """What lists show before the first run: its settings, and no figures."""
+        """The summary before the first run: settings without figures."""
         spec = self.spec(own)
         return SummaryDocument() if spec is None else SummaryDocument.of_spec(spec)
 
@@ -75,7 +75,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
 
 
 def _outline_of_benchmark(own: Fields, cells: Sequence[Any]) -> Fields:
-    """Cells as they ran, or as they are to run."""
+    """Of cells that have run, or of those to run."""
     cells = cells or decode(BenchmarkSpec, own["spec"]).configurations()
     return {"mode": own["mode"]} | cells_outline(cells)
 
@@ -86,7 +86,7 @@ def _own_of_optimization(spec: OptimizationSpec) -> Fields:
 
 class _Kinds(dict[str, KindMapping]):
     def __missing__(self, name: str) -> KindMapping:
-        """One that keeps its spec, and nothing beside it."""
+        """A kind that stores its spec and nothing else."""
         return self.setdefault(name, KindMapping(name))
 
 

@@ -1,6 +1,7 @@
-"""The one way in which a run, its job and what it belongs to change their state.
+"""Changes of state of a run, its job and its runnable; nothing else changes them.
 
-Everything happens in the caller's transaction, the event included: whoever hears of it finds it so.
+All of it, the event included, is in the caller's transaction, so whoever gets the event sees the
+change.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ WITH_OWNER = select(RUNS, RUNNABLES.c.number.label("of_id")).join(
 _FIGURES = ("state", "engine", "typical_s", "throughput_per_s", "document", "revision")
 
 
-def _newest(*columns: Any) -> Any:
+def _newest_run(*columns: Any) -> Any:
     query = select(*columns).where(RUNS.c.runnable_id == bindparam("runnable"))
     return query.order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc()).limit(1)
 
 
-_LATEST = _newest(
+_LATEST = _newest_run(
     RUNS.c.id.label("latest_run_id"),
     RUNS.c.created_at.label("last_run_at"),
     *(RUNS.c[name] for name in _FIGURES),
 )
 _HAS_CELLS = exists().where(CELLS.c.run_id == RUNS.c.id)
-_SHOWN = _newest(RUNS.c.id).where(_HAS_CELLS)
-_MEASURED = _newest(RUNS.c.id).where(_HAS_CELLS.where(CELLS.c.typical_s.is_not(None)))
+_SHOWN = _newest_run(RUNS.c.id).where(_HAS_CELLS)
+_MEASURED = _newest_run(RUNS.c.id).where(_HAS_CELLS.where(CELLS.c.typical_s.is_not(None)))
 _CELLS = select(CELLS).where(CELLS.c.run_id == bindparam("run")).order_by(CELLS.c.number)
 _OWN = select(RUNNABLES.c.kind, RUNNABLES.c.spec).where(RUNNABLES.c.id == bindparam("runnable"))
 
@@ -45,7 +46,7 @@ _OWN = select(RUNNABLES.c.kind, RUNNABLES.c.spec).where(RUNNABLES.c.id == bindpa
 def move_run(
     connection: Connection, run_id: RunId, after: RunState, now: datetime, **more: Any
 ) -> None:
-    """``more`` are columns of the run to set with it; raises WrongState, NotFound."""
+    """``more`` are further columns of the run; raises WrongState, NotFound."""
     run = find_run(connection, run_id)
     if not may_move(run.state, after):
         raise WrongState(
@@ -65,9 +66,9 @@ def enter_state(
     quiet: bool = False,
     **more: Any,
 ) -> None:
-    """Without asking whether it may: for ``move_run``, and for who reads what happened."""
+    """Without a check whether that is allowed: for ``move_run``, and for runs of the terminal."""
     values: dict[str, Any] = {"state": after, **more}
-    if after in ACTIVE:  # resumed, perhaps: how it ended before is over
+    if after in ACTIVE:  # it may be resumed: an earlier end no longer counts
         values |= {"finished_at": None, "failure": None}
     if after == "running":
         values["started_at"] = now
@@ -83,7 +84,7 @@ def enter_state(
 
 
 def _not_before(earlier: datetime | None, now: datetime) -> datetime:
-    """Nothing ends before it began, even when somebody has set the clock back."""
+    """Nothing ends before it began, even if the clock was set back."""
     return now if earlier is None else max(earlier, now)
 
 
@@ -91,11 +92,11 @@ def _move_job(connection: Connection, run_id: str, after: RunState, now: datetim
     values: dict[str, Any] = {"state": after, "finished_at": None if after in ACTIVE else now}
     if after == "running":
         values |= {"started_at": now, "attempts": JOBS.c.attempts + 1}
-    else:  # nobody is at work on it, and its cores are free in the same moment
+    else:  # no process runs it, and its cores are free at once
         values |= dict.fromkeys(("owner_host", "owner_boot_id", "owner_pid", "owner_started"))
         jobs = select(JOBS.c.id).where(JOBS.c.run_id == run_id)
         connection.execute(delete(CORE_LEASES).where(CORE_LEASES.c.job_id.in_(jobs)))
-    if after == "queued":  # resumed: behind those that wait already
+    if after == "queued":  # resumed: at the end of the queue
         values |= {"position": end_of_queue(connection), "queued_at": now}
     connection.execute(update(JOBS).where(JOBS.c.run_id == run_id).values(values))
 
@@ -106,9 +107,9 @@ def end_of_queue(connection: Connection) -> int:
 
 
 def find_run(connection: Connection, run_id: RunId) -> Any:
-    """With ``of_id``, the number of what it belongs to."""
+    """With ``of_id``, the number of its runnable; raises NotFound."""
     row = None
-    if run_id.isascii() and run_id.isprintable():  # a database may choke on what is not
+    if run_id.isascii() and run_id.isprintable():  # databases refuse some other characters
         row = connection.execute(WITH_OWNER.where(RUNS.c.id == run_id)).one_or_none()
     if row is None:
         raise NotFound(f"There is no run {run_id!r}", fix="Ask for the list of runs")
@@ -116,27 +117,27 @@ def find_run(connection: Connection, run_id: RunId) -> Any:
 
 
 def show_latest(connection: Connection, runnable_id: int) -> None:
-    """Copy the figures of the latest run to what it belongs to."""
+    """Copy the figures of the latest run to the runnable."""
     changed = update(RUNNABLES).where(RUNNABLES.c.id == runnable_id)
     connection.execute(changed.values(shown_columns(connection, runnable_id)))
 
 
 def shown_columns(connection: Connection, runnable_id: int) -> dict[str, Any]:
     """The columns of a runnable that follow from its runs."""
-    this = {"runnable": runnable_id}
-    own = connection.execute(_OWN, this).one()
+    parameters = {"runnable": runnable_id}
+    own = connection.execute(_OWN, parameters).one()
     kind = KINDS[own.kind]
-    latest = connection.execute(_LATEST, this).one_or_none()
+    latest = connection.execute(_LATEST, parameters).one_or_none()
     if latest is None:
         summary = summary_columns(kind.draft(own.spec))
         values = {"state": "draft", "last_run_at": None, "latest_run_id": None, **summary}
     else:
         values = latest._asdict() | {"document": summary_text(latest), "revision": REVISION}
-    shown = connection.scalar(_SHOWN, this)
+    shown = connection.scalar(_SHOWN, parameters)
     cells = connection.execute(_CELLS, {"run": shown}).all() if shown else ()
     return values | {
         "shown_run_id": shown,
-        "measured_run_id": connection.scalar(_MEASURED, this),
+        "measured_run_id": connection.scalar(_MEASURED, parameters),
         "outline": dump_json(kind.outline(own.spec, cells)),
     }
 

@@ -1,7 +1,7 @@
 """Lists page by page, in one query each.
 
-A page begins after the last row of the one before (a keyset), not after so many rows: rows that
-come and go meanwhile neither repeat nor skip others, and a page far down costs what the first did.
+A page begins after the last row of the one before (keyset pagination), so rows that are added or
+removed meanwhile cause no repetition or gap, and a late page costs as much as the first.
 """
 
 from __future__ import annotations
@@ -37,50 +37,57 @@ T = TypeVar("T")
 @dataclass(frozen=True)
 class Sorting:
     column: Column[Any] | Label[Any]
-    is_nullable: bool = False  # rows without a value come last, whichever way it is sorted
+    is_nullable: bool = False  # rows without a value are last in both directions
 
 
 def page_of(
     connection: Connection,
     query: Query,
-    wanted: ListQuery,
+    list_query: ListQuery,
     sortings: Mapping[str, Sorting],
     number: Column[Any],
     read: Callable[[Any], T],
     *,
     is_constant: bool = False,
 ) -> Page[T]:
-    """The rows of ``query`` that come next; ``number`` decides between equals.
+    """The next rows of ``query``; ``number``, one of its columns, orders equal ones.
 
-    It must be among the columns of the query, under its own name. ``is_constant`` says that the
-    query is the same for all who want no more of it than a project's rows in some order.
+    ``is_constant``: the query is always the same unless there are filters beside the project.
     """
-    sorting = _sorting(wanted, sortings)
-    _check(wanted)
-    values = {"most": wanted.limit + 1, "of_project": wanted.project_id}
-    if wanted.cursor is not None:
-        query = query.where(_after(wanted, sorting, number, _opened(wanted, sorting, number)))
-    query = _in_order(query, sorting, wanted.descending, number)
-    if is_constant and not _is_filtered(wanted):
+    sorting = _sorting(list_query, sortings)
+    _require_valid(list_query)
+    values = {"most": list_query.limit + 1, "of_project": list_query.project_id}
+    if list_query.cursor is not None:
+        query = query.where(
+            _after(list_query, sorting, number, _decode_cursor(list_query, sorting, number))
+        )
+    query = _in_order(query, sorting, list_query.descending, number)
+    if is_constant and not _is_filtered(list_query):
         rows = rows_of(connection, query, **values)
     else:
         rows = [*connection.execute(query, values)]
-    items = tuple(read(row) for row in rows[: wanted.limit])
-    if len(rows) <= wanted.limit:
+    items = tuple(read(row) for row in rows[: list_query.limit])
+    if len(rows) <= list_query.limit:
         return Page(items)
-    last = rows[wanted.limit - 1]
+    last = rows[list_query.limit - 1]
     place = (getattr(last, column.key) for column in (sorting.column, number))
-    return Page(items, _sealed(wanted, *place))
+    return Page(items, _encode_cursor(list_query, *place))
 
 
-def _is_filtered(wanted: ListQuery) -> bool:
+def _is_filtered(list_query: ListQuery) -> bool:
     """By more than the project."""
-    conditions = (wanted.text, wanted.since, wanted.until, wanted.engine, wanted.state)
-    return any(conditions) or wanted.cursor is not None
+    conditions = (
+        list_query.text,
+        list_query.since,
+        list_query.until,
+        list_query.engine,
+        list_query.state,
+    )
+    return any(conditions) or list_query.cursor is not None
 
 
-# To put a query together takes longer than to ask it. So what most lists begin with (those of a
-# project, in some order) is made once, with places for what differs.
+# Building a query takes longer than running it. So the usual ones (a project's rows in some order)
+# are built once, with parameters for what differs.
 
 
 @lru_cache(maxsize=256)
@@ -96,58 +103,58 @@ def _in_project(query: Query, table: Table) -> Query:
     return query.where(table.c.project_id == bindparam("of_project"))
 
 
-def of_project(query: Query, wanted: ListQuery, table: Table) -> Query:
-    """The filters that every list of a project's things has; ``query`` is best a constant."""
-    if wanted.project_id is not None:
+def of_project(query: Query, list_query: ListQuery, table: Table) -> Query:
+    """Apply the filters that lists of a project have in common; ``query`` should be a constant."""
+    if list_query.project_id is not None:
         query = _in_project(query, table)
-    return named(dated(query, wanted, table.c.created_at), wanted, table.c.name_key)
+    return named(dated(query, list_query, table.c.created_at), list_query, table.c.name_key)
 
 
-def named(query: Query, wanted: ListQuery, name_key: Column[Any]) -> Query:
-    if not wanted.text:
+def named(query: Query, list_query: ListQuery, name_key: Column[Any]) -> Query:
+    if not list_query.text:
         return query
-    return query.where(name_key.contains(search_key(wanted.text), autoescape=True))
+    return query.where(name_key.contains(search_key(list_query.text), autoescape=True))
 
 
-def dated(query: Query, wanted: ListQuery, moment: Column[Any]) -> Query:
-    if wanted.since is not None:
-        query = query.where(moment >= _zoned(wanted.since))
-    if wanted.until is not None:
-        query = query.where(moment < _zoned(wanted.until))
+def dated(query: Query, list_query: ListQuery, moment: Column[Any]) -> Query:
+    if list_query.since is not None:
+        query = query.where(moment >= _require_zone(list_query.since))
+    if list_query.until is not None:
+        query = query.where(moment < _require_zone(list_query.until))
     return query
 
 
-def refuse(wanted: ListQuery, *names: str) -> None:
-    """A filter that a list does not have must not be ignored: the answer would be wrong."""
+def refuse_filters(list_query: ListQuery, *names: str) -> None:
+    """Raises BadValue if one of these filters is set, since to ignore it would be wrong."""
     for name in names:
-        if getattr(wanted, name) is not None:
+        if getattr(list_query, name) is not None:
             raise BadValue(f"This list cannot be filtered by {name}", fix="Leave it out")
 
 
-def _zoned(moment: datetime) -> datetime:
+def _require_zone(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise BadValue("A date needs its zone", fix="Write 2026-11-15T09:51:16Z")
     return moment
 
 
-def _sorting(wanted: ListQuery, sortings: Mapping[str, Sorting]) -> Sorting:
-    if wanted.sort not in sortings:
+def _sorting(list_query: ListQuery, sortings: Mapping[str, Sorting]) -> Sorting:
+    if list_query.sort not in sortings:
         raise BadValue(
-            f"This list cannot be sorted by {wanted.sort!r}",
+            f"This list cannot be sorted by {list_query.sort!r}",
             fix=f"Choose one of: {', '.join(sorted(sortings))}",
         )
-    return sortings[wanted.sort]
+    return sortings[list_query.sort]
 
 
-def _check(wanted: ListQuery) -> None:
-    if not 1 <= wanted.limit <= LARGEST_PAGE:
+def _require_valid(list_query: ListQuery) -> None:
+    if not 1 <= list_query.limit <= LARGEST_PAGE:
         raise BadValue(
-            f"A page has 1 to {LARGEST_PAGE} lines", why=f"{wanted.limit} were asked for"
+            f"A page has 1 to {LARGEST_PAGE} lines", why=f"{list_query.limit} were asked for"
         )
-    checked_text("".join(map(str, (wanted.text, wanted.engine, *wanted.cell.values()))))
-    if wanted.project_id is not None and not 0 < wanted.project_id < 2**31:
+    checked_text("".join(map(str, (list_query.text, list_query.engine, *list_query.cell.values()))))
+    if list_query.project_id is not None and not 0 < list_query.project_id < 2**31:
         raise NotFound(
-            f"There is no project {wanted.project_id}", fix="Ask for the list of projects"
+            f"There is no project {list_query.project_id}", fix="Ask for the list of projects"
         )
 
 
@@ -161,39 +168,39 @@ def _order(sorting: Sorting, descending: bool, number: Column[Any]) -> list[Colu
 
 
 def _after(
-    wanted: ListQuery, sorting: Sorting, number: Column[Any], last: tuple[Any, Any]
+    list_query: ListQuery, sorting: Sorting, number: Column[Any], last: tuple[Any, Any]
 ) -> ColumnElement[bool]:
     value, at = last
     column = sorting.column
-    beyond_at = number < at if wanted.descending else number > at
+    beyond_at = number < at if list_query.descending else number > at
     if value is None:
         return and_(column.is_(None), beyond_at)
     if not sorting.is_nullable:  # one comparison, which an index can answer
         here, there = tuple_(column, number), tuple_(value, at)
-        return here < there if wanted.descending else here > there
-    beyond = column < value if wanted.descending else column > value
+        return here < there if list_query.descending else here > there
+    beyond = column < value if list_query.descending else column > value
     return or_(beyond, and_(column == value, beyond_at), column.is_(None))
 
 
-def _sealed(wanted: ListQuery, value: Any, number: Any) -> str:
-    """For the client it is a word without meaning; it fits the order it was made for alone."""
+def _encode_cursor(list_query: ListQuery, value: Any, number: Any) -> str:
+    """The cursor: opaque to clients, and valid only for this order."""
     plain = {"at": value.isoformat()} if isinstance(value, datetime) else value
-    order = [wanted.sort, wanted.descending]
-    told = json.dumps([*order, plain, number], ensure_ascii=False).encode()
-    return base64.urlsafe_b64encode(told).decode().rstrip("=")
+    fields = [list_query.sort, list_query.descending, plain, number]
+    text = json.dumps(fields, ensure_ascii=False).encode()
+    return base64.urlsafe_b64encode(text).decode().rstrip("=")
 
 
-def _opened(wanted: ListQuery, sorting: Sorting, number: Column[Any]) -> tuple[Any, Any]:
-    assert wanted.cursor is not None
-    padded = wanted.cursor + "=" * (-len(wanted.cursor) % 4)
+def _decode_cursor(list_query: ListQuery, sorting: Sorting, number: Column[Any]) -> tuple[Any, Any]:
+    assert list_query.cursor is not None
+    padded = list_query.cursor + "=" * (-len(list_query.cursor) % 4)
     try:
         sort, descending, value, at = json.loads(base64.b64decode(padded, b"-_", validate=True))
         if isinstance(value, dict):
-            value = _zoned(datetime.fromisoformat(value["at"]))
-        _expect_order(wanted, sort, descending)
+            value = _require_zone(datetime.fromisoformat(value["at"]))
+        _require_order(list_query, sort, descending)
         if value is not None or not sorting.is_nullable:
-            _expect(value, sorting.column)
-        _expect(at, number)
+            _require_column_value(value, sorting.column)
+        _require_column_value(at, number)
     except (ValueError, TypeError, KeyError, RecursionError, BadValue) as error:
         raise BadValue(
             "The cursor is not one of ours, or of a list in another order",
@@ -202,13 +209,13 @@ def _opened(wanted: ListQuery, sorting: Sorting, number: Column[Any]) -> tuple[A
     return value, at
 
 
-def _expect_order(wanted: ListQuery, sort: object, descending: object) -> None:
-    if (sort, descending) != (wanted.sort, wanted.descending):
+def _require_order(list_query: ListQuery, sort: object, descending: object) -> None:
+    if (sort, descending) != (list_query.sort, list_query.descending):
         raise ValueError("made for another order")
 
 
-def _expect(value: Any, column: Column[Any] | Label[Any]) -> None:
-    """What a database would refuse never gets there."""
+def _require_column_value(value: Any, column: Column[Any] | Label[Any]) -> None:
+    """Raises TypeError, ValueError or BadValue for what the database would refuse."""
     expected = column.type.python_type
     if type(value) is not expected and not (expected is float and type(value) is int):
         raise TypeError(f"no {expected.__name__}")

@@ -1,7 +1,7 @@
-"""Write documents of older versions anew, after the server has started.
+"""Rewrite documents of older versions, after the server has started.
 
-Until then they are upgraded whenever somebody reads them (``store/documents.py``), so nothing waits
-for this, and it may be stopped at any time: the next server goes on.
+Until then they are upgraded whenever they are read (``store/documents.py``), so nothing waits for
+this, and it can be stopped at any time: the next server continues.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from modeldyno.store.tables import CELLS, RUNNABLES, RUNS
 
 logger = logging.getLogger(__name__)
 
-_AT_ONCE = 50  # rows in one transaction: others want to write, too
+_AT_ONCE = 50  # in one transaction, so other writers do not wait long
 _OLD_RUNS = select(RUNS.c.id).where(RUNS.c.revision < REVISION).order_by(RUNS.c.id.desc())
 _OLD_RUNNABLES = select(RUNNABLES.c.id).where(RUNNABLES.c.revision < REVISION)
 
 
 class Rebuilding:
-    """A thread that ends when every document is of this version."""
+    """A thread that ends once every document is of this version."""
 
     def __init__(self, database: Database, history: History) -> None:
         self._database = database
@@ -42,7 +42,7 @@ class Rebuilding:
         self._thread.start()
 
     def stop(self) -> bool:
-        """Within one transaction; False: it is still at work."""
+        """Waits for the current transaction; returns False if the thread is still running."""
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join(10)
@@ -52,13 +52,13 @@ class Rebuilding:
         try:
             count = self.rebuild()
         except Exception:
-            logger.exception("documents of an older version could not be written anew")
+            logger.exception("documents of an older version could not be rewritten")
         else:
             if count:
-                logger.info("documents of an older version: %d written anew", count)
+                logger.info("documents of an older version: %d rewritten", count)
 
     def rebuild(self, on_progress: Callable[[int], None] = lambda _: None) -> int:
-        """All of them; how many there were. ``on_progress`` hears how many are done."""
+        """Rewrite all; returns how many. ``on_progress`` gets the number of runs done so far."""
         done = 0
         while ids := self._some(_OLD_RUNS):
             results = {run_id: self._result(RunId(run_id)) for run_id in ids}
@@ -67,8 +67,8 @@ class Rebuilding:
                     _rebuild_run(connection, RunId(run_id), result)
             done += len(ids)
             on_progress(done)
-            logger.debug("documents of %d runs written anew", done)
-        while ids := self._some(_OLD_RUNNABLES):  # drafts, and those of runs that are gone
+            logger.debug("documents of %d runs rewritten", done)
+        while ids := self._some(_OLD_RUNNABLES):  # drafts, and those without a run
             with self._database.writing() as connection:
                 for runnable_id in ids:
                     show_latest(connection, runnable_id)
@@ -82,7 +82,7 @@ class Rebuilding:
             return [*connection.scalars(query.limit(_AT_ONCE))]
 
     def _result(self, run_id: RunId) -> RunResult | None:
-        """As its folder has it; None where that is gone, damaged or of another version."""
+        """The result in its folder; None if it is missing, damaged or of another version."""
         try:
             return self._history.read(run_id).result
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -99,7 +99,7 @@ def _rebuild_run(connection: Connection, run_id: RunId, result: RunResult | None
 
 
 def _upgrade_rows(connection: Connection, run: Any) -> None:
-    """From what the rows themselves hold."""
+    """From the content of the rows."""
     values = {"document": summary_text(run), "revision": REVISION}
     connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(values))
     for cell in connection.execute(select(CELLS).where(CELLS.c.run_id == run.id)).all():

@@ -102,9 +102,9 @@ class RunnableRecords(Repository, Generic[N, V]):
             new = kind.new(**settings, rerun_of=number)
             return self._find(connection, add_runnable(connection, new, self._clock()))
 
-    def page(self, wanted: ListQuery | None = None) -> Page[V]:
+    def page(self, list_query: ListQuery | None = None) -> Page[V]:
         with self._database.reading() as connection:
-            return page_of_kind(connection, self.kind, wanted or ListQuery(), self._read)
+            return page_of_kind(connection, self.kind, list_query or ListQuery(), self._read)
 
     def delete(self, number: int, *, cascade: bool = False) -> None:
         """With its runs, whose folders are removed by the next sweep."""
@@ -240,20 +240,20 @@ def numbered(query: Query) -> Query:
 def page_of_kind(
     connection: Connection,
     kind: str,
-    wanted: ListQuery,
+    list_query: ListQuery,
     read: Callable[[Any], T],
     query: Query | None = None,
 ) -> Page[T]:
     query = with_links(kind) if query is None else query
-    if wanted.engine is not None:
-        query = query.where(_has_engine(wanted.engine))
-    if wanted.state is not None:
-        query = query.where(RUNNABLES.c.state == wanted.state)
-    if wanted.cell:
-        query = query.where(_has_cell(wanted.cell))
-    query = of_project(query, wanted, RUNNABLES)
+    if list_query.engine is not None:
+        query = query.where(_has_engine(list_query.engine))
+    if list_query.state is not None:
+        query = query.where(RUNNABLES.c.state == list_query.state)
+    if list_query.cell:
+        query = query.where(_has_cell(list_query.cell))
+    query = of_project(query, list_query, RUNNABLES)
     number = RUNNABLES.c.number
-    return page_of(connection, query, wanted, _SORTINGS, number, read, is_constant=True)
+    return page_of(connection, query, list_query, _SORTINGS, number, read, is_constant=True)
 
 
 def _has_engine(engine: str) -> ColumnElement[bool]:

@@ -1,7 +1,7 @@
-"""Bring a database to our version of the schema, or refuse it.
+"""Migrate a database to our version of the schema, or refuse it.
 
-Migrations are transactions in both databases, and they take turns: of two processes that open an
-old database at once, one migrates and the other finds it done.
+A migration is one transaction in both databases, and takes a lock: if two processes open an old
+database at once, one migrates it while the other waits.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ _LOCK = 0x6D6F64656C64796F
 
 
 def dump_json(value: Any) -> str:
-    """NaN and infinity are no JSON; PostgreSQL would not take them."""
+    """Raises ValueError for NaN and infinity, which PostgreSQL refuses."""
     return json.dumps(value, allow_nan=False)
 
 
 def begin(connection: Connection, *, writes: bool = False) -> None:
-    """Begin a transaction of SQLite, which Python's driver leaves to us; right after SQLAlchemy's.
+    """Begin a transaction of SQLite, which Python's driver leaves to us.
 
-    Not as a statement of SQLAlchemy's, nor in a listener for its "begin": each makes a short read
-    take half as long again.
+    Not as a statement or event listener of SQLAlchemy, which makes a short read 50 % slower.
     """
     if connection.dialect.name != "sqlite":
         return
@@ -53,7 +52,7 @@ def bring_up_to_date(engine: Engine, upgrading: UpgradeProgress | None = None) -
     """Create or migrate; raises SchemaTooNew, DatabaseUnusable."""
     with engine.connect() as connection:
         before = version(connection)
-    if before == head():  # almost always: no lock, and no Alembic to load
+    if before == head():  # the usual case: no lock, and Alembic is not loaded
         return
     if upgrading is None or before not in _known():
         move_to(engine, "head")
@@ -63,18 +62,18 @@ def bring_up_to_date(engine: Engine, upgrading: UpgradeProgress | None = None) -
 
 
 def version(connection: Connection) -> str | None:
-    """None: there is nothing of ours yet."""
+    """None for a database without our tables."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    found: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
-    return found
+    number: str | None = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))  # noqa: S608
+    return number
 
 
 def move_to(engine: Engine, revision: str, on_step: OnStep = lambda _: None) -> None:
     """Up or down to a revision (``head``, ``base`` or a number), after a backup."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
-            # Rebuilding a table must not delete what refers to it. Has no effect in a transaction.
+            # Rebuilding a table must not delete what refers to it. No effect within a transaction.
             _pragma(connection, "foreign_keys = OFF")
         try:
             with connection.begin():
@@ -95,9 +94,9 @@ def _move(connection: Connection, revision: str, on_step: OnStep) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": _LOCK})
     before = version(connection)
-    if revision == "head" and before == head():  # somebody else was quicker
+    if revision == "head" and before == head():  # another process was quicker
         return
-    _refuse_what_is_not_ours(connection, before)
+    _require_our_database(connection, before)
     ahead = sorted(number for number in _known() if number > (before or ""))
     if before is not None:
         on_step(Step(1, 1 + len(ahead), "a copy of the database as it is"))
@@ -115,13 +114,13 @@ def _move(connection: Connection, revision: str, on_step: OnStep) -> None:
     if connection.dialect.name == "sqlite":
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
         if broken:
-            raise AssertionError(f"a migration left a reference to nowhere: {tuple(broken)}")
+            raise AssertionError(f"a migration left a dangling reference: {tuple(broken)}")
 
 
-def _refuse_what_is_not_ours(connection: Connection, found: str | None) -> None:
+def _require_our_database(connection: Connection, before: str | None) -> None:
     from modeldyno.store.tables import METADATA
 
-    if found is None:
+    if before is None:
         taken = set(inspect(connection).get_table_names()) & set(METADATA.tables)
         if taken:
             raise DatabaseUnusable(
@@ -129,10 +128,10 @@ def _refuse_what_is_not_ours(connection: Connection, found: str | None) -> None:
                 why=f"it has a table {sorted(taken)[0]!r} that is not ours",
                 fix="Give Modeldyno a database of its own in MODELDYNO_DATABASE_URL",
             )
-    elif found not in _known():
+    elif before not in _known():
         raise SchemaTooNew(
             "The database was written by a newer version of Modeldyno",
-            why=f"its schema has version {found}, and this version of Modeldyno knows up to "
+            why=f"its schema has version {before}, and this version of Modeldyno knows up to "
             f"{head()}",
             fix="Run `pip install -U modeldyno`, or choose another workspace with --workspace",
         )
@@ -166,7 +165,7 @@ def _run_alembic(
 
 
 def _back_up(connection: Connection, before: str) -> None:
-    """A copy beside the file, as it is now: we hold the lock, so nobody writes meanwhile."""
+    """Copy a SQLite file, beside it: we hold the lock, so nobody writes meanwhile."""
     name = connection.engine.url.database
     if connection.dialect.name != "sqlite" or not name:
         return
@@ -189,4 +188,4 @@ def _back_up(connection: Connection, before: str) -> None:
             why=f"{error}: {copy}",
             fix="Make room there, or copy the file yourself and remove what is in the way",
         ) from error
-    logger.info("database: a copy as it was is in %s", copy)
+    logger.info("database: a copy of the old version is in %s", copy)

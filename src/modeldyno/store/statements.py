@@ -1,6 +1,6 @@
-"""Statements that are asked again and again: compiled once, and given to the driver itself.
+"""Frequent statements: compiled once, and passed to the driver itself.
 
-From a statement to its rows, SQLAlchemy takes longer than a database takes to answer a short one.
+For a short query, SQLAlchemy takes longer than the database.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Query: TypeAlias = "Select[*tuple[Any, ...]]"
 
 
 def rows_of(connection: Connection, query: Query, **values: Any) -> list[Any]:
-    """All rows, as named tuples. ``query`` must be one of a few that live as long as the process,
-    with ``bindparam`` for what differs."""
+    """All rows, as named tuples. ``query`` must be one of a few constants, with a ``bindparam`` for
+    each value that differs."""
     return _compiled(query, connection.dialect).rows(connection, values)
 
 
@@ -40,14 +40,16 @@ class _Statement:
         self._readers: list[tuple[int, Any]] | None = None
 
     def rows(self, connection: Connection, values: dict[str, Any]) -> list[Any]:
-        given: Any = self._parameters | values
+        parameters: Any = self._parameters | values
         if self._order is not None:
-            given = [given[name] for name in self._order]
+            parameters = [parameters[name] for name in self._order]
         driver: Any = connection.connection.driver_connection
-        # Whoever listens to statements, such as a test that counts them, hears of this one, too.
-        connection.dispatch.before_cursor_execute(connection, None, self._text, given, None, False)
+        # For listeners, such as a test that counts statements.
+        connection.dispatch.before_cursor_execute(
+            connection, None, self._text, parameters, None, False
+        )
         try:
-            cursor = driver.execute(self._text, given)
+            cursor = driver.execute(self._text, parameters)
             rows = cursor.fetchall()
         except connection.dialect.loaded_dbapi.Error as error:
             raise _wrapped(connection, self._text, error) from error
@@ -58,7 +60,7 @@ class _Statement:
         return [*map(self._make_row, rows)]
 
     def _find_readers(self, dialect: Dialect, description: Any) -> list[tuple[int, Any]]:
-        """What turns a driver's value into ours, by place; most need nothing."""
+        """What converts a driver's values, by place; most need no conversion."""
         readers = (
             kind.result_processor(dialect, column[1])
             for kind, column in zip(self._types, description, strict=True)
@@ -74,7 +76,7 @@ def _read(row: Any, readers: list[tuple[int, Any]]) -> list[Any]:
 
 
 def _wrapped(connection: Connection, text: str, error: Exception) -> BaseException:
-    """As SQLAlchemy does it: a connection that was lost is not used again."""
+    """As SQLAlchemy does it: a lost connection is not used again."""
     dialect = connection.dialect
     is_lost = dialect.is_disconnect(error, connection.connection.driver_connection, None)  # type: ignore[arg-type]
     if is_lost:

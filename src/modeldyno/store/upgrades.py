@@ -1,4 +1,4 @@
-"""How far the upgrade of a database is."""
+"""Progress of the upgrade of a database."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class Step:
 
 
 OnStep = Callable[[Step], None]
-# Entered when an upgrade begins, left when it ends; gives what to call with each step.
+# Entered when an upgrade begins, left when it ends; gives a function to call with each step.
 UpgradeProgress = Callable[[], AbstractContextManager[OnStep]]

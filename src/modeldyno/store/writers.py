@@ -1,7 +1,7 @@
-"""Whether somebody is writing to a file at this moment.
+"""Whether a process has a file open for writing.
 
-The kernel knows: it gives nobody a read lease on a file that is open for writing. Only the file's
-owner may ask, and not every file system answers; then nobody is known to write.
+The kernel grants no read lease on such a file. Only the file's owner may request one, and not every
+file system supports it; then the answer is no.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ def is_being_written(descriptor: int) -> bool:
     if not hasattr(fcntl, "F_SETLEASE"):  # Linux has leases, others do not
         return False
     try:
-        # Who opens the file to write while we hold the lease makes the kernel tell us: by a signal
-        # that is ignored unless somebody asked for it, where the usual one would end the process.
+        # If a process opens the file for writing while we hold the lease, the kernel sends a
+        # signal: this one is ignored by default, while the usual one would end the process.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:

@@ -169,12 +169,12 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
         return MeasuredCells(tuple(cells), count, first)
 
     def page(  # type: ignore[override]  # its lists have lines of their own
-        self, wanted: ListQuery | None = None, *, with_cells: bool = False
+        self, list_query: ListQuery | None = None, *, with_cells: bool = False
     ) -> Page[BenchmarkRow]:
         """In one query; in two with cells, or with a baseline to compare with."""
         with self._database.reading() as connection:
             page = page_of_kind(
-                connection, self.kind, wanted or ListQuery(), lambda row: row, _LIST
+                connection, self.kind, list_query or ListQuery(), lambda row: row, _LIST
             )
             cells = _cells_of_page(connection, page.items, with_documents=with_cells)
             rows = tuple(

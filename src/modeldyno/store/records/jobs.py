@@ -181,20 +181,20 @@ class JobRecords(Repository):
             changes = [(job.project_id, {"id": job.id}) for job in jobs]
             add_events(connection, "job.changed", changes, self._clock())
 
-    def page(self, wanted: ListQuery | None = None) -> Page[Job]:
-        wanted = wanted or ListQuery()
+    def page(self, list_query: ListQuery | None = None) -> Page[Job]:
+        list_query = list_query or ListQuery()
         query = _QUERY
-        if wanted.project_id is not None:
-            query = query.where(RUNS.c.project_id == wanted.project_id)
-        if wanted.engine is not None:
-            query = query.where(RUNS.c.engine == wanted.engine)
-        if wanted.state is not None:
-            query = query.where(JOBS.c.state == wanted.state)
-        if wanted.text:
-            query = query.where(JOBS.c.run_id.contains(wanted.text, autoescape=True))
-        query = dated(query, wanted, JOBS.c.queued_at)
+        if list_query.project_id is not None:
+            query = query.where(RUNS.c.project_id == list_query.project_id)
+        if list_query.engine is not None:
+            query = query.where(RUNS.c.engine == list_query.engine)
+        if list_query.state is not None:
+            query = query.where(JOBS.c.state == list_query.state)
+        if list_query.text:
+            query = query.where(JOBS.c.run_id.contains(list_query.text, autoescape=True))
+        query = dated(query, list_query, JOBS.c.queued_at)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, JOBS.c.id, _job)
+            return page_of(connection, query, list_query, _SORTINGS, JOBS.c.id, _job)
 
     def _add_event(self, connection: Connection, job: Job) -> None:
         add_event(connection, "job.changed", job.project_id, {"id": job.id}, self._clock())

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from modeldyno.core.runs import ListQuery, Page
 from modeldyno.store.deleting import delete_thing
-from modeldyno.store.pages import Sorting, of_project, page_of, refuse
+from modeldyno.store.pages import Sorting, of_project, page_of, refuse_filters
 from modeldyno.store.records.events import add_event
 from modeldyno.store.records.rows import Repository, find_row, name_columns, require_in_project
 from modeldyno.store.tables import THINGS
@@ -27,14 +27,20 @@ class NamedRecords(Repository, Generic[V]):
     def rename(self, number: int, name: str) -> V:
         return self._change(number, name_columns(name))
 
-    def page(self, wanted: ListQuery | None = None) -> Page[V]:
-        wanted = wanted or ListQuery()
-        refuse(wanted, "engine", "state")
+    def page(self, list_query: ListQuery | None = None) -> Page[V]:
+        list_query = list_query or ListQuery()
+        refuse_filters(list_query, "engine", "state")
         table = THINGS[self.kind]
-        query = of_project(_ALL[self.kind], wanted, table)
+        query = of_project(_ALL[self.kind], list_query, table)
         with self._database.reading() as connection:
             return page_of(
-                connection, query, wanted, self.sortings, table.c.id, self._read, is_constant=True
+                connection,
+                query,
+                list_query,
+                self.sortings,
+                table.c.id,
+                self._read,
+                is_constant=True,
             )
 
     def delete(self, number: int, *, cascade: bool = False) -> None:

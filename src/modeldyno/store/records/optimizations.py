@@ -50,11 +50,11 @@ class OptimizationRecords(RunnableRecords[NewOptimization, Optimization]):
         with self._database.reading() as connection:
             return self._with_details(connection, [self._row(connection, number, _DETAILS)])[0]
 
-    def details_page(self, wanted: ListQuery) -> Page[OptimizationDetails]:
+    def details_page(self, list_query: ListQuery) -> Page[OptimizationDetails]:
         """In three queries. The engine filter is ignored: an optimization has no engine."""
-        wanted = replace(wanted, engine=None)
+        list_query = replace(list_query, engine=None)
         with self._database.reading() as connection:
-            page = page_of_kind(connection, self.kind, wanted, lambda row: row, _DETAILS)
+            page = page_of_kind(connection, self.kind, list_query, lambda row: row, _DETAILS)
             return Page(tuple(self._with_details(connection, page.items)), page.next)
 
     def add_trial(self, trial: Trial) -> None:

@@ -71,15 +71,15 @@ class ProfileRecords(RunnableRecords[NewProfile, Profile]):
         return tuple(row for row in rows if isinstance(row, OpTypeRow))
 
     def some_rows(
-        self, run_id: RunId, wanted: ProfileRowsQuery
+        self, run_id: RunId, rows_query: ProfileRowsQuery
     ) -> tuple[ProfileRow, ...] | tuple[OpTypeRow, ...]:
         """Sorted and cut in the database."""
-        by_node = wanted.by == "node"
+        by_node = rows_query.by == "node"
         query: Any = _BY_NODE if by_node else _BY_OP
-        total, first, name = _ORDERS[wanted.by]
+        total, first, name = _ORDERS[rows_query.by]
         order = {"time": (total.desc(), first), "graph": (first,), "name": (name, first)}
-        query = query.where(PROFILE_ROWS.c.run_id == run_id).order_by(*order[wanted.sort])
-        query = query.offset(wanted.start).limit(wanted.limit)
+        query = query.where(PROFILE_ROWS.c.run_id == run_id).order_by(*order[rows_query.sort])
+        query = query.offset(rows_query.start).limit(rows_query.limit)
         rows = self._all(query)
         if by_node:
             return tuple(value_of(ProfileRow, row) for row in rows)

@@ -13,7 +13,7 @@ from modeldyno.core.kinds import kept_kinds
 from modeldyno.core.names import checked_name
 from modeldyno.core.projects import Project
 from modeldyno.core.runs import ListQuery, Page
-from modeldyno.store.pages import Sorting, dated, named, page_of, refuse
+from modeldyno.store.pages import Sorting, dated, named, page_of, refuse_filters
 from modeldyno.store.records.named import NamedRecords
 from modeldyno.store.records.rows import is_of_kind, name_columns, require_in_project, value_of
 from modeldyno.store.tables import PROJECTS, RUNNABLES, THINGS
@@ -58,16 +58,18 @@ class ProjectRecords(NamedRecords[Project]):
         query = _OLDEST_FIRST.where(PROJECTS.c.is_draft, PROJECTS.c.created_at < before)
         return tuple(map(self._read, self._all(query)))
 
-    def page(self, wanted: ListQuery | None = None) -> Page[Project]:
+    def page(self, list_query: ListQuery | None = None) -> Page[Project]:
         """Without drafts."""
-        wanted = wanted or ListQuery()
-        refuse(wanted, "engine", "state", "project_id")
-        query = named(dated(_LISTED, wanted, PROJECTS.c.created_at), wanted, PROJECTS.c.name_key)
+        list_query = list_query or ListQuery()
+        refuse_filters(list_query, "engine", "state", "project_id")
+        query = named(
+            dated(_LISTED, list_query, PROJECTS.c.created_at), list_query, PROJECTS.c.name_key
+        )
         with self._database.reading() as connection:
             return page_of(
                 connection,
                 query,
-                wanted,
+                list_query,
                 self.sortings,
                 PROJECTS.c.id,
                 _project_of_list,

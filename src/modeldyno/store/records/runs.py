@@ -87,18 +87,18 @@ class RunRecords(Repository):
         with self._database.reading() as connection:
             return cells_of(connection, run_id)
 
-    def page(self, wanted: ListQuery | None = None, of: RunOf | None = None) -> Page[Run]:
+    def page(self, list_query: ListQuery | None = None, of: RunOf | None = None) -> Page[Run]:
         """Runs of everything, of a project, or of one runnable."""
-        wanted = wanted or ListQuery()
+        list_query = list_query or ListQuery()
         query = WITH_OWNER if of is None else WITH_OWNER.where(*_is_of(of))
         for name in ("project_id", "engine", "state"):
-            if getattr(wanted, name) is not None:
-                query = query.where(RUNS.c[name] == getattr(wanted, name))
-        if wanted.text:
-            query = query.where(RUNS.c.id.contains(wanted.text, autoescape=True))
-        query = dated(query, wanted, RUNS.c.created_at)
+            if getattr(list_query, name) is not None:
+                query = query.where(RUNS.c[name] == getattr(list_query, name))
+        if list_query.text:
+            query = query.where(RUNS.c.id.contains(list_query.text, autoescape=True))
+        query = dated(query, list_query, RUNS.c.created_at)
         with self._database.reading() as connection:
-            return page_of(connection, query, wanted, _SORTINGS, RUNS.c.id, _run)
+            return page_of(connection, query, list_query, _SORTINGS, RUNS.c.id, _run)
 
     def active(self, of: RunOf | None = None) -> tuple[Run, ...]:
         """Runs that have not ended."""
