@@ -41,7 +41,9 @@ def as_if(result: BenchmarkResult, *sessions: int) -> BenchmarkResult:
 
 
 def budgets(result: BenchmarkResult) -> set[str]:
-    return {found for _, tip in advise(result) for found in re.findall(r"--budget \S+", tip)}
+    return {
+        found for advice in advise(result) for found in re.findall(r"--budget \S+", advice.help)
+    }
 
 
 def test_one_run_gets_one_budget(result):
@@ -50,6 +52,18 @@ def test_one_run_gets_one_budget(result):
 
 
 def test_one_is_not_several(result):
-    tips = [tip for _, tip in advise(as_if(result, 1, 6))]
+    tips = [advice.help for advice in advise(as_if(result, 1, 6), each_cell=True)]
     assert "1 session was taken; measure longer with --budget 100" in tips
     assert "6 sessions were taken; measure longer with --budget 100" in tips
+
+
+def test_cells_with_the_same_trouble_share_a_line(result):
+    together = [advice for advice in advise(as_if(result, 6, 6)) if "noisy" in advice.text]
+    assert [advice.cells for advice in together] == ["all 2 cells"]
+    apart = [advice for advice in advise(as_if(result, 6, 6), each_cell=True)]
+    assert [a.cells for a in apart if "noisy" in a.text] == [cell.name for cell in result.cells]
+
+
+def test_advice_about_one_cell_names_it(result):
+    few = [advice for advice in advise(as_if(result, 1, 6)) if "no interval" in advice.text]
+    assert [advice.cells for advice in few] == [result.cells[0].name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -87,6 +87,7 @@ def bench(
     ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
+    verbose: options.Verbose = False,
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
@@ -127,7 +128,7 @@ def bench(
         words = options.words_of(context, sizes)
         request = typed_request(BenchmarkRequest, words)
         tasks = [place.task(request, file_of(file, words)) for file in files]
-    results, error = measure(tasks, quiet=quiet, as_json=json)
+    results, error = measure(tasks, quiet=quiet, as_json=json, verbose=verbose)
     if raw is not None:
         for number, result in enumerate(results):
             place.export_raw(result.run_id, _numbered(raw, number))
@@ -219,7 +220,7 @@ def task_of(spec: BenchmarkSpec, run: Callable[[Listener], Any]) -> Task:
 
 
 def measure(
-    tasks: Sequence[Task], *, quiet: bool, as_json: bool
+    tasks: Sequence[Task], *, quiet: bool, as_json: bool, verbose: bool = False
 ) -> tuple[list[BenchmarkResult], ModeldynoError | None]:
     """Run benchmarks one after the other and show each as it ends; Ctrl-C ends the row.
 
@@ -247,7 +248,7 @@ def measure(
             continue
         results.append(result)
         if not as_json:
-            show(result, quiet)
+            show(result, quiet, verbose)
         if result.interrupted:
             break
     if as_json and results:
@@ -277,7 +278,7 @@ def plan_line(spec: BenchmarkSpec) -> str:
     return f"{name_of_file(spec.model.path)}: {cells} on {cores}, about {seconds:g} s of measuring"
 
 
-def show(result: BenchmarkResult, quiet: bool) -> None:
+def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:
     from modeldyno.core import figures
     from modeldyno.core.models import format_title
     from modeldyno.core.sentences import side_by_side_lines, unranked_sentence
@@ -293,7 +294,7 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
             f"{name_of_file(model.path)}  {figures.size(model.size_bytes)}  {kind}{opset}  "
             f"{figures.spaced(model.parameters, 0)} parameters  {inputs}"
         )
-        for line in dict.fromkeys(_described(cell) for cell in result.cells if cell.facts):
+        for line in _as_what_it_ran(result):
             output.tell(line)
         for note in _notes(result):
             output.tell(f"  note: {note}")
@@ -309,8 +310,8 @@ def show(result: BenchmarkResult, quiet: bool) -> None:
     if not quiet:
         if unranked := unranked_sentence(result):
             output.tell(unranked)
-        for text, help_text in advise(result):
-            output.warn(text, help_text)
+        for advice in advise(result, each_cell=verbose):
+            output.warn(str(advice), advice.help)
         output.tell()
         output.tell(interval_legend(result))
         output.tell(f"Kept as run {result.run_id}")
@@ -331,14 +332,28 @@ def rerun(again: Again) -> int:
     return ending(results, again.strict)
 
 
-def _described(cell: CellResult) -> str:
+def _as_what_it_ran(result: BenchmarkResult) -> list[str]:
+    """A line for each way in which cells ran; those that differ in threads alone share one."""
     from modeldyno.core.deviations import ran_as
 
-    facts = cell.facts
-    assert facts is not None
-    walls = f" · sandbox {cell.sandbox}" if cell.sandbox and cell.sandbox.level != "full" else ""
-    elsewhere = f" · {facts.other_python}" if facts.other_python else ""
-    return f"{facts.engine_title}{elsewhere} · {facts.device} · {ran_as(facts)}{walls}"
+    threads: dict[str, set[int]] = {}
+    for cell in result.cells:
+        facts = cell.facts
+        if facts is None:
+            continue
+        parts = [facts.engine_title, str(facts.other_python or ""), facts.device]
+        parts.append(ran_as(replace(facts, threads=None)))
+        if cell.sandbox and cell.sandbox.level != "full":
+            parts.append(f"sandbox {cell.sandbox}")
+        counts = threads.setdefault(" · ".join(filter(None, parts)), set())
+        counts |= {facts.threads} if facts.threads is not None else set()
+    return [f"{text}{_threads(sorted(counts))}" for text, counts in threads.items()]
+
+
+def _threads(counts: Sequence[int]) -> str:
+    if not counts:
+        return ""
+    return f" · {', '.join(map(str, counts))} thread{'' if counts == [1] else 's'}"
 
 
 def _notes(result: BenchmarkResult) -> list[str]:

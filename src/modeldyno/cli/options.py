@@ -93,6 +93,9 @@ RequireSandbox = Annotated[
 Seed = Annotated[int, typer.Option(help="Of inputs, orders and memory padding.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Remarks about each cell, not only the worst.")
+]
 Workspace = Annotated[
     Path | None, typer.Option(help="Where runs are kept.", show_default="~/.modeldyno")
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from modeldyno.core import figures
 from modeldyno.core.results import (
@@ -14,19 +15,59 @@ from modeldyno.core.results import (
 )
 from modeldyno.core.specs import BenchmarkSpec
 
-Advice = tuple[str, str]
-
 SLOW_FIRST_CALL = 50  # times a typical one
 QUIET_CONTENTION = 1.05
 QUIET_WIDTH = 0.01  # of the interval that decides, as in the noise verdict
+MOST_NAMES = 3  # of cells, in one sentence
 
 
-def advise(result: BenchmarkResult) -> Iterator[Advice]:
-    for cell in result.cells:
-        if cell.measurement is None:
-            continue
-        for text, help_text in _about(cell, cell.measurement, result.spec, _longer(result)):
-            yield f"{cell.name}: {text}", help_text
+@dataclass(frozen=True)
+class Advice:
+    """Something about one or several cells, and what to do about it."""
+
+    cells: str
+    text: str  # of the cell where it weighs most
+    help: str
+
+    def __str__(self) -> str:
+        return f"{self.cells}: {self.text}"
+
+
+@dataclass(frozen=True)
+class _Remark:
+    topic: str  # what cells have in common, whatever their numbers are
+    text: str
+    help: str
+    weight: float = 0.0
+
+
+def advise(result: BenchmarkResult, each_cell: bool = False) -> list[Advice]:
+    """One for each topic, with the cells it is about; ``each_cell`` keeps them apart."""
+    longer = _longer(result)
+    topics: dict[tuple[object, ...], list[tuple[CellResult, _Remark]]] = {}
+    measured = [cell for cell in result.cells if cell.measurement is not None]
+    for cell in measured:
+        assert cell.measurement is not None
+        for remark in _about(cell, cell.measurement, result.spec, longer):
+            key = (remark.topic, cell.name if each_cell else "")
+            topics.setdefault(key, []).append((cell, remark))
+    return [_joined(remarks, len(measured)) for remarks in topics.values()]
+
+
+def _joined(remarks: Sequence[tuple[CellResult, _Remark]], cells: int) -> Advice:
+    worst, remark = max(remarks, key=lambda pair: pair[1].weight)
+    if len(remarks) == 1:
+        return Advice(worst.name, remark.text, remark.help)
+    names = [cell.name for cell, _ in remarks]
+    if len(names) == cells:
+        about = f"all {cells} cells"
+    else:
+        others = len(names) - MOST_NAMES
+        about = "; ".join(names[:MOST_NAMES]) + (f" and {others} more" if others > 0 else "")
+    is_same = len({each.text for _, each in remarks}) == 1
+    return Advice(
+        about, remark.text if is_same else f"{remark.text} (worst: {worst.name})", remark.help
+    )
 
 
 def _longer(result: BenchmarkResult) -> str:
@@ -38,35 +79,42 @@ def _longer(result: BenchmarkResult) -> str:
 
 def _about(
     cell: CellResult, measured: Measurement, spec: BenchmarkSpec, longer: str
-) -> Iterator[Advice]:
+) -> Iterator[_Remark]:
+    width = measured.latency.decisive.relative
     if measured.noise != "quiet":
-        yield f"{measured.noise}. {' '.join(measured.reasons)}", _calmer(measured, spec, longer)
+        text = f"{measured.noise}. {' '.join(measured.reasons)}"
+        yield _Remark(measured.noise, text, _calmer(measured, spec, longer), width)
     if measured.sessions < FEWEST_SESSIONS:
-        yield (
-            f"no interval: {figures.counted(measured.sessions, 'session')}, and it takes "
-            f"{FEWEST_SESSIONS} to know how far they differ",
+        taken = figures.counted(measured.sessions, "session")
+        yield _Remark(
+            "no interval",
+            f"no interval: {taken}, and it takes {FEWEST_SESSIONS} to know how far they differ",
             "measure without --iterations" if spec.iterations else f"use {longer}",
+            -measured.sessions,
         )
     if measured.overhead_share > 0.01:
-        yield (
+        yield _Remark(
+            "stopwatch",
             f"the stopwatch is {measured.overhead_share:.1%} of the result",
             "measure without --per-call"
             if spec.per_call or spec.iterations
             else "use a larger batch",
+            measured.overhead_share,
         )
     times = measured.first_inference_s / measured.latency.typical.value
     if times > SLOW_FIRST_CALL:
-        yield f"the first call took {times:.0f} × a typical one", "warm your service up at start"
+        text = f"the first call took {times:.0f} × a typical one"
+        yield _Remark("first call", text, "warm your service up at start", times)
     for surprise in cell.surprises:
-        yield surprise.text, surprise.fix
+        yield _Remark(surprise.text, surprise.text, surprise.fix)
 
 
 def _calmer(measured: Measurement, spec: BenchmarkSpec, longer: str) -> str:
     if measured.trend or not measured.steady:
         return (
-            f"{measured.warmup_calls} warm-up calls were made; give it more with --thorough"
+            f"{measured.warmup_calls} warm-up calls were made; give it more time with {longer}"
             if spec.warmup_calls is None
-            else f"you asked for {spec.warmup_calls} warm-up calls; leave --warmup out"
+            else f"--warmup {spec.warmup_calls} is too few; leave it out"
         )
     wide = measured.latency.decisive.relative > QUIET_WIDTH
     if wide and measured.stop_reason == "budget" and spec.budget.name != "thorough":

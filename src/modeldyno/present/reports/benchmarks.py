@@ -91,7 +91,7 @@ def _without_interval(measured: Sequence[Measurement]) -> str:
 
 
 def _doubts(result: BenchmarkResult) -> list[str]:
-    doubts = [f"{text.rstrip('.')}. To do: {do}" for text, do in advise(result)]
+    doubts = [f"{str(advice).rstrip('.')}. To do: {advice.help}" for advice in advise(result)]
     for cell in result.cells:
         tail = cell.measurement.latency.p99 if cell.measurement else None
         if cell.measurement and tail and tail.value is None and tail.samples_needed is not None:
