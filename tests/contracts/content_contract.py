@@ -39,7 +39,7 @@ from modeldyno.core.specs import (
 from modeldyno.formats import sidecar
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.jobs.recording import Ending, remember
+from modeldyno.jobs.recording import Ending, note_ending
 from modeldyno.store.content import described, with_files
 from tests.onnx_models import linear
 
@@ -79,7 +79,7 @@ class Shelf:
 def run(jobs: Jobs, spec: RunSpec) -> Result:
     ending = Ending()
     run_id = new_run_id()
-    jobs.submit(run_id, spec, lambda _, message: remember(message, ending))
+    jobs.submit(run_id, spec, lambda _, message: note_ending(message, ending))
     jobs.wait(run_id)
     return ending.result_or_raise()
 

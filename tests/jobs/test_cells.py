@@ -65,7 +65,7 @@ def test_a_long_sequence_loses_no_race_against_a_short_one():
             noise = random.integers(1_000_000, 1_010_000, 101) * levels[cell.number]
             cell.units.append(measured(number, Timings(map(int, noise))))
     rounds = Rounds(BenchmarkSpec(ModelSpec("m"), tuple(specs)), cells, None)  # type: ignore[arg-type]
-    rounds._drop_outraced()
+    rounds._stop_outraced_cells()
     assert [cell.stop_reason for cell in cells] == [None, "outraced", None, "outraced"]
     assert [each["latency"] for each in rounds._standings()] == [
         Standing(0, (0,)),

@@ -12,7 +12,7 @@ from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.sessions import Parity, SessionFacts, Target
 from modeldyno.core.specs import QUICK, CellSpec
 from modeldyno.jobs.cells import Cell
-from modeldyno.jobs.contract import judge
+from modeldyno.jobs.contract import set_mismatches
 from modeldyno.jobs.preparation import Prepared
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
@@ -197,10 +197,10 @@ def test_outputs_that_are_random_by_themselves_are_held_against_nobody(bench):
 def test_nothing_is_held_against_a_cell_that_failed():
     """What it computed may be what was wrong with it."""
     first, second = (Cell(number, CellSpec(), prepared=prepared(number)) for number in (0, 1))
-    judge([first, second])
+    set_mismatches([first, second])
     assert "outputs differ" in second.mismatches[0]
     first.error = WrongOutput("no")
-    judge([first, second])
+    set_mismatches([first, second])
     assert second.mismatches == ()
 
 

@@ -128,7 +128,7 @@ def test_what_appears_while_a_model_is_converted_stays_and_nothing_is_left_besid
         max_rel_error=0.0,
     )
     with pytest.raises(StorageFailed):
-        conversion._keep(facts, linear, folder / "net.onnx", making)
+        conversion._write_files(facts, linear, folder / "net.onnx", making)
     assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [(taken, b"mine")]
 
 

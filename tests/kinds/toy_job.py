@@ -23,21 +23,21 @@ def run_toy(spec: ToySpec, context: Context) -> ToyResult:
     before = host.read_load()
     with launched(context.worker_setup(spec, inspecting=True)) as worker:
         facts = inspect(worker, spec.model, context, spec.timeout_s)
-    context.say(Started(name_of_file(facts.path), spec.rounds, facts.sha256))
+    context.send(Started(name_of_file(facts.path), spec.rounds, facts.sha256))
     eyes = [unit.measured.eyes for unit in context.earlier]
     process = 1 + max((unit.process for unit in context.earlier), default=-1)
     while len(eyes) < spec.rounds and not _is_stopped(context, spec.pause_s):
         start = time.perf_counter_ns()
         thrown = 1 + len(eyes) % 6
-        context.say(Unit(0, process, Round(thrown, time.perf_counter_ns() - start)))
+        context.send(Unit(0, process, Round(thrown, time.perf_counter_ns() - start)))
         eyes.append(thrown)
-        context.say(Progress(len(eyes), spec.rounds, "rounds"))
+        context.send(Progress(len(eyes), spec.rounds, "rounds"))
     if not eyes:
         raise Cancelled("Stopped before the first round")
     file = context.folder.scratch / "eyes"
     file.write_text("".join(f"{count}\n" for count in eyes))
     with file.open("rb") as source:
-        context.leave("eyes.txt", source.fileno())
+        context.keep_file("eyes.txt", source.fileno())
     return ToyResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from modeldyno.core.sessions import Calibration, Pair, Samples, Session, SessionFacts, WarmUp
-from modeldyno.measure.compare import PairUnit, judge
+from modeldyno.measure.compare import PairUnit, judge_pairs
 from modeldyno.measure.host import UNKNOWN_WEATHER
 
 FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {"x": "float"}, "fp32")
@@ -31,7 +31,7 @@ def judged(b_rounds_us, wall_by_cpu):
         PairUnit(0, Pair(session([100] * ROUNDS, wall_by_cpu), session(b_rounds_us, wall_by_cpu)))
         for _ in range(6)
     ]
-    return judge(pairs, 0.02, (1, 1), UNKNOWN_WEATHER)
+    return judge_pairs(pairs, 0.02, (1, 1), UNKNOWN_WEATHER)
 
 
 HIT = [102] * 5 + [130] * 15  # of each four rounds, three waited for a neighbour
@@ -67,7 +67,7 @@ def test_threads_that_nobody_counted_are_not_taken_for_one(threads, statistic, c
     busy = tuple(wall // 2 for wall in base.samples.wall_ns)
     facts, samples = replace(FACTS, threads=threads), replace(base.samples, cpu_ns=busy)
     side = replace(base, facts=facts, samples=samples)
-    judgement = judge([PairUnit(0, Pair(side, side))] * 6, 0.02, (1, 1), UNKNOWN_WEATHER)
+    judgement = judge_pairs([PairUnit(0, Pair(side, side))] * 6, 0.02, (1, 1), UNKNOWN_WEATHER)
     assert (judgement.statistic, judgement.contention) == (statistic, contention)
 
 
@@ -79,5 +79,5 @@ def test_waiting_for_another_device_is_not_contention():
         replace(base, samples=samples, facts=replace(FACTS, device=device))
         for device in ("cpu", "cuda:0")
     )
-    judgement = judge([PairUnit(0, Pair(cpu, gpu))] * 6, 0.02, (1, 1), UNKNOWN_WEATHER)
+    judgement = judge_pairs([PairUnit(0, Pair(cpu, gpu))] * 6, 0.02, (1, 1), UNKNOWN_WEATHER)
     assert (judgement.statistic, judgement.contention) == ("wall p10", None)

@@ -63,7 +63,7 @@ def worker_setup(tmp_path):
     return WorkerSetup(scratch, tmp_path / "log.txt", python=str(python), readable=(tmp_path,))
 
 
-def bounded(worker_setup, **said):
+def with_limits(worker_setup, **said):
     return replace(worker_setup, limits=WorkerLimits(**{"check_s": 0.05} | said))
 
 
@@ -86,7 +86,7 @@ def allow(worker_setup):
 
 @pytest.mark.parametrize("what", ["share-memory", "fill-memory-file"])
 def test_shared_memory_counts_against_the_limit(what, worker_setup, stop):
-    limited = replace(bounded(worker_setup), memory_limit_bytes=300 * MB)
+    limited = replace(with_limits(worker_setup), memory_limit_bytes=300 * MB)
     with pytest.raises(OutOfMemory) as caught:
         suffer(limited, stop, what)
     error = caught.value
@@ -97,21 +97,21 @@ def test_shared_memory_counts_against_the_limit(what, worker_setup, stop):
 
 def test_without_a_limit_shared_memory_is_not_watched(worker_setup, stop):
     allow(worker_setup)
-    assert suffer(bounded(worker_setup), stop, "share-memory")
+    assert suffer(with_limits(worker_setup), stop, "share-memory")
 
 
 def test_pages_of_a_memory_file_that_is_mapped_and_open_count_once(worker_setup, stop):
-    limited = replace(bounded(worker_setup), memory_limit_bytes=350 * MB)
+    limited = replace(with_limits(worker_setup), memory_limit_bytes=350 * MB)
     assert suffer(limited, stop, "map-memory-file")
 
 
 def test_pages_that_processes_share_by_fork_count_once(worker_setup, stop):
-    limited = replace(bounded(worker_setup), memory_limit_bytes=400 * MB, allow_exec=True)
+    limited = replace(with_limits(worker_setup), memory_limit_bytes=400 * MB, allow_exec=True)
     assert suffer(limited, stop, "share-by-fork")
 
 
 def test_memory_of_what_a_worker_started_counts_too(worker_setup, stop):
-    limited = replace(bounded(worker_setup), memory_limit_bytes=300 * MB, allow_exec=True)
+    limited = replace(with_limits(worker_setup), memory_limit_bytes=300 * MB, allow_exec=True)
     with pytest.raises(OutOfMemory):
         suffer(limited, stop, "eat-in-a-child")
 
@@ -130,40 +130,40 @@ def test_a_worker_is_the_first_to_go_when_the_system_is_out_of_memory(tmp_path, 
 @pytest.mark.parametrize("what", ["fill-scratch", "fill-deleted-file"])
 def test_a_worker_that_fills_its_scratch_folder_is_stopped(what, worker_setup, stop):
     with pytest.raises(StorageFailed) as caught:
-        suffer(bounded(worker_setup, scratch_bytes=20 * MB), stop, what)
+        suffer(with_limits(worker_setup, scratch_bytes=20 * MB), stop, what)
     assert caught.value.title == "The worker filled its scratch folder"
     assert "are allowed" in caught.value.why
 
 
 def test_a_worker_that_makes_too_many_files_is_stopped(worker_setup, stop):
     with pytest.raises(StorageFailed) as caught:
-        suffer(bounded(worker_setup, scratch_files=2500), stop, "make-files")
+        suffer(with_limits(worker_setup, scratch_files=2500), stop, "make-files")
     assert caught.value.why == "it held more than 2500 files"
 
 
 def test_a_worker_that_starts_too_many_threads_is_stopped(worker_setup, stop):
     with pytest.raises(EngineFailed) as caught:
-        suffer(bounded(worker_setup, threads=200), stop, "start-threads")
+        suffer(with_limits(worker_setup, threads=200), stop, "start-threads")
     assert caught.value.title == "The engine started more threads than a worker may have"
 
 
 def test_within_its_limits_a_worker_is_left_alone(worker_setup, stop):
     allow(worker_setup)
-    assert suffer(bounded(worker_setup), stop, "make-files", "fill-scratch", "start-threads")
+    assert suffer(with_limits(worker_setup), stop, "make-files", "fill-scratch", "start-threads")
 
 
 # ---------------------------------------------------------------- the log
 
 
 def test_a_chatty_engine_goes_on_and_its_log_is_cut(worker_setup, stop):
-    assert suffer(bounded(worker_setup, log_bytes=MB), stop, "talk")
+    assert suffer(with_limits(worker_setup, log_bytes=MB), stop, "talk")
     log = worker_setup.log.read_bytes()
     assert len(log) == MB
     assert log.endswith(b"x\n[The log ends here: a run may write 1.05 MB]\n")
 
 
 def test_a_log_within_its_limit_is_complete(worker_setup, stop):
-    assert suffer(bounded(worker_setup), stop, "talk")
+    assert suffer(with_limits(worker_setup), stop, "talk")
     log = worker_setup.log.read_bytes()
     assert log == b"x" * 4 * MB + b"the last words\n"
 
@@ -184,7 +184,7 @@ def test_last_words_behind_the_end_of_the_log_still_explain_a_death(worker_setup
     python = tmp_path / "python"
     python.write_text("#!/bin/bash\nhead -c 5000 /dev/zero\necho std::bad_alloc\nkill -ABRT $$\n")
     with (
-        launched(bounded(worker_setup, log_bytes=1000)) as worker,
+        launched(with_limits(worker_setup, log_bytes=1000)) as worker,
         pytest.raises(OutOfMemory, match="ran out of memory and gave up"),
     ):
         worker.request(Inspect("m"), Inspected, time.monotonic() + 60, stop)
@@ -235,27 +235,27 @@ def daemons(mark: Path) -> list[int]:
 
 @with_and_without_groups
 def test_a_daemon_ends_with_its_worker(cgroups, starting, stop, tmp_path):
-    suffer(bounded(starting, cgroups=cgroups), stop, "start-daemon")
+    suffer(with_limits(starting, cgroups=cgroups), stop, "start-daemon")
     until(lambda: not daemons(tmp_path), "the daemon to end")
 
 
 @with_and_without_groups
 def test_a_daemon_ends_when_its_worker_crashed(cgroups, starting, stop, tmp_path):
     with pytest.raises(WorkerCrashed):
-        suffer(bounded(starting, cgroups=cgroups), stop, "start-daemon-and-crash")
+        suffer(with_limits(starting, cgroups=cgroups), stop, "start-daemon-and-crash")
     until(lambda: not daemons(tmp_path), "the daemon to end")
 
 
 @with_and_without_groups
 def test_a_daemon_ends_with_an_unconfined_worker(cgroups, starting, stop, tmp_path):
     unconfined = replace(starting, sandbox="off")
-    suffer(bounded(unconfined, cgroups=cgroups), stop, "start-daemon")
+    suffer(with_limits(unconfined, cgroups=cgroups), stop, "start-daemon")
     until(lambda: not daemons(tmp_path), "the daemon to end")
 
 
 def test_a_worker_leaves_no_group_and_no_descriptor(starting, stop):
     def once() -> None:
-        suffer(bounded(starting), stop, "start-daemon")
+        suffer(with_limits(starting), stop, "start-daemon")
 
     def open_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))
@@ -332,7 +332,7 @@ def made(folder: Path, *names: str) -> Path:
 def test_a_group_gets_its_limits_before_anybody_is_in_it(tmp_path):
     bounds = ("memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "memory.events")
     folder = made(tmp_path / "group", *bounds)
-    group = control_groups.bounded(folder, 3 << 30, 4096)
+    group = control_groups.with_limits(folder, 3 << 30, 4096)
     assert group == ControlGroup(folder, bounds_memory=True, bounds_threads=True)
     said = {name: (folder / name).read_text() for name in bounds}
     assert said == {
@@ -368,18 +368,18 @@ def test_a_group_is_made_before_its_worker_starts(worker_setup, stop, monkeypatc
 
 def test_a_group_without_controllers_is_there_to_end_all_at_once(tmp_path):
     folder = made(tmp_path / "group")
-    assert control_groups.bounded(folder, 3 << 30, 4096) == ControlGroup(folder)
+    assert control_groups.with_limits(folder, 3 << 30, 4096) == ControlGroup(folder)
 
 
 def test_a_group_without_a_memory_limit_has_none(tmp_path):
     folder = made(tmp_path / "group", "memory.max", "pids.max")
-    assert control_groups.bounded(folder, 0, 10) == ControlGroup(folder, bounds_threads=True)
+    assert control_groups.with_limits(folder, 0, 10) == ControlGroup(folder, bounds_threads=True)
     assert (folder / "memory.max").read_text() == ""
 
 
 def test_a_group_of_an_old_kernel_is_not_used(tmp_path):
     (tmp_path / "group").mkdir()
-    assert control_groups.bounded(tmp_path / "group", 1, 1) is None
+    assert control_groups.with_limits(tmp_path / "group", 1, 1) is None
     assert not (tmp_path / "group").exists()
 
 
@@ -388,10 +388,10 @@ def test_controllers_are_not_taken_from_others_in_the_same_group(tmp_path):
     folder = made(tmp_path / "group", *names)
     (folder / "cgroup.controllers").write_text("cpu memory pids")
     (folder / "cgroup.procs").write_text(f"1\n{os.getpid()}\n")
-    assert not control_groups.pass_on(folder, control_groups.CONTROLLERS)
+    assert not control_groups.enable_controllers(folder, control_groups.CONTROLLERS)
     assert (folder / "cgroup.subtree_control").read_text() == ""
     (folder / "cgroup.subtree_control").write_text("memory pids")
-    assert control_groups.pass_on(folder, control_groups.CONTROLLERS)
+    assert control_groups.enable_controllers(folder, control_groups.CONTROLLERS)
 
 
 ALONE = """
@@ -402,9 +402,9 @@ from modeldyno.measure.system_files import own_folder
 from modeldyno.measure.system_files import own_folder
 from modeldyno.worker import control_groups, launch
 folder = own_folder()
-print(control_groups.pass_on(folder, ("hugetlb",)), own_folder().relative_to(folder))
+print(control_groups.enable_controllers(folder, ("hugetlb",)), own_folder().relative_to(folder))
 print((folder / "cgroup.subtree_control").read_text().split())
-print(control_groups.pass_on(folder, ("hugetlb",)))
+print(control_groups.enable_controllers(folder, ("hugetlb",)))
 """
 
 

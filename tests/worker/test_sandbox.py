@@ -431,23 +431,23 @@ def test_without_landlock_the_report_says_so_and_means_it(tmp_path):
     ],
 )  # fmt: skip
 def test_the_report_names_what_is_open(abi, landlock_, network, seccomp, said):
-    assert str(sandbox.judge(abi, landlock_, network, seccomp)) == said
+    assert str(sandbox.sandbox_report(abi, landlock_, network, seccomp)) == said
 
 
 def test_local_sockets_of_a_gpu_worker_need_the_network_namespace():
-    assert str(sandbox.judge(7, None, None, None, listens=True)) == "full"
-    assert str(sandbox.judge(7, None, "denied", None)) == "full"
-    told = str(sandbox.judge(7, None, "denied", None, listens=True))
+    assert str(sandbox.sandbox_report(7, None, None, None, listens=True)) == "full"
+    assert str(sandbox.sandbox_report(7, None, "denied", None)) == "full"
+    told = str(sandbox.sandbox_report(7, None, "denied", None, listens=True))
     assert told == "partial (no network namespace: denied, so it can listen on local sockets)"
 
 
 def test_what_was_seen_not_to_hold_is_reported():
-    leaking = sandbox.judge(7, None, None, None, leaks=("watch files", "open sockets"))
+    leaking = sandbox.sandbox_report(7, None, None, None, leaks=("watch files", "open sockets"))
     assert str(leaking) == (
         "partial (the system-call filter has a hole: it can watch files; the system-call filter "
         "has a hole: it can open sockets)"
     )
-    privileged = sandbox.judge(7, None, None, None, kept_rights="not permitted")
+    privileged = sandbox.sandbox_report(7, None, None, None, kept_rights="not permitted")
     assert str(privileged) == (
         "partial (capabilities kept: not permitted, so it can use rights of root)"
     )
@@ -460,12 +460,12 @@ def test_a_worker_tries_what_must_be_refused_before_it_is_called_full(tmp_path):
         """
         import json
         from modeldyno.worker import sandbox
-        print(json.dumps([list(sandbox.unrefused(exec_)) for exec_ in (False, True)]))
+        print(json.dumps([list(sandbox.unblocked_calls(exec_)) for exec_ in (False, True)]))
         """
     )
     assert len(outside[0]) == 17
     assert set(outside[0]) - set(outside[1]) == {"start programs"}
-    inside = entered(tmp_path, "answer = [str(report), list(sandbox.unrefused(False))]")
+    inside = entered(tmp_path, "answer = [str(report), list(sandbox.unblocked_calls(False))]")
     assert inside == ["full", []]
 
 

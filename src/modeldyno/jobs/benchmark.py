@@ -21,11 +21,11 @@ from modeldyno.core.versions import tool_version
 from modeldyno.core.visible import visible
 from modeldyno.inputs.model_overrides import refuse_needless
 from modeldyno.jobs.cells import Cell, MeasuredUnit
-from modeldyno.jobs.contract import first_like, judge
+from modeldyno.jobs.contract import comparable_cell, set_mismatches
 from modeldyno.jobs.preparation import TrialWorkers
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.repeats import with_repeats
-from modeldyno.jobs.rounds import Rounds, planned
+from modeldyno.jobs.rounds import Rounds, planned_units
 from modeldyno.worker.limits import WorkerLimits
 from modeldyno.worker.monitor import RunLog
 
@@ -39,7 +39,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         )
     cells = [Cell(number, cell) for number, cell in enumerate(spec.configurations())]
     facts, copy = _prepare(spec, cells, context)
-    _recall(cells, context.earlier)
+    _restore_units(cells, context.earlier)
     from modeldyno.measure import host
 
     before = host.read_load()
@@ -49,12 +49,12 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         standings = Rounds(spec, cells, context).run()
     except (Cancelled, StorageFailed) as error:
         stopped = error
-    judge(cells)
+    set_mismatches(cells)
     meanwhile = host.weather(before, host.read_load())
-    stop_error = _changed(facts, copy) or stopped
-    weather_of_cells = _attributable(meanwhile, cells)
+    stop_error = _model_error(facts, copy) or stopped
+    weather_of_cells = _meaningful_weather(meanwhile, cells)
     results = tuple(cell.result(facts, weather_of_cells, stop_error) for cell in cells)
-    trusted = tuple(_trusted(each, results) for each in standings)
+    trusted = tuple(_reliable_standings(each, results) for each in standings)
     result = BenchmarkResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -71,7 +71,7 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
     return with_repeats(result, context.folder)
 
 
-def _attributable(weather: HostWeather, cells: Sequence[Cell]) -> HostWeather:
+def _meaningful_weather(weather: HostWeather, cells: Sequence[Cell]) -> HostWeather:
     """If we ran more threads than CPUs, waiting threads say nothing about other programs."""
     from modeldyno.measure.cpus import allowed_cpus
 
@@ -79,7 +79,7 @@ def _attributable(weather: HostWeather, cells: Sequence[Cell]) -> HostWeather:
     return replace(weather, pressure=None) if most > len(allowed_cpus()) else weather
 
 
-def _trusted(standings: Standings, cells: Sequence[CellResult]) -> Standings:
+def _reliable_standings(standings: Standings, cells: Sequence[CellResult]) -> Standings:
     """Without leaders whose number is unusable or belongs to another kind of work. A cell that lost
     did so in the rounds that both were measured in."""
     unusable = {
@@ -95,7 +95,7 @@ def _trusted(standings: Standings, cells: Sequence[CellResult]) -> Standings:
     }
 
 
-def _recall(cells: list[Cell], units: Sequence[Unit]) -> None:
+def _restore_units(cells: list[Cell], units: Sequence[Unit]) -> None:
     """Take over what an earlier part of this run has measured."""
     for unit in units:
         cell = cells[unit.cell]
@@ -109,18 +109,18 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
     with closing(TrialWorkers(spec, spec.cells, context)) as trials:
         facts, copy = trials.inspect(spec.model)
         refuse_needless(spec.model, facts)
-        units = planned(spec, len(cells))
-        context.say(Started(name_of_file(facts.path), units, facts.sha256))
+        units = planned_units(spec, len(cells))
+        context.send(Started(name_of_file(facts.path), units, facts.sha256))
         for cell in cells:
-            context.say(Progress(0, units, f"trying {cell.name}"))
-            _try(spec, cell, first_like(cell, cells), facts, copy, trials)
+            context.send(Progress(0, units, f"trying {cell.name}"))
+            _try_cell(spec, cell, comparable_cell(cell, cells), facts, copy, trials)
             _log_notes(cell, context)
             if cell.error is not None:
                 trials.close()
     if all(isinstance(cell.error, UserError) for cell in cells):
         raise cells[0].error or AssertionError
     _drop_repeated(cells)
-    judge(cells)
+    set_mismatches(cells)
     return facts, copy
 
 
@@ -144,7 +144,7 @@ def _drop_repeated(cells: list[Cell]) -> None:
         cell.number = number
 
 
-def _try(
+def _try_cell(
     spec: BenchmarkSpec,
     cell: Cell,
     first: Cell | None,
@@ -167,7 +167,7 @@ def _try(
     cell.used_s = time.monotonic() - start
 
 
-def _changed(facts: ModelFacts, copy: Path) -> ModeldynoError | None:
+def _model_error(facts: ModelFacts, copy: Path) -> ModeldynoError | None:
     from modeldyno.store.models import check_unchanged
 
     try:

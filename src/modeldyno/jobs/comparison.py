@@ -67,7 +67,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     start = time.monotonic()
     a, b = _prepare(spec, context, start)
     from modeldyno.measure import host
-    from modeldyno.measure.compare import judge
+    from modeldyno.measure.compare import judge_pairs
 
     before = host.read_load()
     pairs = _Pairs(spec, a, b, context, start)
@@ -82,7 +82,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     for side in (a, b):
         check_unchanged(side.model, side.prepared.copy or Path(side.prepared.target.model))
     meanwhile = host.weather(before, host.read_load())
-    judgement = judge(units, spec.margin, pairs.items, meanwhile, _level(spec))
+    judgement = judge_pairs(units, spec.margin, pairs.items, meanwhile, _level(spec))
     sides = (
         _side_result(a, judgement, 0, units[0].pair.a.facts, pairs.sandboxes[0]),
         _side_result(b, judgement, 1, units[0].pair.b.facts, pairs.sandboxes[1]),
@@ -134,7 +134,7 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Sid
         facts_of = [models[_file_key(side)][0] for side in sides.values()]
         refuse_needless(spec.a.model, *facts_of)
         labels = " against ".join(Path(side.label).name for side in sides.values())
-        context.say(Started(labels, spec.pairs or 0, "+".join(f.sha256 for f in facts_of)))
+        context.send(Started(labels, spec.pairs or 0, "+".join(f.sha256 for f in facts_of)))
         a, b = parties(
             context.local(spec.a.model), facts_of[0], context.local(spec.b.model), facts_of[1]
         )
@@ -220,7 +220,7 @@ class _Pairs:
                 self._run_process(first + process, share, lease.cpus)
 
     def _wait(self, why: str) -> None:
-        self._context.say(Progress(len(self.units), self._spec.pairs or 0, why))
+        self._context.send(Progress(len(self.units), self._spec.pairs or 0, why))
 
     @property
     def _cores(self) -> int:
@@ -240,10 +240,10 @@ class _Pairs:
                 began = time.monotonic()
                 pair = pairing.measure(plan, padding, self._start + spec.timeout_s)
                 self.sandboxes = pairing.sandboxes
-                context.say(Unit(0, process, pair))
+                context.send(Unit(0, process, pair))
                 units.append(PairUnit(process, pair))
                 known = pair.a.calibration, pair.b.calibration
-                context.say(self._progress())
+                context.send(self._progress())
                 pair_s = time.monotonic() - began
                 if self._is_share_done(share, pair_s) or self._is_decided():
                     return
@@ -287,14 +287,14 @@ class _Pairs:
 
     def _is_decided(self) -> bool:
         """An adaptive comparison ends at an interim look that decides; others have none."""
-        from modeldyno.measure.compare import judge
+        from modeldyno.measure.compare import judge_pairs
         from modeldyno.measure.host import UNKNOWN_WEATHER
         from modeldyno.measure.stopping import look_level
 
         level = look_level(len(self.units)) if self._spec.adaptive else None
         if level is None:
             return False
-        judgement = judge(self.units, self._spec.margin, self.items, UNKNOWN_WEATHER, level)
+        judgement = judge_pairs(self.units, self._spec.margin, self.items, UNKNOWN_WEATHER, level)
         return judgement.verdict != "inconclusive"
 
     def _progress(self) -> Progress:

@@ -18,13 +18,13 @@ _SHAPING = [axis for axis in AXES if axis.changes_shapes]
 TOO_MANY_CORES = 1.1  # times those allowed; the clocks of threads are not read simultaneously
 
 
-def judge(cells: Sequence[Cell]) -> None:
+def set_mismatches(cells: Sequence[Cell]) -> None:
     """Set what keeps each cell from being compared; called again whenever more is known."""
     for cell in cells:
         cell.mismatches = tuple(_mismatches(cell, cells))
 
 
-def first_like(cell: Cell, cells: Sequence[Cell]) -> Cell | None:
+def comparable_cell(cell: Cell, cells: Sequence[Cell]) -> Cell | None:
     """The first running cell with the same requested shapes, which this one is compared with."""
     for other in cells:
         if other is cell:
@@ -39,10 +39,10 @@ def _mismatches(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
         return
     yield from _cores(cell)
     yield from _precision(cell, cells)
-    first = first_like(cell, cells)
+    first = comparable_cell(cell, cells)
     if first is None or first.prepared is None:
         return
-    if _bytes(cell.prepared.inputs) != _bytes(first.prepared.inputs):
+    if _input_content(cell.prepared.inputs) != _input_content(first.prepared.inputs):
         yield f"fed with other inputs than {first.name}"
         return
     yield from _input_types(cell, first)
@@ -106,6 +106,6 @@ def _facts(cell: Cell) -> SessionFacts:
     return cell.prepared.facts
 
 
-def _bytes(plan: InputPlan) -> object:
+def _input_content(plan: InputPlan) -> object:
     """What determines the input bytes."""
     return plan.tensors, plan.seed, plan.data

@@ -66,7 +66,7 @@ def run_conversion(spec: ConversionSpec, context: Context) -> ConversionResult:
     begin = time.monotonic()
 
     def wait(why: str) -> None:
-        context.say(Progress(0, len(STEPS), why))
+        context.send(Progress(0, len(STEPS), why))
 
     # A core of its own, so that it does not disturb measurements on the others.
     with context.leases.take(1, context.stop, wait) as lease:
@@ -89,7 +89,7 @@ def run_conversion(spec: ConversionSpec, context: Context) -> ConversionResult:
         checks=len(checks),
         max_rel_error=max(check.max_rel_error for check in checks),
     )
-    kept = _keep(model, made, Path(spec.output), making)
+    kept = _write_files(model, made, Path(spec.output), making)
     notes = (
         warning(source),
         *converted.notes,
@@ -141,7 +141,7 @@ class _Conversion:
             check_complete(source)
             route = conversions.find(source.format, spec.to)
             title = f"{_source_name(source)} to {GOALS[spec.to]}"
-            context.say(Started(title, len(STEPS), source.sha256))
+            context.send(Started(title, len(STEPS), source.sha256))
             copy = context.copy_privately(spec.model, source, "source")
             target = self._target(source, copy)
             self._say(1)
@@ -283,7 +283,7 @@ class _Conversion:
         return max(0.0, self._deadline_s - time.monotonic())
 
     def _say(self, step: int) -> None:
-        self._context.say(Progress(step, len(STEPS), STEPS[step]))
+        self._context.send(Progress(step, len(STEPS), STEPS[step]))
 
 
 # ---------------------------------------------------------------- inputs
@@ -360,7 +360,7 @@ def _copy_result(context: Context, route: Route) -> Path:
     return folder / route.names[0]
 
 
-def _keep(model: ModelFacts, made: Path, output: Path, making: Making) -> ModelFacts:
+def _write_files(model: ModelFacts, made: Path, output: Path, making: Making) -> ModelFacts:
     """All files or none. The model comes last: where it is, the rest is too."""
     files = [(made, output)]
     files += [(made.parent / file.location, output.with_suffix(".bin")) for file in model.external]

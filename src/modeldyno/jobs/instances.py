@@ -200,7 +200,7 @@ def measure_together(group: InstanceGroup, seconds: float, gauge: EnergyGauge) -
     from modeldyno.measure.instances import join_instances
 
     group.open()
-    seconds = _long_enough(seconds, group.call_s, group.plan)
+    seconds = _window_s(seconds, group.call_s, group.plan)
     solo: Samples | None = None
     wants_solo = group.plan.iterations is None  # else exactly that many calls are wanted
     is_solo_first = random.Random(group.seed).random() < 0.5  # noqa: S311 - an order
@@ -215,13 +215,13 @@ def measure_together(group: InstanceGroup, seconds: float, gauge: EnergyGauge) -
 def meter_one(group: InstanceGroup, seconds: float, gauge: EnergyGauge) -> Energy:
     """The energy that the calls of one instance take."""
     group.open()
-    seconds = _long_enough(seconds, group.call_s, group.plan)
+    seconds = _window_s(seconds, group.call_s, group.plan)
     _, energy = group.measure_metered(seconds, gauge)
     group.close()
     return energy
 
 
-def _long_enough(seconds: float, call_s: float, plan: SessionPlan) -> float:
+def _window_s(seconds: float, call_s: float, plan: SessionPlan) -> float:
     """Room for many calls if the session's budget allows it, and for a few in any case."""
     most = max(seconds, plan.max_time_s or 0.0)
     return max(min(max(seconds, MANY_CALLS * call_s), most), FEW_CALLS * call_s)

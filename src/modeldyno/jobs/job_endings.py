@@ -52,7 +52,7 @@ class JobEndings:
                 recovered.append(self._recover(job))
             except Exception:  # the other jobs and the server go on
                 logger.exception("job %s: how it ended cannot be written", job.id)
-        self._sweep()
+        self._clean_up_leftovers()
         self._records.leases.release_ended()
         if self._resumes:
             self._queue_again()
@@ -106,17 +106,17 @@ class JobEndings:
         if folder.is_at_work():  # resumed in a terminal
             self.write(job, Ending(), ELSEWHERE)
             return self._records.jobs.get(job.id)
-        self._set_aside(folder)
+        self._remove_leftovers(folder)
         self.write(job, self._ending_in_folder(job) or Ending(), VANISHED)
         return self._records.jobs.get(job.id)
 
     def clean_up(self, job: Job) -> None:
         """End processes and remove files that a run's workers left. Never raises: the job's end
         must still be written."""
-        self._set_aside(self._folders.folder(job.run_id))
+        self._remove_leftovers(self._folders.folder(job.run_id))
         self._folders.sweep()
 
-    def _set_aside(self, folder: RunFolder) -> None:
+    def _remove_leftovers(self, folder: RunFolder) -> None:
         try:
             if ended := end_orphans(folder.scratch):
                 logger.warning("run %s: ended %s", folder.id, figures.counted(ended, "orphan"))
@@ -124,11 +124,11 @@ class JobEndings:
         except Exception:
             logger.exception("run %s: what it left is still there", folder.id)
 
-    def _sweep(self) -> None:
+    def _clean_up_leftovers(self) -> None:
         """Remove what earlier runs could not, or what belongs to a process that was killed."""
         try:
             for folder in self._folders.leftovers():
-                self._set_aside(folder)
+                self._remove_leftovers(folder)
             self._folders.sweep()
         except OSError:
             logger.exception("what earlier runs left cannot be looked at")

@@ -40,7 +40,7 @@ RETRY_S = 0.25
 WORTH_A_NOTE_S = 1.0
 _DOOR = "door"
 
-Say = Callable[[str], None]
+OnWait = Callable[[str], None]
 Core = tuple[int, ...]
 
 
@@ -66,12 +66,13 @@ class Leases:
         self._given = cores
 
     @contextlib.contextmanager
-    def take(self, count: int, stop: Stop, say: Say) -> Iterator[Lease]:
-        """Lease ``count`` CPUs (or all there are) once they are free; says whom it waits for.
+    def take(self, count: int, stop: Stop, on_wait: OnWait) -> Iterator[Lease]:
+        """Lease ``count`` CPUs (or all there are) once they are free; ``on_wait`` gets
+        what it waits for.
 
         Raises Cancelled when ``stop`` is requested meanwhile.
         """
-        waiting = _Waiting(stop, say)
+        waiting = _Waiting(stop, on_wait)
         with self._opened() as folder, contextlib.ExitStack() as held:
             with contextlib.ExitStack() as door:
                 while not _lock(folder, _DOOR, door):
@@ -284,9 +285,9 @@ def _process_name(pid: int) -> str:
 class _Waiting:
     """Reports each reason for waiting once."""
 
-    def __init__(self, stop: Stop, say: Say) -> None:
+    def __init__(self, stop: Stop, on_wait: OnWait) -> None:
         self._stop = stop
-        self._say = say
+        self._on_wait = on_wait
         self._latest_reason = ""
         self._since: float | None = None
 
@@ -300,6 +301,6 @@ class _Waiting:
             self._since = time.monotonic()
         if why != self._latest_reason:
             self._latest_reason = why
-            self._say(why)
+            self._on_wait(why)
         if self._stop.sleep(RETRY_S):
             raise Cancelled("Stopped while waiting for cores")

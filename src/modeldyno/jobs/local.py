@@ -123,7 +123,7 @@ class LocalJobs:
                     job.stop.close()
 
     def _run(self, job: _Job) -> None:
-        def say(message: JobMessage) -> None:
+        def send(message: JobMessage) -> None:
             if isinstance(message, Started):
                 message = replace(message, machine=self._machine or machine_identity())
             job.record(job.run_id, message)
@@ -133,16 +133,16 @@ class LocalJobs:
                 raise Cancelled("Stopped before it started")
             with self._folder_of(job) as folder:
                 context = Context(
-                    folder, say, job.stop, self._leases, job.earlier, self._machine, self._content
+                    folder, send, job.stop, self._leases, job.earlier, self._machine, self._content
                 )
                 for model in job.spec.models():
                     context.local(model)  # fetched before any time limit begins
                 result = _execute(job.spec, context)
         except ModeldynoError as error:
             logger.info("run %s: %s", job.run_id, error)
-            say(Failed(Failure.of(error)))
+            send(Failed(Failure.of(error)))
         else:
-            say(Finished(result))
+            send(Finished(result))
 
     @contextmanager
     def _folder_of(self, job: _Job) -> Iterator[RunFolder]:

@@ -59,7 +59,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
     check_unchanged(facts, copy)
     from modeldyno.measure.profile import break_down
 
-    breakdown = break_down(_completed(repeats, _model_nodes(spec, facts, context)))
+    breakdown = break_down(_with_model_nodes(repeats, _model_nodes(spec, facts, context)))
     first = repeats[0]
     meanwhile = host.weather(before, host.read_load())
     result = ProfileResult(
@@ -103,8 +103,8 @@ def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Pre
     with closing(TrialWorkers(spec, (spec.cell,), context)) as trials:
         facts, copy = trials.inspect(spec.model)
         refuse_needless(spec.model, facts)
-        context.say(Started(name_of_file(facts.path), spec.repeats, facts.sha256))
-        context.say(Progress(0, spec.repeats, f"trying {spec.cell.name}"))
+        context.send(Started(name_of_file(facts.path), spec.repeats, facts.sha256))
+        context.send(Progress(0, spec.repeats, f"trying {spec.cell.name}"))
         prepared = trials.prepare(spec.model, facts, copy, spec.cell, "0", deadline_s)
     return facts, copy, prepared
 
@@ -146,12 +146,12 @@ class _Repeats:
                     repeat = checked(reply.repeat)
                     self._used_s += time.monotonic() - begin
                     self.sandbox, self.note = worker.sandbox, lease.note
-                context.say(Unit(0, process, repeat, number))
+                context.send(Unit(0, process, repeat, number))
                 self.repeats.append(repeat)
-                context.say(self._progress())
+                context.send(self._progress())
 
     def _wait(self, why: str) -> None:
-        self._context.say(Progress(len(self.repeats), self._spec.repeats, why))
+        self._context.send(Progress(len(self.repeats), self._spec.repeats, why))
 
     def _setup(self) -> WorkerSetup:
         return self._context.worker_setup(
@@ -215,14 +215,15 @@ def checked(repeat: ProfileRepeat) -> ProfileRepeat:
             why="its numbers contradict each other" if trace.nodes else "it has no nodes",
             fix="See the run's log",
         )
-    return replace(repeat, trace=replace(trace, nodes=tuple(_named(n) for n in trace.nodes)))
+    nodes = tuple(map(_with_clean_names, trace.nodes))
+    return replace(repeat, trace=replace(trace, nodes=nodes))
 
 
 def _counts(node: NodeTime) -> tuple[int, ...]:
     return node.self_ns, node.events, node.inner, node.device_ns or 0
 
 
-def _named(node: NodeTime) -> NodeTime:
+def _with_clean_names(node: NodeTime) -> NodeTime:
     return replace(
         node,
         node=_clean(node.node) or "(no name)",
@@ -280,17 +281,17 @@ def _window(node: GraphNode) -> tuple[int, ...]:
     )
 
 
-def _completed(repeats: list[ProfileRepeat], model: _ModelNodes) -> list[ProfileRepeat]:
+def _with_model_nodes(repeats: list[ProfileRepeat], model: _ModelNodes) -> list[ProfileRepeat]:
     if not model.names:
         return repeats
     completed = []
     for repeat in repeats:
-        nodes = tuple(_completed_node(node, model) for node in repeat.trace.nodes)
+        nodes = tuple(_with_model_node(node, model) for node in repeat.trace.nodes)
         completed.append(replace(repeat, trace=replace(repeat.trace, nodes=nodes)))
     return completed
 
 
-def _completed_node(node: NodeTime, model: _ModelNodes) -> NodeTime:
+def _with_model_node(node: NodeTime, model: _ModelNodes) -> NodeTime:
     """ONNX Runtime names a node that it changed after the tensor that it makes."""
     name = plain_node(node.node)
     parts = node.parts

@@ -56,7 +56,7 @@ class Context:
     """What a running job works with."""
 
     folder: RunFolder
-    say: Callable[[JobMessage], None]
+    send: Callable[[JobMessage], None]
     stop: Stop
     leases: Leases
     earlier: tuple[Unit, ...] = ()  # what an interrupted part of this run has measured
@@ -69,9 +69,9 @@ class Context:
 
         return host.facts(machine=self.machine)
 
-    def leave(self, name: str, descriptor: int) -> None:
-        """Keep a copy of what is open here as a file of the run, and say so."""
-        self.say(self.folder.keep_file(name, descriptor))
+    def keep_file(self, name: str, descriptor: int) -> None:
+        """Keep a copy of what is open here as a file of the run, and announce it."""
+        self.send(self.folder.keep_file(name, descriptor))
 
     def local(self, model: ModelSpec) -> ModelSpec:
         """The model with paths that are valid here; results keep those of the spec."""

@@ -51,7 +51,7 @@ class Ending:
         return self.result
 
 
-def remember(message: JobMessage, ending: Ending) -> None:
+def note_ending(message: JobMessage, ending: Ending) -> None:
     """Note how a run ended that is not stored."""
     match message:
         case Finished(result=result):
@@ -60,13 +60,13 @@ def remember(message: JobMessage, ending: Ending) -> None:
             ending.failure = failure
 
 
-def keep(store: RunFolders, run_id: RunId, message: JobMessage, ending: Ending) -> None:
+def store_message(store: RunFolders, run_id: RunId, message: JobMessage, ending: Ending) -> None:
     match message:
         case Unit():
             store.append(run_id, message)
         case Finished(result=result):
             result = replace(result, artifacts=store.folder(run_id).artifacts_kept())
-            ending.result, ending.state = result, _state_of(result)
+            ending.result, ending.state = result, _end_state(result)
             _apply_stop_reason(ending)
             _write(
                 store,
@@ -116,7 +116,7 @@ def _write(store: RunFolders, run_id: RunId, ending: Ending, write: Callable[[],
     ending.is_kept = True
 
 
-def _state_of(result: RunResult) -> RunState:
+def _end_state(result: RunResult) -> RunState:
     if result.interrupted:
         return "cancelled"
     return "failed" if result.has_failed else "done"

@@ -21,7 +21,7 @@ from modeldyno.core.results import OBJECTIVES, Objective, Standings, StopReason
 from modeldyno.core.sessions import Energy, Session, SessionPlan, call_note
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
 from modeldyno.jobs.cells import Cell, MeasuredUnit
-from modeldyno.jobs.contract import judge
+from modeldyno.jobs.contract import set_mismatches
 from modeldyno.jobs.instances import CellWorkers, InstanceGroup, measure_together, meter_one
 from modeldyno.jobs.protocol import Context
 from modeldyno.worker.launch import Worker
@@ -64,13 +64,13 @@ class Rounds:
         that cannot be distinguished from it."""
         for cell in self._cells:  # cells of a resumed run may be complete already
             if cell.units and not cell.is_over:
-                cell.stop_reason = _decide(self._spec, cell)
+                cell.stop_reason = _stop_reason(self._spec, cell)
         with closing(CellWorkers(self._spec, self._context)) as workers:
             while any(not cell.is_over for cell in self._cells):
                 self._round(self._next, [c for c in self._cells if not c.is_over], workers)
                 self._note_canary(self._next)
                 self._next += 1
-                self._drop_outraced()
+                self._stop_outraced_cells()
             if not self.is_sweep:
                 return ({},)
             if not self._aims_at_precision:
@@ -88,7 +88,7 @@ class Rounds:
         visited = list(cells)
         self._order.shuffle(visited)
         for cell in visited:
-            self._visit(cell, number, self._process(number), workers, _decide)
+            self._visit(cell, number, self._process(number), workers, _stop_reason)
 
     def _process(self, number: int) -> int:
         """Several sessions share a process; the last process takes all the rest."""
@@ -114,7 +114,7 @@ class Rounds:
                 session = self._measure(cell, process, workers.of(cell, process), lease.cpus)
                 cell.note(lease.note)
                 cell.used_s += time.monotonic() - start
-                session = self._metered(session, cell, process, workers, lease.cpus)
+                session = self._with_energy(session, cell, process, workers, lease.cpus)
                 self._accept(session, cell, process, number)
             except (Cancelled, StorageFailed):
                 raise
@@ -124,11 +124,12 @@ class Rounds:
             cell.stop_reason = decide(self._spec, cell)
         if cell.is_over:
             workers.dismiss(cell)
-        self._context.say(self._progress(cell))
+        self._context.send(self._progress(cell))
 
     def _wait(self, why: str) -> None:
         done = sum(len(cell.units) for cell in self._cells)
-        self._context.say(Progress(done, max(done, planned(self._spec, len(self._cells))), why))
+        planned = planned_units(self._spec, len(self._cells))
+        self._context.send(Progress(done, max(done, planned), why))
 
     def _measure(
         self, cell: Cell, process: int, workers: list[Worker], cpus: tuple[int, ...]
@@ -150,7 +151,7 @@ class Rounds:
         cell.sandbox = workers[0].sandbox
         return session
 
-    def _metered(
+    def _with_energy(
         self,
         session: Session,
         cell: Cell,
@@ -220,7 +221,7 @@ class Rounds:
                 fix="Report this to the engine's makers; a wrong answer has no latency",
             )
         cell.note(call_note(cell.spec.contract, session.facts))
-        self._context.say(Unit(cell.number, process, session, number))
+        self._context.send(Unit(cell.number, process, session, number))
         cell.units.append(MeasuredUnit(process, number, session))
 
     # ------------------------------------------------------------ racing
@@ -247,13 +248,13 @@ class Rounds:
             cell.number: {n: s / cell.items for n, s in cell.floors().items()} for cell in rankable
         }
 
-    def _drop_outraced(self) -> None:
+    def _stop_outraced_cells(self) -> None:
         """A cell that clearly loses by latency and by throughput needs no more precision."""
         if not (self.is_sweep and self._aims_at_precision):
             return
         from modeldyno.measure.sweep import outraced_cells
 
-        judge(self._cells)
+        set_mismatches(self._cells)
         for cells in self._workloads():
             latency, throughput = (self._figures(by, cells) for by in OBJECTIVES)
             lost = outraced_cells(latency) & outraced_cells(throughput)
@@ -262,7 +263,7 @@ class Rounds:
                     cell.stop_reason = "outraced"
 
     def _standings(self) -> tuple[Standings, ...]:
-        judge(self._cells)
+        set_mismatches(self._cells)
         return tuple(self._standing(cells) for cells in self._workloads())
 
     def _standing(self, cells: list[Cell]) -> Standings:
@@ -319,7 +320,7 @@ class Rounds:
 
     def _progress(self, cell: Cell) -> Progress:
         """Units done of units planned; the plan changes if cells stop early or go on longer."""
-        each = planned(self._spec, 1)
+        each = planned_units(self._spec, 1)
         cells = self._cells
         ahead = [len(c.units) if c.is_over else max(each, len(c.units) + 1) for c in cells]
         left = [max(0.0, self._spec.budget.seconds - c.used_s) for c in cells if not c.is_over]
@@ -357,7 +358,7 @@ def session_plan(spec: BenchmarkSpec) -> SessionPlan:
     )
 
 
-def planned(spec: BenchmarkSpec, cells: int) -> int:
+def planned_units(spec: BenchmarkSpec, cells: int) -> int:
     if spec.iterations is not None:
         return cells
     return cells * spec.budget.processes * spec.budget.sessions_per_process
@@ -376,7 +377,7 @@ def cell_progress(cell: Cell) -> CellProgress:
     )
 
 
-def _decide(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
+def _stop_reason(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
     if spec.iterations is not None:
         return "fixed"
     from modeldyno.measure.stopping import choose_stop_reason

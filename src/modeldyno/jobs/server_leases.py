@@ -14,7 +14,7 @@ from modeldyno.core import figures
 from modeldyno.core.ids import JobId
 from modeldyno.core.jobs import JobOwner
 from modeldyno.jobs.latest_writes import LatestWrites
-from modeldyno.jobs.leases import FOLDER, Core, Lease, Leases, Say
+from modeldyno.jobs.leases import FOLDER, Core, Lease, Leases, OnWait
 from modeldyno.measure.cpus import allowed_cpus, core_siblings, thread_ids
 from modeldyno.store.records.jobs import JobRecords
 from modeldyno.store.records.leases import CoreLeaseRecords
@@ -63,16 +63,16 @@ class ServerLeases(Leases):
         return self._waited_s + (time.monotonic() - since if since is not None else 0.0)
 
     @contextlib.contextmanager
-    def take(self, count: int, stop: Stop, say: Say) -> Iterator[Lease]:
+    def take(self, count: int, stop: Stop, on_wait: OnWait) -> Iterator[Lease]:
         def wait(why: str) -> None:
             self._wait(why)
-            say(why)
+            on_wait(why)
 
         try:
             with super().take(count, stop, wait) as lease:
                 if lease.waited_s:
                     self._note_wait(lease.waited_s)
-                    say(f"waited {figures.duration(lease.waited_s)} for cores")
+                    on_wait(f"waited {figures.duration(lease.waited_s)} for cores")
                 self._list(lease.cpus)
                 yield replace(lease, note=self._affinity.keep_off(lease.cpus))
         finally:

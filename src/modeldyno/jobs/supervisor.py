@@ -33,7 +33,7 @@ from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.job_endings import BUG, JobEndings
 from modeldyno.jobs.latest_writes import LatestWrites
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.jobs.recording import Ending, Stopped, keep
+from modeldyno.jobs.recording import Ending, Stopped, store_message
 from modeldyno.jobs.server_leases import ServerLeases
 from modeldyno.store.configs import write_config
 from modeldyno.store.owners import this_job_owner
@@ -217,7 +217,7 @@ class Supervisor:
         """Always leaves the job with an ending."""
 
         def record(run_id: RunId, message: JobMessage) -> None:
-            keep(self._folders, run_id, message, current.ending)
+            store_message(self._folders, run_id, message, current.ending)
             self._announce(job, message)
 
         try:
@@ -254,7 +254,7 @@ class Supervisor:
             return
         if current.is_open:
             try:
-                keep(self._folders, job.run_id, Failed(failure), ending)
+                store_message(self._folders, job.run_id, Failed(failure), ending)
             except Exception:
                 logger.exception("run %s: its end is not in its folder", job.run_id)
         ending.failure, ending.state = failure, "failed"

@@ -44,7 +44,7 @@ class Judgement:
     notes: tuple[str, ...]
 
 
-def judge(
+def judge_pairs(
     units: Sequence[PairUnit],
     margin: float,
     items: tuple[int, int],

@@ -39,31 +39,31 @@ def moved_across(sessions: Sequence[FloatArray]) -> bool:
         first, last = (
             log_t(part, LEVEL, "sessions") for part in (quartiles[:third], quartiles[-third:])
         )
-        return _apart(first, last)
+        return _differ(first, last)
     early, late = _outer_thirds(sessions)
     # Too few sessions to measure their own spread, so we assume the usual one.
     spread = PLACEMENT_SD / sqrt(max(1.0, len(sessions) / 3)) if len(sessions) > 1 else 0.0
-    return _parts_apart(early, late, spread)
+    return _parts_differ(early, late, spread)
 
 
 def moved_within(sessions: Sequence[FloatArray]) -> bool:
     """Whether all sessions end slower, or all faster, than they began."""
     thirds = [_outer_thirds([session]) for session in sessions]
     if len(sessions) < ENOUGH_SESSIONS:
-        return all(_parts_apart(early, late, 0.0) for early, late in thirds)
+        return all(_parts_differ(early, late, 0.0) for early, late in thirds)
     ratios = [log_ratio(early[0], late[0], WORK) for early, late in thirds]
     change = exp_estimate(mean_t(ratios, LEVEL, "sessions"))
     return abs(change.value - 1) > MOVED and not change.low <= 1 <= change.high
 
 
-def _apart(first: Estimate, last: Estimate) -> bool:
+def _differ(first: Estimate, last: Estimate) -> bool:
     differ = abs(last.value / first.value - 1) > MOVED
     return differ and (first.high < last.low or last.high < first.low)
 
 
-def _parts_apart(early: Sequence[FloatArray], late: Sequence[FloatArray], spread: float) -> bool:
+def _parts_differ(early: Sequence[FloatArray], late: Sequence[FloatArray], spread: float) -> bool:
     first, last = _quartile(early, spread), _quartile(late, spread)
-    return first is not None and last is not None and _apart(first, last)
+    return first is not None and last is not None and _differ(first, last)
 
 
 def _quartile(parts: Sequence[FloatArray], spread: float) -> Estimate | None:

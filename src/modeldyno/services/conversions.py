@@ -28,7 +28,7 @@ from modeldyno.core.results import Failure
 from modeldyno.core.specs import ConversionSpec
 from modeldyno.engines import conversions as catalog
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.jobs.recording import Ending, remember
+from modeldyno.jobs.recording import Ending, note_ending
 from modeldyno.services.background import BackgroundPool, unexpected_failure
 from modeldyno.services.boundaries import require_whole_model
 from modeldyno.services.model_files import ModelFiles, pinned_spec, require_inspected
@@ -219,7 +219,7 @@ class ConversionService:
         run_id, ending = new_run_id(), Ending()
 
         def record(_: RunId, message: JobMessage) -> None:
-            remember(message, ending)
+            note_ending(message, ending)
             if isinstance(message, Progress):
                 self._change(
                     number,

@@ -11,7 +11,7 @@ from modeldyno.core.jobs import JobMessage
 from modeldyno.core.sessions import InferenceResult
 from modeldyno.core.specs import CellSpec, InferenceSpec, ModelSpec
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.jobs.recording import Ending, remember
+from modeldyno.jobs.recording import Ending, note_ending
 from modeldyno.services.boundaries import pinned_to, with_boundary
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
@@ -76,7 +76,7 @@ class InferenceService:
             run_id, ending = new_run_id(), Ending()
 
             def record(_: RunId, message: JobMessage) -> None:
-                remember(message, ending)
+                note_ending(message, ending)
 
             self._jobs.submit(run_id, spec, record)
             return PendingInference(self._jobs, run_id, ending, held.pop_all())

@@ -11,7 +11,7 @@ from modeldyno.core.ids import RunId, new_run_id
 from modeldyno.core.jobs import JobMessage, Result, Unit
 from modeldyno.core.specs import RunSpec
 from modeldyno.jobs.protocol import Jobs
-from modeldyno.jobs.recording import Ending, keep, remember
+from modeldyno.jobs.recording import Ending, note_ending, store_message
 from modeldyno.store.runs import RunFolders
 
 Listener = Callable[[JobMessage], None]
@@ -57,7 +57,7 @@ class RunService:
         earlier: tuple[Unit, ...] = (),
     ) -> Result:
         try:
-            return self._execute(run_id, spec, listen, partial(keep, self._store), earlier)
+            return self._execute(run_id, spec, listen, partial(store_message, self._store), earlier)
         finally:
             self._store.clear_scratch(run_id)
 
@@ -96,4 +96,4 @@ class RunService:
 
 
 def _note_ending(_: RunId, message: JobMessage, ending: Ending) -> None:
-    remember(message, ending)
+    note_ending(message, ending)

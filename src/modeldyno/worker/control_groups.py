@@ -65,7 +65,7 @@ def make_group(home: Path, memory_bytes: int, threads: int, may_fork: bool) -> C
             return None
         above = above.parent if above.name == _OURSELVES else above
         _remove_stale(above)
-        has_controllers = pass_on(above, CONTROLLERS)
+        has_controllers = enable_controllers(above, CONTROLLERS)
         if not has_controllers and not may_fork:
             return None
         folder = above / f"{prefix_of(home)}{os.getpid()}-{next(_numbers)}"
@@ -73,14 +73,14 @@ def make_group(home: Path, memory_bytes: int, threads: int, may_fork: bool) -> C
     except OSError:
         return None
     try:
-        return bounded(folder, memory_bytes, threads)
+        return with_limits(folder, memory_bytes, threads)
     except OSError:
         with contextlib.suppress(OSError):
             folder.rmdir()
         return None
 
 
-def bounded(folder: Path, memory_bytes: int, threads: int) -> ControlGroup | None:
+def with_limits(folder: Path, memory_bytes: int, threads: int) -> ControlGroup | None:
     """Give a new group its limits, if it has the controllers. Raises OSError."""
     if not (folder / "cgroup.kill").exists():  # before Linux 5.14
         folder.rmdir()
@@ -97,7 +97,7 @@ def bounded(folder: Path, memory_bytes: int, threads: int) -> ControlGroup | Non
     return ControlGroup(folder, bounds_memory, bounds_threads)
 
 
-def pass_on(folder: Path, controllers: tuple[str, ...]) -> bool:
+def enable_controllers(folder: Path, controllers: tuple[str, ...]) -> bool:
     """Whether groups below ours have these controllers; enabled here if we are alone in our group.
 
     A group whose children are limited may hold no process itself, so we move one level down. The

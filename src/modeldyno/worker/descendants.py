@@ -47,13 +47,13 @@ class Descendants:
         """End all descendants of a worker that has not been reaped yet. It is stopped first, so
         that it starts no more of them."""
         _signal(self._pid, signal.SIGSTOP)
-        _end(lambda: _descendants(self._pid))
+        _stop_and_kill(lambda: _descendants(self._pid))
 
-    def end_rest(self) -> None:
+    def end_remaining(self) -> None:
         """End those that are left once the worker is gone."""
         if self._namespace is not None:
             number = os.fstat(self._namespace).st_ino
-            _end(lambda: _in_namespaces({number}))
+            _stop_and_kill(lambda: _in_namespaces({number}))
             os.close(self._namespace)
             self._namespace = None
         for pid, started in self._seen.items():
@@ -80,7 +80,7 @@ def _namespace_of(pid: int) -> int | None:
         return None
 
 
-def _end(find: Callable[[], list[int]]) -> None:
+def _stop_and_kill(find: Callable[[], list[int]]) -> None:
     """Stop them all before any is killed: else they could start others as fast as we kill."""
     deadline = time.monotonic() + PATIENCE_S
     stopped: set[int] = set()

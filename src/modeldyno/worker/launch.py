@@ -158,7 +158,7 @@ class Worker:
         self._group = group
         watch, check_s = self._resource_watch(), setup.limits.check_s
         self._monitor = WorkerMonitor(output, log, watch, check_s, self._kill)
-        self._exit = _exit_of(process)
+        self._exit = _exit_descriptor(process)
         self._ending = threading.Lock()  # once it is reaped, its pid may be another's
         self._kill_reason: RunFailed | None = None  # why we ended it
         self._oom_kills = _oom_kills()
@@ -199,13 +199,14 @@ class Worker:
     def receive(self, expected: type[R], deadline_s: float, stop: Stop) -> R:
         try:
             self.read_sandbox_report(deadline_s, stop)
-            body = self._frame(deadline_s, stop)
+            body = self._read_frame(deadline_s, stop)
         except EOFError:
             raise self._reason_it_ended() from None
         reply = unpack(Reply, body, reply_limits(expected))
         if isinstance(reply, CommandFailed):
             kind = error_classes().get(reply.code, RunFailed)
-            raise kind(_clean(reply.title), why=_clean(reply.why), fix=_clean(reply.fix))
+            title, why, fix = map(_storable_text, (reply.title, reply.why, reply.fix))
+            raise kind(title, why=why, fix=fix)
         if not isinstance(reply, expected):
             raise WorkerGarbled("The worker sent a reply to another command")
         return reply
@@ -213,13 +214,13 @@ class Worker:
     def read_sandbox_report(self, deadline_s: float, stop: Stop) -> SandboxReport:
         """How far the worker is confined: its first message."""
         if self.sandbox is None:
-            self.sandbox = unpack(SandboxReport, self._frame(deadline_s, stop))
+            self.sandbox = unpack(SandboxReport, self._read_frame(deadline_s, stop))
             if self._may_fork:
                 self._children.hold_namespace()
             require_sandbox(self._setup.sandbox, self.sandbox)
         return self.sandbox
 
-    def _frame(self, deadline_s: float, stop: Stop) -> bytes:
+    def _read_frame(self, deadline_s: float, stop: Stop) -> bytes:
         header = self._read(HEADER.size, deadline_s, stop)
         return self._read(frame_length(header), deadline_s, stop)
 
@@ -293,7 +294,7 @@ class Worker:
         with self._ending:
             self._kill_all()
             self._process.wait()
-        self._children.end_rest()
+        self._children.end_remaining()
         if self._group is not None:
             if self._group.bounds_memory and self._group.killed_for_memory():
                 self._kill_reason = out_of_memory(self._setup.memory_limit_bytes)
@@ -349,7 +350,7 @@ _SIGNALS = {
 }
 
 
-def _clean(text: str) -> str:
+def _storable_text(text: str) -> str:
     """A worker may send any text; files and databases need valid text of limited length."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")[:LONGEST_TEXT]
 
@@ -378,7 +379,7 @@ def launch(setup: WorkerSetup) -> Worker:
         process = _spawn(setup, command_read, reply_write, output_write)
         theirs.close()
         try:
-            if group is not None and not _join(group, process.pid):
+            if group is not None and not _add_to_group(group, process.pid):
                 group = None
             worker = Worker(process, command_write, reply_read, output_read, log, group, setup)
         except BaseException:
@@ -406,7 +407,7 @@ def _new_group(setup: WorkerSetup) -> ControlGroup | None:
     return make_group(setup.scratch, memory_bytes, threads, setup.may_fork)
 
 
-def _join(group: ControlGroup, pid: int) -> bool:
+def _add_to_group(group: ControlGroup, pid: int) -> bool:
     """The worker still waits for its first message, so it has not started any process yet."""
     try:
         group.add(pid)
@@ -416,7 +417,7 @@ def _join(group: ControlGroup, pid: int) -> bool:
     return True
 
 
-def _exit_of(process: subprocess.Popen[bytes]) -> int | None:
+def _exit_descriptor(process: subprocess.Popen[bytes]) -> int | None:
     """A descriptor that becomes readable when the process ends; None if the system has none."""
     try:
         return os.pidfd_open(process.pid)
@@ -433,7 +434,7 @@ def _is_readable(descriptor: int) -> bool:
 def _sandbox_spec(setup: WorkerSetup) -> SandboxSpec:
     return SandboxSpec(
         scratch=str(setup.scratch),
-        readable=(_our_code(setup), *map(str, setup.readable)),
+        readable=(_code_folder(setup), *map(str, setup.readable)),
         inspectable=tuple(map(str, setup.inspectable)),
         devices=tuple(map(str, setup.devices)),
         memory_limit_bytes=setup.memory_limit_bytes,
@@ -442,7 +443,7 @@ def _sandbox_spec(setup: WorkerSetup) -> SandboxSpec:
     )
 
 
-def _our_code(setup: WorkerSetup) -> str:
+def _code_folder(setup: WorkerSetup) -> str:
     return str(PACKAGE_ROOT / "modeldyno" if setup.is_elsewhere else PACKAGE_ROOT)
 
 

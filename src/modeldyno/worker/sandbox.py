@@ -61,12 +61,12 @@ def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
     abi = landlock.kernel_abi() if landlock_abi is None else landlock_abi
     drives_device = bool(spec.devices)
     prctl(_NO_NEW_PRIVILEGES)
-    no_network = _try(_leave_the_network)
-    kept_rights = _try(_drop_capabilities)
-    no_landlock = _try(lambda: _restrict(spec, abi)) if abi else "the kernel has none"
-    no_seccomp = _try(lambda: seccomp.install(spec.allow_exec, drives_device))
-    leaks = () if no_seccomp else tuple(unrefused(spec.allow_exec))
-    return judge(
+    no_network = _reason_missing(_enter_empty_namespaces)
+    kept_rights = _reason_missing(_drop_capabilities)
+    no_landlock = _reason_missing(lambda: _restrict(spec, abi)) if abi else "the kernel has none"
+    no_seccomp = _reason_missing(lambda: seccomp.install(spec.allow_exec, drives_device))
+    leaks = () if no_seccomp else tuple(unblocked_calls(spec.allow_exec))
+    return sandbox_report(
         0 if no_landlock else abi,
         no_landlock,
         no_network,
@@ -83,7 +83,7 @@ def close_inspection(spec: SandboxSpec, report: SandboxReport) -> None:
         landlock.restrict(_grants(spec, inspecting=False), _usable(report.landlock_abi))
 
 
-def judge(
+def sandbox_report(
     abi: int,
     no_landlock: str | None,
     no_network: str | None,
@@ -131,7 +131,7 @@ def judge(
     return SandboxReport("partial" if there else "none", tuple(missing), there, abi)
 
 
-def unrefused(allow_exec: bool) -> Iterator[str]:
+def unblocked_calls(allow_exec: bool) -> Iterator[str]:
     """Tries everything that the filter must refuse, and names what succeeds.
 
     Each attempt is harmless: it changes nothing, or its arguments are invalid.
@@ -149,7 +149,7 @@ def unrefused(allow_exec: bool) -> Iterator[str]:
 # ---------------------------------------------------------------- layers
 
 
-def _try(layer: Callable[[], None]) -> str | None:
+def _reason_missing(layer: Callable[[], None]) -> str | None:
     """Why a layer is not available; None if it is in place."""
     try:
         layer()
@@ -158,7 +158,7 @@ def _try(layer: Callable[[], None]) -> str | None:
     return None
 
 
-def _leave_the_network() -> None:
+def _enter_empty_namespaces() -> None:
     """Enter empty namespaces: no network, not even a loopback that is up, and no message queues,
     semaphores or shared memory.
 
@@ -168,9 +168,9 @@ def _leave_the_network() -> None:
     user, group = os.geteuid(), os.getegid()
     before = _network()
     try:
-        _unshare_or_less(0)
+        _unshare(0)
     except OSError:
-        _unshare_or_less(_NEW_USER)
+        _unshare(_NEW_USER)
         with contextlib.suppress(OSError):  # cosmetic: without it, files seem to belong to nobody
             Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
             Path("/proc/self/setgroups").write_text("deny")
@@ -179,7 +179,7 @@ def _leave_the_network() -> None:
         raise OSError(errno.ENOSYS, "it took no effect")
 
 
-def _unshare_or_less(flags: int) -> None:
+def _unshare(flags: int) -> None:
     """A kernel may have no IPC namespaces; then the filter alone denies what they would hide."""
     try:
         checked(libc().unshare(flags | _NEW_NETWORK | _NEW_IPC))
@@ -271,8 +271,8 @@ def _attempts(allow_exec: bool) -> Iterator[tuple[str, Callable[[], object]]]:
             lambda: os.sched_setaffinity(parent, os.sched_getaffinity(parent)),
         )
         yield "limit your processes", lambda: _call("prlimit64", parent, 0, None, None)
-    yield "signal your processes by fcntl", lambda: _on_a_pipe("fcntl", _SET_OWNER)
-    yield "signal your processes by ioctl", lambda: _on_a_pipe("ioctl", _SET_OWNER_BY_IOCTL)
+    yield "signal your processes by fcntl", lambda: _call_on_pipe("fcntl", _SET_OWNER)
+    yield "signal your processes by ioctl", lambda: _call_on_pipe("ioctl", _SET_OWNER_BY_IOCTL)
     yield "open sockets", lambda: os.close(_call("socket", 2, 1, 0))
     yield "share memory by key", lambda: _call("shmget", 0, 0, 0)
     yield "use semaphores", lambda: _call("semop", -1, None, 0)
@@ -287,7 +287,7 @@ def _attempts(allow_exec: bool) -> Iterator[tuple[str, Callable[[], object]]]:
         yield "start programs", lambda: _call("execve", None, None, None)
 
 
-def _on_a_pipe(call: str, command: int) -> None:
+def _call_on_pipe(call: str, command: int) -> None:
     """Have nobody signalled about a new pipe."""
     ends = os.pipe()
     nobody = ctypes.c_int(0)

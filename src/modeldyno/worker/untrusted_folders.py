@@ -158,18 +158,18 @@ class _Removal:
                     level.folders = self._empty(descent.folder, level)
                 if level.folders:
                     name = level.folders.pop()
-                    with self._noting(name, level):
+                    with self._recording_errors(name, level):
                         descent.enter(name)
                         levels.append(_Level())
                     continue
                 levels.pop()
                 name, level = descent.leave(), levels[-1]
-                with self._noting(name, level):
+                with self._recording_errors(name, level):
                     os.rmdir(name, dir_fd=descent.folder)
 
     def _is_folder(self, name: str, parent: int, level: _Level) -> bool:
         """Anything else is removed right away."""
-        with self._noting(name, level):
+        with self._recording_errors(name, level):
             if stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
                 return True
             os.unlink(name, dir_fd=parent)
@@ -192,14 +192,14 @@ class _Removal:
                         if len(folders) == self._at_once:
                             break
                     else:
-                        with self._noting(entry.name, level):
+                        with self._recording_errors(entry.name, level):
                             os.unlink(entry.name, dir_fd=folder)
             # Removing while listing may skip names: only a listing without changes is complete.
             if folders or not has_changed:
                 return folders
 
     @contextlib.contextmanager
-    def _noting(self, name: str, level: _Level) -> Iterator[None]:
+    def _recording_errors(self, name: str, level: _Level) -> Iterator[None]:
         """A name that is gone is fine; one that cannot be removed is skipped from here on."""
         try:
             yield
