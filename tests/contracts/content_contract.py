@@ -126,7 +126,7 @@ class ContentContract:
             beside: dict[str, Any] = {"location": "w.bin", "size_threshold": 0}
             onnx.save(made, path, save_as_external_data=external, **beside if external else {})
             if making is not None:
-                Path(str(path) + sidecar.SUFFIX).write_text(sidecar.text_of(making))
+                Path(str(path) + sidecar.SUFFIX).write_text(sidecar.to_toml(making))
             facts = run(here, InspectionSpec(ModelSpec(str(path))))
             assert isinstance(facts, ModelFacts)
             return with_files(ModelSpec(str(path)), facts)

@@ -78,7 +78,7 @@ def test_an_engine_of_another_package_is_listed_and_can_be_loaded(site):
     assert load("abacus").name == "abacus"
 
 
-def test_what_is_installed_or_removed_meanwhile_is_noticed(site):
+def test_packages_installed_or_removed_meanwhile_are_noticed(site):
     os.utime(site, (0, 0))  # otherwise both changes could fall into one tick of the clock
     assert "abacus" not in names()
     install(site, "abacus", ABACUS, "abacus = abacus:ENTRY")
@@ -135,7 +135,7 @@ def test_an_engine_whose_library_is_missing_says_how_to_get_it(site):
     )
 
 
-def test_nobody_takes_the_name_of_one_of_ours(site):
+def test_a_plugin_cannot_take_a_built_in_name(site):
     code = ENTRY.replace("name='abacus'", "name='scripted'")
     install(site, "abacus", code, "scripted = abacus:ENTRY")
     assert entries() == BUILT_IN
@@ -160,6 +160,6 @@ def test_a_name_that_is_like_nothing_is_answered_with_the_list():
         find("zzz")
 
 
-def test_a_format_that_nobody_reads_is_told():
+def test_a_format_without_an_engine_is_reported():
     with pytest.raises(EngineUnavailable, match="No engine here can run beads models"):
         for_format("beads")

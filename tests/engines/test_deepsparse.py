@@ -62,7 +62,7 @@ def agrees(parity):
         (1.0, 0.0, None),
     ],
 )
-def test_what_it_leaves_to_another_engine_is_a_surprise(monkeypatch, fraction, share, text):
+def test_running_on_another_engine_is_a_surprise(monkeypatch, fraction, share, text):
     """Also if that is everything."""
     monkeypatch.setitem(sys.modules, "deepsparse", SimpleNamespace(__version__="1.8.0"))
     compiled = SimpleNamespace(fraction_of_supported_ops=fraction)
@@ -117,7 +117,7 @@ class TestDeepSparse:
         assert not any("converted" in note for note in ours.notes)
         assert path.read_bytes() == before
 
-    def test_what_it_leaves_to_the_engine_inside_it_is_told(self, tmp_path):
+    def test_operators_run_by_the_engine_inside_it_are_reported(self, tmp_path):
         int8 = tmp_path / "int8.onnx"
         quantize_static(model_path(), int8, _Images(), per_channel=True)
         (cell,) = modeldyno.bench(int8, engine="deepsparse", iterations=3).cells

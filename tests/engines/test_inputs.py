@@ -60,7 +60,7 @@ def test_integers_fill_their_range(dtype):
     assert set(values.tolist()) == {0, 1, 2}
 
 
-def test_the_whole_range_of_a_type_can_be_asked_for():
+def test_the_whole_range_of_a_type_can_be_requested():
     assert array_of(dtype="uint8", shape=(5000,), fill="integers", low=0, high=256).max() == 255
     assert array_of(dtype="int8", shape=(5000,), fill="integers", low=-128, high=128).min() == -128
 
@@ -112,7 +112,7 @@ def refusal(path, *inputs, **settings):
     return caught.value
 
 
-def test_data_decides_what_the_model_leaves_open(tmp_path):
+def test_data_determines_dynamic_sizes(tmp_path):
     array = numbers(2, 3, 5, 4)
     inputs = from_file(saved(tmp_path, image=array, other=numbers(9)), IMAGE, batch_size=2)
     assert isinstance(inputs, Inputs)

@@ -56,14 +56,14 @@ def litert_target(model, **settings):
 # ---------------------------------------------------------------- XNNPACK, precision, threads
 
 
-def test_who_ran_which_operator_is_told(linear):
+def test_the_provider_of_each_operator_is_reported(linear):
     fast, _ = ENGINE.examine(litert_target(linear), X)
     own, _ = ENGINE.examine(litert_target(linear, options={"xnnpack": False}), X)
     assert (fast.providers, fast.nodes_by_provider) == (("XNNPACK", "LiteRT"), {"XNNPACK": 1})
     assert (own.providers, own.nodes_by_provider) == (("LiteRT",), {"LiteRT": 1})
 
 
-def test_what_xnnpack_does_not_know_stays_with_litert(tmp_path):
+def test_operators_that_xnnpack_lacks_stay_with_litert(tmp_path):
     """It takes the operator between two that it does not support, and no more."""
     tensors = [tensor(name, [1, 4]) for name in ("x", "a", "b", "y")]
     chain = [operator(0, [0], [1]), operator(1, [1], [2]), operator(0, [2], [3])]
@@ -79,7 +79,7 @@ def test_what_xnnpack_does_not_know_stays_with_litert(tmp_path):
     assert sum(facts.nodes_by_provider.values()) == 3
 
 
-def test_a_delegate_has_what_lies_between_its_inputs_and_outputs():
+def test_a_delegate_runs_the_operators_between_its_inputs_and_outputs():
     def details(index, name, inputs, outputs):
         return {"index": index, "op_name": name, "inputs": inputs, "outputs": outputs}
 
@@ -100,7 +100,7 @@ def test_a_delegate_has_what_lies_between_its_inputs_and_outputs():
         ((np.float32, np.int8, np.float32), "int8"),
     ],
 )
-def test_precision_is_that_of_what_is_multiplied(types, precision):
+def test_precision_is_that_of_multiplied_operands(types, precision):
     other = {"op_name": "ADD", "operand_types": [np.int16]}
     assert _precision([{"op_name": "CONV_2D", "operand_types": types}, other]) == precision
 
@@ -128,13 +128,13 @@ def test_inputs_of_another_type_are_refused_and_not_converted(linear):
         ({"options": {"xnnpack": "yes"}}, "true or false"),
     ],
 )
-def test_what_it_cannot_do_is_refused_in_words(settings, complaint, linear):
+def test_unsupported_settings_are_refused_with_a_reason(settings, complaint, linear):
     opening = ENGINE.open(litert_target(linear, **settings))
     with pytest.raises(BadValue, match=complaint):
         opening.__enter__()
 
 
-def test_operators_that_it_lacks_are_told_in_its_own_words(tmp_path):
+def test_missing_operators_are_reported_with_its_own_message(tmp_path):
     odd = litert_files.saved(tmp_path / "m.tflite", litert_files.linear(code=CUSTOM))
     opening = ENGINE.open(litert_target(odd))
     with pytest.raises(EngineFailed, match="could not load") as caught:
@@ -153,7 +153,7 @@ def test_it_is_compared_with_openvino_on_the_same_file_in_a_sandbox(linear):
     assert [side.facts.engine for side in (result.a, result.b)] == ["litert", "openvino"]
 
 
-def test_batches_are_as_large_as_asked_and_the_option_is_kept(linear):
+def test_batches_have_the_requested_size_and_the_option_is_kept(linear):
     result = modeldyno.bench(linear, batch=[1, 3], iterations=5, options={"xnnpack": False})
     assert [cell.batch_size for cell in result.cells] == [1, 3]
     assert [cell.facts and cell.facts.providers for cell in result.cells] == [("LiteRT",)] * 2
@@ -162,7 +162,7 @@ def test_batches_are_as_large_as_asked_and_the_option_is_kept(linear):
 # ---------------------------------------------------------------- its profiler
 
 
-def test_what_xnnpack_ran_has_its_names_and_the_rest_those_of_the_graph():
+def test_operators_have_xnnpacks_names_or_those_of_the_graph():
     recorded = [
         RecordedEvent("Invoke", 1, 90, 0),
         RecordedEvent("Add (ND)", XNNPACK_OPERATOR, 7, 0),
@@ -178,7 +178,7 @@ def test_what_xnnpack_ran_has_its_names_and_the_rest_those_of_the_graph():
     ]
 
 
-def test_what_a_loop_runs_is_inside_of_it_and_named_by_its_own_graph():
+def test_operators_of_a_loop_are_inside_it_and_named_by_its_graph():
     """Graph 1 is the loop's condition; 2 is its body, part of which XNNPACK took."""
     recorded = [
         RecordedEvent("Invoke", 1, 95, 0, 0, 100),
@@ -259,9 +259,9 @@ def profiled_work(path, inputs, **settings):
     return [work_of(n.op_type, n.operands) for n in nodes if "Static Reshape" not in n.op_type]
 
 
-@pytest.mark.parametrize("takes_xnnpack", [True, False])
-def test_a_profile_knows_the_work_of_each_operator(linear, tmp_path, takes_xnnpack):
-    settings = {"options": {"xnnpack": takes_xnnpack}}
+@pytest.mark.parametrize("uses_xnnpack", [True, False])
+def test_a_profile_knows_the_work_of_each_operator(linear, tmp_path, uses_xnnpack):
+    settings = {"options": {"xnnpack": uses_xnnpack}}
     assert profiled_work(linear, X, **settings) == [
         Work(2 * 2 * 3 * 4, 4 * (2 * 4 + 3 * 4 + 2 * 3))
     ]
@@ -322,7 +322,7 @@ def test_under_the_profiler_it_computes_the_same(linear):
     assert np.allclose(np.frombuffer(outputs[0], np.float32).reshape(2, 3), expected)
 
 
-def test_a_library_without_a_profiler_is_told(linear, monkeypatch):
+def test_a_library_without_a_profiler_is_refused(linear, monkeypatch):
     monkeypatch.setattr(litert_library, "_LIBRARY", "no such library.so")
     requested = litert_target(linear)
     with (

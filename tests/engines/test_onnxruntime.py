@@ -81,7 +81,7 @@ def optimised_ops(path, tmp_path) -> Counter[str]:
 
 
 @pytest.mark.parametrize("contract", ["api", "e2e"])
-def test_every_contract_that_hands_its_outputs_back_computes_what_running_computes(contract, dense):
+def test_every_contract_that_returns_outputs_computes_the_same_as_a_run(contract, dense):
     with ENGINE.open(target(dense, "onnxruntime")) as session:
         (expected,) = session.run(X).values()
         outputs: Any = session.bind(X, contract)()
@@ -157,7 +157,7 @@ def test_quantised_numbers_that_are_turned_back_before_computing_are_not_int8(tm
     assert (facts.precision, facts.input_dtypes) == ("fp32", {"x": "int8"})
 
 
-def test_a_float16_model_is_told_as_it_is_really_computed(tmp_path):
+def test_the_effective_precision_of_a_float16_model_is_reported(tmp_path):
     """On CPUs without kernels for float16, ONNX Runtime casts and multiplies in float32."""
     model = dense_model("float16", TensorProto.FLOAT16)
     path = onnx_models.saved(model, tmp_path / "fp16.onnx")
@@ -211,7 +211,7 @@ def test_spinning_is_read_back(spinning, dense):
         assert session.facts.spinning is spinning
 
 
-def test_one_thread_has_nobody_to_spin_with(dense):
+def test_a_single_thread_does_not_spin(dense):
     with ENGINE.open(Target("onnxruntime", str(dense), spinning=True)) as session:
         assert session.facts.spinning is None
 
@@ -223,7 +223,7 @@ def test_one_thread_has_nobody_to_spin_with(dense):
         ({"precision": "int8"}, "cannot change the precision to 'int8'"),
     ],
 )
-def test_what_it_cannot_do_is_refused_in_words(settings, complaint, dense):
+def test_unsupported_settings_are_refused_with_a_reason(settings, complaint, dense):
     opening = ENGINE.open(Target("onnxruntime", str(dense), **settings))
     with pytest.raises(UserError, match=complaint):
         opening.__enter__()

@@ -155,7 +155,7 @@ def test_a_quantised_model_is_computed_in_int8(linear, tmp_path):
     assert facts.precision == "int8"
 
 
-def test_a_precision_that_it_swaps_is_told():
+def test_a_precision_that_it_replaces_is_refused():
     require_hint("f32", "f32")
     with pytest.raises(BadValue, match="cannot compute in fp16 here") as caught:
         require_hint("f16", "bf16")
@@ -220,7 +220,7 @@ def test_threads_are_read_back(linear):
         ({"options": {"streams": 2}}, "no option 'streams'"),
     ],
 )
-def test_what_it_cannot_do_is_refused_in_words(settings, complaint, linear):
+def test_unsupported_settings_are_refused_with_a_reason(settings, complaint, linear):
     opening = ENGINE.open(Target("openvino", str(linear), **settings))
     with pytest.raises(UserError, match=complaint):
         opening.__enter__()
@@ -244,7 +244,7 @@ def test_more_streams_than_threads_are_refused(linear):
         opening.__enter__()
 
 
-def test_devices_are_those_that_it_found():
+def test_only_devices_that_it_lists_are_accepted():
     assert find_device("gpu:1", lambda: ["CPU", "GPU.0", "GPU.1"]).openvino_name == "GPU.1"
     assert find_device("gpu", lambda: ["CPU", "GPU.0", "GPU.1"]).openvino_name == "GPU"
     with pytest.raises(EngineUnavailable, match="cannot use device 'npu' here") as caught:
@@ -252,7 +252,7 @@ def test_devices_are_those_that_it_found():
     assert "it found CPU, GPU" in caught.value.why
 
 
-def test_what_is_no_model_is_refused_in_its_own_words(tmp_path):
+def test_a_file_that_is_not_a_model_is_refused_with_its_own_message(tmp_path):
     (tmp_path / "m.onnx").write_bytes(b"\x08\x08 this is no model")
     opening = ENGINE.open(target(tmp_path / "m.onnx", "openvino"))
     with pytest.raises(EngineFailed, match="could not load"):
@@ -310,7 +310,7 @@ def node(name, microseconds, status=Status.EXECUTED):
     )
 
 
-def test_means_become_what_was_cut_off_longer():
+def test_truncated_means_are_compensated():
     nodes = [node("a", 3), node("b", 0, Status.NOT_RUN)]
     expected = Reading(10, {("a", "Conv", "CPU"): 40_000})
     assert reading(10, nodes, "CPU", Reading()) == expected

@@ -14,7 +14,7 @@ def test_the_same_outputs_have_no_distance():
     assert compare({"y": LONG}, {"y": LONG}) == Parity(0.0, 0.0, agrees=True)
 
 
-def test_errors_are_told_absolutely_and_of_the_largest_value():
+def test_errors_are_absolute_and_relative_to_the_largest_value():
     assert compare({"y": LONG}, {"y": np.array([1.5, 2.0])}) == Parity(0.5, 0.25, agrees=False)
 
 
@@ -29,7 +29,7 @@ def test_outputs_that_a_conversion_renamed_are_compared_in_their_order():
     assert compare(a, {"y": ONE, "output_1": LONG + 1}).max_abs_error == 1.0
 
 
-def test_renamed_outputs_in_another_order_are_known_by_what_they_hold():
+def test_renamed_outputs_in_another_order_are_paired_by_content():
     a = {"notes": np.array([1.0, 2.0]), "onsets": np.array([3.0, 4.0]), "contour": ONE}
     b = {"0": ONE, "1": np.array([3.0, 4.0]), "2": np.array([1.0, 2.0])}
     assert compare(a, b) == Parity(0.0, 0.0, agrees=True)
@@ -37,7 +37,7 @@ def test_renamed_outputs_in_another_order_are_known_by_what_they_hold():
     assert not comparable(a, {**b, "0": LONG})
 
 
-def test_an_output_that_one_side_keeps_to_itself_does_not_stop_the_others():
+def test_an_output_of_one_side_alone_does_not_prevent_comparison():
     with_state = {"output": ONE, "stateN": LONG}
     assert comparable({"output": ONE}, with_state)
     assert compare({"output": ONE}, with_state) == Parity(0.0, 0.0, True, left_out=("stateN",))
@@ -53,7 +53,7 @@ def test_an_output_that_one_side_keeps_to_itself_does_not_stop_the_others():
         ({"y": ONE, "z": LONG}, {"y": LONG, "z": LONG}),
     ],
 )
-def test_what_does_not_fit_is_not_compared(a, b):
+def test_outputs_that_cannot_be_paired_are_not_compared(a, b):
     assert not comparable(a, b)
     assert not compare(a, b).agrees
 

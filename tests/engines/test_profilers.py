@@ -18,7 +18,7 @@ def event(name, start, duration):
     return NodeEvent(start, duration, (name, name, ""))
 
 
-def test_what_is_inside_another_is_taken_out_of_it():
+def test_time_of_inner_events_is_subtracted_from_the_outer_one():
     tally = Tally(most_event_ns=10)
     tally.add_call([event("inner", 20, 30), event("outer", 0, 100), event("next", 100, 5)])
     assert tally.trace().nodes == (
@@ -29,7 +29,7 @@ def test_what_is_inside_another_is_taken_out_of_it():
     assert (tally.trace().calls, tally.trace().outer) == (1, 2)
 
 
-def test_what_a_profiler_cuts_off_is_not_added_inside_and_around():
+def test_truncated_time_is_not_added_to_inner_and_outer_events():
     tally = Tally(most_event_ns=10, truncated_ns=5)
     tally.add_call([event("outer", 0, 100), event("inner", 20, 30), event("inner", 60, 30)])
     assert {node.node: node.self_ns for node in tally.trace().nodes} == {"outer": 35, "inner": 70}
@@ -148,7 +148,7 @@ class Kineto:
         return self._fields[5]
 
 
-def test_time_on_a_gpu_goes_to_the_operator_that_asked_for_it():
+def test_time_on_a_gpu_counts_for_the_operator_that_launched_it():
     events = [
         Kineto("modeldyno call", 0, 100),
         Kineto("aten::linear", 10, 30, number=1),

@@ -182,14 +182,14 @@ def test_facts_are_read_back(engine, weights):
     ("requested", "effective"),
     [(None, "fp32"), ("fp32", "fp32"), ("bf16", "bf16"), ("fp16", "fp16")],
 )
-def test_precision_is_seen_on_the_operators(requested, effective, engine, tmp_path):
+def test_precision_is_observed_on_the_operators(requested, effective, engine, tmp_path):
     path, _ = conv(tmp_path)
     given = {"input": np.ones((1, 3, 8, 8), np.float32)}
     facts, _ = engine.examine(target(path, "torch-export", precision=requested), given)
     assert facts.precision == effective
 
 
-def test_a_half_model_is_told_as_half_though_nobody_asked(engine, tmp_path):
+def test_a_half_precision_model_is_reported_as_half(engine, tmp_path):
     torch.save(torch.nn.Linear(4, 3).bfloat16().state_dict(), tmp_path / "w.pth")
     (tmp_path / "halves.py").write_text(
         "import torch\ndef build(): return torch.nn.Linear(4, 3).bfloat16()\n"
@@ -205,7 +205,7 @@ def test_a_half_model_is_told_as_half_though_nobody_asked(engine, tmp_path):
     assert facts.precision == "bf16"
 
 
-def test_precision_of_torchscript_is_seen_too(engine, tmp_path, weights):
+def test_precision_of_torchscript_is_observed_too(engine, tmp_path, weights):
     torch.jit.script(torch.nn.Linear(4, 3)).save(tmp_path / "m.pt")
     for requested, effective in ((None, "fp32"), ("bf16", "bf16")):
         facts, _ = engine.examine(
@@ -294,7 +294,7 @@ def test_an_apple_gpu_that_is_not_there_is_refused(engine, weights):
     ],
     ids=str,
 )
-def test_what_cannot_work_is_refused_in_words(settings, engine, weights):
+def test_unsupported_settings_are_refused_with_a_reason(settings, engine, weights):
     with pytest.raises(BadValue) as refused, engine.open(target(weights, **settings)):
         pass
     assert refused.value.title
@@ -439,7 +439,7 @@ def test_the_whole_path_needs_torch_and_numpy_alone(tmp_path):
     assert ended.returncode == 0, ended.stderr
 
 
-def test_the_work_of_an_operator_is_told_where_its_output_is_known():
+def test_work_is_reported_for_operators_with_a_known_output():
     """The profiler reports inputs only, not outputs."""
     x, wide = torch.ones(1, 4, 8, 8), torch.ones(1, 4, 1, 1)
     with torch.profiler.profile(record_shapes=True) as profiler, torch.no_grad():

@@ -20,7 +20,7 @@ def test_a_benchmark_is_named_after_its_model_and_its_engines():
     assert benchmark_name("net.onnx", BenchmarkSpec(NET, (CellSpec(),))) == "net.onnx"
 
 
-def test_a_comparison_is_named_after_what_differs():
+def test_a_comparison_is_named_after_the_settings_that_differ():
     assert comparison_name("net.onnx", "net.onnx", pair(ORT, OV)) == (
         "net.onnx: ONNX Runtime against OpenVINO"
     )

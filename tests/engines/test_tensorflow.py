@@ -94,7 +94,7 @@ def test_a_saved_model_under_another_name_finds_its_weights(tmp_path):
         assert compare(session.run(X), renamed.run(X)).max_abs_error == 0
 
 
-def test_an_old_saved_model_computes_what_its_onnx_file_does():
+def test_an_old_saved_model_computes_the_same_as_its_onnx_file():
     """The newer loader fails on it: '_UserObject' object has no attribute 'add_slot'."""
     folder = CACHE / "basic-pitch"
     sound = np.random.default_rng(0).standard_normal((1, 43844, 1), dtype=np.float32)
@@ -156,7 +156,7 @@ def test_a_process_has_one_number_of_threads():
     ):
         pass
     assert caught.value.why == (
-        "this one started with 1 thread with oneDNN, 2 threads with oneDNN was requested"
+        "this one started with 1 thread with oneDNN, not 2 threads with oneDNN"
     )
 
 
@@ -192,7 +192,7 @@ def test_two_numbers_of_threads_can_be_compared():
     assert result.parity.agrees
 
 
-def test_onednn_is_told_and_can_be_left_out():
+def test_onednn_is_reported_and_can_be_switched_off():
     facts, _ = ENGINE.examine(of("small.pb"), pictures())
     assert facts.providers == ("oneDNN", "Eigen")
     assert facts.nodes_by_provider["oneDNN"] >= 1
@@ -224,7 +224,7 @@ def test_bf16_is_had_or_refused_and_never_swapped():
         ({"options": {"outputs": "nothing"}}, "The graph has no tensor 'nothing'"),
     ],
 )
-def test_what_it_cannot_do_is_refused(settings, words):
+def test_unsupported_settings_are_refused(settings, words):
     with pytest.raises(BadValue, match=words), ENGINE.open(of("net.pb", **settings)):
         pass
 
@@ -245,7 +245,7 @@ def test_a_frozen_graph_can_begin_and_end_anywhere(tmp_path):
     assert inside["y"].tolist() == [[2, 3]]
 
 
-def test_what_the_user_says_of_a_graph_goes_through_the_terminals_path(tmp_path):
+def test_inputs_and_outputs_declared_by_the_user_are_measured(tmp_path):
     (path := tmp_path / "net.pb").write_bytes(tf_files.linear())
     result = modeldyno.bench(
         path, inputs=["product=float32[batch,2]"], options={"outputs": "y"}, quick=True
@@ -275,7 +275,7 @@ def test_without_its_package_it_says_what_to_install(monkeypatch):
 # ---------------------------------------------------------------- profiling
 
 
-def test_a_profile_names_nodes_and_who_computed_them(tmp_path):
+def test_a_profile_names_nodes_and_their_providers(tmp_path):
     result = modeldyno.profile(MODELS / "small.pb", repeats=2)
     by_op = {row.op_type: row for row in result.rows}
     assert any("Conv2D" in op for op in by_op)

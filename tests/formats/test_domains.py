@@ -47,7 +47,7 @@ def test_classifiers_that_others_made_are_about_images(path):
         ("silero-vad/silero_vad.jit", ("", "", "", False)),
     ],
 )
-def test_the_models_of_the_test_set_are_what_they_are(name, purpose):
+def test_the_purpose_of_each_test_model_is_recognised(name, purpose):
     assert told(FETCHED / name) == purpose
 
 
@@ -97,7 +97,7 @@ def test_text_goes_before_all_else(tmp_path):
     assert told(path) == ("Neural Language Processing", "", "128", True)
 
 
-def test_words_are_found_in_names_and_not_in_other_words():
+def test_detector_words_are_whole_words():
     assert detector_words(["a/SSDLite/conv", "YOLOv8n"]) == ("ssd", "yolo")
     assert detector_words(["passd/conv", "ssdx", "polo"]) == ()
 

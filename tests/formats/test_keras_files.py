@@ -14,7 +14,7 @@ def saved(tmp_path, *layers):
     return tf.keras_file(tmp_path / "net.keras", tf.sequential(INPUT, *layers))
 
 
-def test_it_says_what_it_takes_and_holds(tmp_path):
+def test_inputs_layers_and_weights_are_read(tmp_path):
     facts = catalog.read(saved(tmp_path, tf.layer("Flatten", "flat"), tf.layer("Dense", "out")))
     assert (facts.format, facts.framework, facts.producer) == (
         "keras",
@@ -85,7 +85,7 @@ EVIL = {
 
 
 @pytest.mark.parametrize("layer", EVIL.values(), ids=EVIL.keys())
-def test_what_would_run_more_than_keras_is_refused(tmp_path, layer):
+def test_a_model_that_would_run_foreign_code_is_refused(tmp_path, layer):
     path = saved(tmp_path, layer)
     for look in (catalog.read, catalog.read_graph):
         with pytest.raises(UnsafeFormat, match="more than Keras's own layers") as caught:
@@ -102,7 +102,7 @@ def test_plain_values_of_a_call_are_no_classes(tmp_path, name):
     assert catalog.read(saved(tmp_path, layer)).nodes_by_op == {"GetItem": 1}
 
 
-def test_a_damaged_one_says_so(tmp_path):
+def test_a_damaged_file_is_refused(tmp_path):
     config = tf.sequential(INPUT, tf.layer("Dense", "out"))
     with pytest.raises(ModelUnreadable, match="is damaged"):
         catalog.read(tf.keras_file(tmp_path / "a.keras", config, b"no HDF5"))
@@ -114,7 +114,7 @@ def test_a_damaged_one_says_so(tmp_path):
         catalog.read(tmp_path / "c.keras")
 
 
-def test_one_that_was_never_built_says_what_to_do(tmp_path):
+def test_an_unbuilt_model_is_refused_with_advice(tmp_path):
     path = tf.keras_file(tmp_path / "net.keras", tf.sequential(tf.layer("Dense", "out")))
-    with pytest.raises(ModelUnreadable, match="does not say what it takes"):
+    with pytest.raises(ModelUnreadable, match="does not declare its inputs"):
         catalog.read(path)

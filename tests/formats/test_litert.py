@@ -33,7 +33,7 @@ from tests.litert_files import (
 )
 
 
-def test_a_model_says_what_it_takes_and_what_it_is_made_of(tmp_path):
+def test_inputs_operators_and_weights_are_read(tmp_path):
     path = saved(tmp_path / "m.tflite")
     facts = catalog.read(path)
     assert (facts.format, facts.framework, facts.ir_version) == ("litert", "litert", 3)
@@ -84,7 +84,7 @@ def test_branches_are_graphs_inside_the_graph(tmp_path):
     assert [body.name for body in found.bodies] == ["then", "else"]
 
 
-def test_what_is_quantised_or_not_its_own_is_said(tmp_path):
+def test_quantisation_and_custom_operators_are_noted(tmp_path):
     made = model(
         [operator_code(CUSTOM, "Odd")],
         [
@@ -152,7 +152,7 @@ GOOD = written(linear())
         (Table({0: ("Uint32", 3)}), "has no graph"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_a_model_is_refused_in_words(made, complaint, tmp_path):
+def test_files_that_are_not_models_are_refused_with_a_reason(made, complaint, tmp_path):
     path = saved(tmp_path / "m.tflite", made)
     with pytest.raises(ModelUnreadable, match="is a damaged LiteRT model") as caught:
         catalog.read(path)

@@ -39,7 +39,7 @@ NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
         ("rubbish", ""),
     ],
 )
-def test_scopes_out_of_what_torch_notes(said, scope):
+def test_scopes_come_from_torchs_metadata(said, scope):
     assert from_metadata({"pkg.torch.onnx.name_scopes": said}) == tuple(scope.split())
 
 

@@ -33,6 +33,6 @@ def test_another_file_is_not_offered(name, there):
     assert near_misses(name, [there]) == []
 
 
-def test_the_closest_comes_first_and_its_own_suffix_before_others():
+def test_the_closest_name_comes_first_then_those_with_the_same_suffix():
     there = ["net2.onnx", "nett.pt", "nets.onnx", "net.pt"]
     assert near_misses("net.onnx", there, most=3) == ["net2.onnx", "nets.onnx", "net.pt"]

@@ -76,7 +76,7 @@ def test_a_shape_that_is_not_there_is_unknown_and_an_empty_one_is_a_scalar(tmp_p
     )
 
 
-def test_types_have_numpys_names_and_other_things_say_what_they_are(tmp_path):
+def test_types_have_numpys_names_or_describe_themselves(tmp_path):
     sequence = helper.make_tensor_sequence_value_info("s", FLOAT, None)
     kinds = (TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.BOOL, STRING, TensorProto.UINT8)
     inputs = [value(f"i{kind}", kind, []) for kind in kinds]
@@ -92,7 +92,7 @@ def test_types_have_numpys_names_and_other_things_say_what_they_are(tmp_path):
     ]
 
 
-def test_sequences_and_optional_values_have_the_shape_of_what_they_hold(tmp_path):
+def test_sequences_and_optional_values_have_the_shape_of_their_elements(tmp_path):
     tensor = helper.make_tensor_type_proto(FLOAT, ["batch", 4])
     several = helper.make_sequence_type_proto(tensor)
     made = model(
@@ -343,7 +343,7 @@ def test_external_weights_are_listed_hashed_and_counted_once(tmp_path):
 def test_a_missing_weights_file_is_named(tmp_path):
     error = refusal(linear_with(external(location="weights/net.data")), tmp_path)
     assert isinstance(error, ModelUnreadable)
-    assert error.title == "net.onnx needs the weights file 'weights/net.data', which is not there"
+    assert error.title == "net.onnx needs the weights file 'weights/net.data', which is missing"
     assert error.fix == "Put 'weights/net.data' into the folder of the model"
 
 
@@ -478,7 +478,7 @@ def test_a_script_without_inputs_has_one(tmp_path):
     assert catalog.read(path).inputs == (InputSpec("x", "float32", ("batch", 4)),)
 
 
-def test_a_script_with_wrong_inputs_says_what_is_wrong(tmp_path):
+def test_a_script_with_wrong_inputs_is_refused_with_a_reason(tmp_path):
     (path := tmp_path / "net").write_text('{"modeldyno": "scripted/1", "inputs": [{"nome": "x"}]}')
     with pytest.raises(ModelUnreadable, match="no field 'nome'"):
         catalog.read(path)
@@ -492,7 +492,7 @@ def test_reading_needs_no_absolute_path(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("location", ["net.onnx", "./net.onnx", "link.onnx"])
-def test_a_model_that_names_itself_as_its_weights_is_told_so(location, tmp_path):
+def test_a_model_that_names_itself_as_its_weights_is_refused(location, tmp_path):
     (tmp_path / "link.onnx").symlink_to("net.onnx")
     error = refusal(linear_with(external(location=location)), tmp_path)
     assert error.title == "net.onnx names itself as the file of its weights"

@@ -79,7 +79,7 @@ def test_a_small_file_of_nested_functions_is_refused_at_once(tmp_path, levels):
     )
 
 
-def test_its_graph_is_shown_without_inferring_shapes(tmp_path):
+def test_its_graph_is_read_without_inferring_shapes(tmp_path):
     graph = read_graph(saved(tmp_path, model(nested(12, 9), "F12")))
     assert len(graph.nodes) == 2 + 1 + 12 * 9
     assert any("stand for more than" in note for note in graph.notes)

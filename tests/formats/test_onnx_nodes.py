@@ -34,7 +34,7 @@ def simple(nodes, x=(2, 3), y=(2, 3), **more):
 # ---------------------------------------------------------------- the whole
 
 
-def test_a_small_graph_is_told_exactly(tmp_path):
+def test_a_small_graph_is_read_exactly(tmp_path):
     path = saved(linear(), tmp_path / "net.onnx")
     x = GraphTensor("x", "x", "input", "float32", ("batch", 4))
     w = GraphTensor("w", "w", "initializer", "float32", (4, 3))
@@ -119,7 +119,7 @@ def test_names_that_repeat_or_are_missing_get_ids_in_the_order_of_the_file(tmp_p
     assert graph_of(made, tmp_path) == graph
 
 
-def test_scopes_come_from_names_outputs_and_what_torch_noted(tmp_path):
+def test_scopes_come_from_names_outputs_and_torchs_metadata(tmp_path):
     noted = node("Relu", "c", "y", name="node_relu")
     noted.metadata_props.add(
         key="pkg.torch.onnx.name_scopes", value="['', 'net.0', 'net.0.act', 'relu']"
@@ -252,7 +252,7 @@ def shown(**named):
     ],
     ids=str,
 )
-def test_values_are_shown(given, kind, told):
+def test_values_of_attributes_are_reported(given, kind, told):
     assert shown(a=given) == Attribute("a", kind, told)
 
 
@@ -295,9 +295,11 @@ def test_a_damaged_tensor_is_no_error():
     assert shown(a=TensorProto(data_type=FLOAT, dims=[-1, -2])).value is None
 
 
-def test_what_a_function_leaves_to_its_caller_says_so():
+def test_an_attribute_that_refers_to_the_caller_says_so():
     proto = AttributeProto(name="axis", type=AttributeProto.INT, ref_attr_name="dim")
-    assert attribute(proto) == Attribute("axis", "int", None, "what its caller gives as dim")
+    assert attribute(proto) == Attribute(
+        "axis", "int", None, "the argument of its caller named dim"
+    )
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
@@ -337,23 +339,23 @@ def test_a_name_that_is_not_text_is_damage(where, tmp_path):
         read_graph(path)
 
 
-def test_a_circle_is_told_and_not_followed(tmp_path):
+def test_a_cycle_is_noted_and_not_followed(tmp_path):
     made = simple(
         [node("Add", "x b", "a", name="1"), node("Relu", "a", "b", name="2"),
          node("Relu", "b", "y", name="3"), node("Relu", "x", "free", name="4")]
     )  # fmt: skip
     graph = graph_of(made, tmp_path)
     assert ("2", "1") in {(e.source, e.target) for e in graph.edges}
-    assert "3 nodes lie on a circle or behind one" in " ".join(graph.notes)
+    assert "3 nodes are part of a cycle or depend on one" in " ".join(graph.notes)
 
 
-def test_tensors_that_nobody_makes_or_somebody_makes_twice_are_told(tmp_path):
+def test_tensors_produced_never_or_twice_are_noted(tmp_path):
     made = simple([node("Add", "x ghost", "y"), node("Relu", "x", "y")])
     graph = graph_of(made, tmp_path)
     assert graph.tensor["ghost"].kind == "missing"
     assert [n.outputs for n in graph.nodes] == [("y",), ("y#2",)]
-    assert any("nothing makes" in note for note in graph.notes)
-    assert any("made twice" in note for note in graph.notes)
+    assert any("no node produces" in note for note in graph.notes)
+    assert any("two nodes produce the same" in note for note in graph.notes)
 
 
 # ---------------------------------------------------------------- any graph at all

@@ -60,7 +60,7 @@ def test_a_graph_in_two_pieces_is_one_graph(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [1, 100, 4000])
-def test_a_damaged_file_is_told_as_ever(cut, tmp_path):
+def test_a_damaged_file_gives_the_usual_error(cut, tmp_path):
     path = saved(with_weight(LARGE["raw"]), tmp_path / "m.onnx")
     path.write_bytes(path.read_bytes()[:-cut])
     with pytest.raises(ModelUnreadable) as expected:

@@ -13,7 +13,7 @@ from tests import onnx_models
 from tests.openvino_files import LAYERS, layer, linear, port, saved
 
 
-def test_a_model_says_what_it_takes_and_what_it_is_made_of(tmp_path):
+def test_inputs_operators_and_weights_are_read(tmp_path):
     path = saved(tmp_path / "m.xml")
     facts = catalog.read(path)
     weights = (tmp_path / "m.bin").read_bytes()
@@ -48,7 +48,7 @@ def test_its_graph_has_operators_weights_and_groups(tmp_path):
 
 
 @pytest.mark.engine("openvino")
-def test_what_openvino_writes_is_read_as_openvino_reads_it(tmp_path):
+def test_openvinos_own_files_are_read_as_openvino_reads_them(tmp_path):
     """An embedding's rows are known, so that no made-up number lies outside."""
     import openvino
 
@@ -110,7 +110,7 @@ NO_PLACE = layer(9, "w2", "Const", 'element_type="f32" shape="4" offset="-8" siz
         ('<net name="m" version="11">&lost;</net>', "undefined entity"),
     ],
 )
-def test_what_cannot_be_a_model_is_refused_in_words(text, complaint, tmp_path):
+def test_files_that_are_not_models_are_refused_with_a_reason(text, complaint, tmp_path):
     path = saved(tmp_path / "m.xml", text)
     with pytest.raises(ModelUnreadable) as caught:
         catalog.read(path)
@@ -125,7 +125,7 @@ def test_more_than_anybody_writes_is_not_read(tmp_path):
         catalog.read(path)
 
 
-def test_weights_that_end_too_early_are_told(tmp_path):
+def test_truncated_weights_are_refused(tmp_path):
     path = saved(tmp_path / "m.xml", weights=b"\0" * 40)
     with pytest.raises(ModelUnreadable, match="is truncated") as caught:
         catalog.read(path)

@@ -13,7 +13,7 @@ from tests.torch_archives import payload, tensor_pickle
 
 
 @pytest.mark.parametrize("protocol", range(6))
-def test_every_protocol_names_what_it_would_import(protocol, tmp_path):
+def test_imports_are_listed_for_every_protocol(protocol, tmp_path):
     marker = tmp_path / "marker"
     listing = list_pickle(payload(marker, protocol))
     assert list(listing.imports) in (["posix.mkdir"], ["nt.mkdir"])
@@ -53,7 +53,7 @@ def test_pickles_in_a_row_are_all_walked():
     assert list(list_pickle(data).imports) == ["posix.getcwd"]
 
 
-def test_a_damaged_pickle_still_tells_what_came_before():
+def test_a_damaged_pickle_is_listed_up_to_the_damage():
     listing = list_pickle(b"\x80\x02cos\nsystem\n\xff\xff")
     assert list(listing.imports) == ["os.system"]
     assert listing.trouble

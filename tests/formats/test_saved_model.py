@@ -11,7 +11,7 @@ from tests import tf_files as tf
 DATA = "variables/variables.data-00000-of-00001"
 
 
-def test_its_signature_says_what_it_takes_and_functions_are_written_out(tmp_path):
+def test_a_signature_declares_inputs_and_functions_are_inlined(tmp_path):
     folder = tf.saved_folder(tmp_path / "net", tf.calling())
     facts = catalog.read(folder / "saved_model.pb")
     assert (facts.format, facts.producer) == ("saved-model", "TensorFlow 2.21.0")
@@ -53,13 +53,13 @@ def test_another_signature_can_be_chosen(two_ways):
     )
     assert [one.name for one in other.outputs] == ["doubled", "shifted"]
     assert usual.notes == (
-        "signature 'serving_default' is taken; it also has shift; to choose: --signature",
+        "uses signature 'serving_default'; it also has shift (choose with --signature)",
     )
     graph = catalog.read_graph(two_ways, signature="shift")
     assert ([one.name for one in graph.nodes], graph.inputs) == (["sum", "twice"], ("z",))
 
 
-def test_all_signatures_are_told_whichever_is_taken(two_ways):
+def test_all_signatures_are_listed_whichever_is_used(two_ways):
     told = catalog.read(two_ways).signatures
     assert told == catalog.read(two_ways, signature="shift").signatures
     assert [one.name for one in told] == ["serving_default", "shift"]

@@ -61,7 +61,7 @@ def test_exactly_as_much_as_allowed_is_read(tmp_path):
 
 @pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize(("make", "why"), WRONG.values(), ids=WRONG.keys())
-def test_a_sidecar_that_is_no_short_regular_file_is_told_as_such(make, why, tmp_path):
+def test_a_sidecar_that_is_not_a_short_regular_file_is_refused(make, why, tmp_path):
     path = onnx_models.saved(onnx_models.linear(), tmp_path / "net.onnx")
     make(tmp_path / f"net.onnx{sidecar.SUFFIX}")
     with pytest.raises(ModelUnreadable, match=why) as caught:

@@ -17,7 +17,7 @@ def saved(tmp_path, content, name="net.pb"):
     return path
 
 
-def test_it_says_what_it_takes_makes_and_holds(tmp_path):
+def test_inputs_outputs_operators_and_weights_are_read(tmp_path):
     facts = catalog.read(saved(tmp_path, tf.linear(), "net.onnx"))
     assert (facts.format, facts.framework, facts.producer) == (
         "tf-graph",
@@ -116,14 +116,14 @@ def test_a_truncated_and_a_damaged_graph_say_so(tmp_path):
         "InitializeTableFromTextFileV2",
     ],
 )
-def test_what_reaches_out_of_the_model_is_refused(tmp_path, op):
+def test_operators_that_reach_outside_the_model_are_refused(tmp_path, op):
     content = tf.graph_def(tf.placeholder("x", 1), tf.node("evil", op, "x"))
     with pytest.raises(UnsafeFormat, match="reach outside") as caught:
         catalog.read(saved(tmp_path, content))
     assert op in caught.value.why
 
 
-def test_what_reaches_out_is_found_in_functions_that_nobody_calls(tmp_path):
+def test_unsafe_operators_are_refused_even_in_uncalled_functions(tmp_path):
     hidden = tf.function_def("hidden", (), {}, tf.node("evil", "WriteFile", "a", "b"))
     content = tf.graph_def(tf.placeholder("x", 1), functions=(hidden,))
     with pytest.raises(UnsafeFormat, match="reach outside"):

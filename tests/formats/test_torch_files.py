@@ -15,7 +15,7 @@ from tests import torch_archives as made
 STATE = made.tensor_pickle(("w", "FloatStorage", (2, 3)), ("n", "LongStorage", (1,)))
 
 
-def test_formats_are_told_by_content_not_by_name(tmp_path):
+def test_formats_are_recognised_by_content_not_by_name(tmp_path):
     assert recognise(made.checkpoint(tmp_path / "a.onnx", STATE)) == "torch-checkpoint"
     assert recognise(made.old_checkpoint(tmp_path / "b.txt", STATE)) == "torch-checkpoint"
     assert recognise(made.torchscript(tmp_path / "c.pth", "x: Tensor")) == "torchscript"
@@ -92,7 +92,7 @@ def test_a_compiled_package_without_a_graph_is_refused(tmp_path):
         catalog.read(made.archive_of(tmp_path / "n.pt2", members))
 
 
-def test_the_sidecar_says_what_the_file_cannot(tmp_path):
+def test_the_sidecar_declares_what_the_file_cannot(tmp_path):
     path = made.checkpoint(tmp_path / "w.pth", STATE)
     (tmp_path / "w.pth.modeldyno.toml").write_text(
         'architecture = "nets:build"\n[arguments]\ndepth = 50\n'

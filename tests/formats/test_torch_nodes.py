@@ -88,7 +88,7 @@ def linear(tmp_path):
     return archive(tmp_path / "net.pt2", nodes, values)
 
 
-def test_nodes_modules_weights_and_settings_are_told(linear):
+def test_nodes_modules_weights_and_settings_are_read(linear):
     graph = catalog.read_graph(linear)
     assert [(n.id, n.op, n.scope, n.inputs, n.outputs) for n in graph.nodes] == [
         ("linear", "aten.linear", "fc", ("x", "fc.weight"), ("h",)),

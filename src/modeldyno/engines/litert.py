@@ -57,11 +57,8 @@ class LiteRt:
 
     @contextlib.contextmanager
     def open(self, target: Target) -> Iterator[LiteRtSession]:
-        session = LiteRtSession(target, self.version())
-        try:
+        with contextlib.closing(LiteRtSession(target, self.version())) as session:
             yield session
-        finally:
-            session.close()
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         with self.open(with_shapes_of(inputs, target)) as session:
@@ -74,14 +71,12 @@ class LiteRt:
         has one, which must be switched on when the model is loaded."""
         profiled = LiteRtProfiled(
             target,
-            takes_xnnpack(target),
+            uses_xnnpack(target),
             session,
             lambda inputs: self._file_operators(target, inputs),
         )
-        try:
+        with contextlib.closing(profiled):
             yield profiled
-        finally:
-            profiled.close()
 
     def _file_operators(self, target: Target, inputs: Tensors) -> dict[int, FileOperator]:
         """From a session without XNNPACK, which would hide the sizes inside the part it took. Empty
@@ -95,7 +90,7 @@ class LiteRt:
             return {}
 
 
-def takes_xnnpack(target: Target) -> bool:
+def uses_xnnpack(target: Target) -> bool:
     """As set with ``--option xnnpack=…``; on by default, as in LiteRT itself."""
     for name, setting in target.options.items():
         if name != "xnnpack":
@@ -125,7 +120,7 @@ class LiteRtSession:
         _require_supported(target)
         self._target = target
         self._version = version
-        self._takes_xnnpack = takes_xnnpack(target)
+        self._uses_xnnpack = uses_xnnpack(target)
         self._shapes: Mapping[str, tuple[int, ...]] = target.shapes
         self._interpreter: Any = None
         self._load()
@@ -149,7 +144,7 @@ class LiteRtSession:
 
     def bare(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         """The same call of a model that computes nothing."""
-        empty = _interpreter(self._target, self._takes_xnnpack, EMPTY_MODEL)
+        empty = _interpreter(self._target, self._uses_xnnpack, EMPTY_MODEL)
         empty.allocate_tensors()
         return self._bind(self._arrays_by_tensor(inputs), contract, empty.invoke)
 
@@ -221,7 +216,7 @@ class LiteRtSession:
     def _load(self) -> None:
         threads_before = count_threads()
         self._interpreter = None  # freed before the next one is created
-        self._interpreter = _interpreter(self._target, self._takes_xnnpack)
+        self._interpreter = _interpreter(self._target, self._uses_xnnpack)
         self.inputs, self.outputs = _ports(self._interpreter)
         is_resized = self._resize()
         try:
@@ -280,7 +275,7 @@ class LiteRtSession:
         return sum(raw.NodeName(number) == _DELEGATE for number in range(raw.NumNodes()))
 
     def _notes(self) -> tuple[str, ...]:
-        if self._takes_xnnpack and not self._delegate_count():
+        if self._uses_xnnpack and not self._delegate_count():
             return ("XNNPACK took none of the operators: LiteRT's own kernels run them all",)
         return ()
 
@@ -292,12 +287,12 @@ def _require_supported(target: Target) -> None:
     require_default_spinning("LiteRT", target)
 
 
-def _interpreter(target: Target, takes_xnnpack: bool, content: bytes | None = None) -> Any:
+def _interpreter(target: Target, uses_xnnpack: bool, content: bytes | None = None) -> Any:
     """For the target's model, or for the one with that content."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
     resolver = (
-        OpResolverType.BUILTIN if takes_xnnpack
+        OpResolverType.BUILTIN if uses_xnnpack
         else OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     )  # fmt: skip
     try:

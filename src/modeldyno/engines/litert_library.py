@@ -69,7 +69,7 @@ class CompiledModel:
     """A model under the profiler, with buffers for its inputs and outputs."""
 
     def __init__(
-        self, path: str, threads: int, takes_xnnpack: bool, shapes: Sequence[tuple[int, ...]]
+        self, path: str, threads: int, uses_xnnpack: bool, shapes: Sequence[tuple[int, ...]]
     ) -> None:
         """``shapes`` of its inputs, in their order. Raises EngineFailed."""
         self._library = _load_library()
@@ -81,7 +81,7 @@ class CompiledModel:
                 "Model", self._environment, path.encode(), variant="FromFile"
             )
             self._options = self._create("Options")
-            self._set_options(threads, takes_xnnpack)
+            self._set_options(threads, uses_xnnpack)
             self._compiled = self._create(
                 "CompiledModel", self._environment, self._model, self._options
             )
@@ -183,9 +183,9 @@ class CompiledModel:
 
     # ------------------------------------------------------------ inside
 
-    def _set_options(self, threads: int, takes_xnnpack: bool) -> None:
+    def _set_options(self, threads: int, uses_xnnpack: bool) -> None:
         self._invoke("SetOptionsHardwareAccelerators", self._options, c_int(_CPU))
-        mode = "xnnpack" if takes_xnnpack else "builtin"
+        mode = "xnnpack" if uses_xnnpack else "builtin"
         texts = {
             b"runtime_options_string": "enable_profiling = true\n",
             b"xnnpack": f'num_threads = {threads}\nkernel_mode = "{mode}"\n',

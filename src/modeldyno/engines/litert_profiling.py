@@ -40,13 +40,13 @@ class LiteRtProfiled(ProfiledDefaults):
     def __init__(
         self,
         target: Target,
-        takes_xnnpack: bool,
+        uses_xnnpack: bool,
         session: Any,
         file_operators: Callable[[Tensors], dict[int, FileOperator]],
     ) -> None:
         """``file_operators``: those of the file, with the sizes of a call with the given inputs."""
         self._target = target
-        self._takes_xnnpack = takes_xnnpack
+        self._uses_xnnpack = uses_xnnpack
         self._session = session
         self._file_operators = file_operators
         self._inputs: Tensors = {}
@@ -97,7 +97,7 @@ class LiteRtProfiled(ProfiledDefaults):
         if self._model is None or shapes != self._shapes:
             self.close()
             target = self._target
-            self._model = CompiledModel(target.model, target.threads, self._takes_xnnpack, shapes)
+            self._model = CompiledModel(target.model, target.threads, self._uses_xnnpack, shapes)
             self._shapes = shapes
         return self._model
 
@@ -224,46 +224,31 @@ def _enclosing(spans: list[_Span], graph: RecordedEvent) -> _Span | None:
 _SIZES_FIRST = ("TRANSPOSE_CONV", "CONV_3D_TRANSPOSE")
 # Their weights are listed in an order that core/work.py does not support.
 _UNSUPPORTED = ("LSTM", "RNN")
+# Operators that XNNPACK calls as the file does, without the underscores.
+_SAME_NAMES = """
+    MEAN SUM SOFTMAX ADD MAXIMUM MINIMUM SQUARED_DIFFERENCE LEAKY_RELU PRELU HARD_SWISH ELU GELU
+    TANH ABS SQUARE EXP FLOOR TRANSPOSE RESIZE_BILINEAR DEPTH_TO_SPACE SPACE_TO_DEPTH
+""".split()  # noqa: SIM905 - quotes and commas would add nothing
 # XNNPACK's plain names, and those of the file. It turns many convolutions into matrix products.
 _KINDS = (
+    *((name.lower().replace("_", ""), name) for name in _SAME_NAMES),
     ("convolution fullyconnected", "CONV_2D DEPTHWISE_CONV_2D FULLY_CONNECTED"),
     ("deconvolution", "TRANSPOSE_CONV"),
     ("batchmatrixmultiply", "BATCH_MATMUL"),
     ("maxpooling", "MAX_POOL_2D"),
     ("averagepooling", "AVERAGE_POOL_2D"),
-    ("mean", "MEAN"),
-    ("sum", "SUM"),
-    ("softmax", "SOFTMAX"),
-    ("add", "ADD"),
     ("subtract", "SUB"),
     ("multiply", "MUL"),
     ("divide", "DIV"),
-    ("maximum", "MAXIMUM"),
-    ("minimum", "MINIMUM"),
-    ("squareddifference", "SQUARED_DIFFERENCE"),
     ("clamp", "RELU RELU6 RELU_N1_TO_1 RELU_0_TO_1"),
-    ("leakyrelu", "LEAKY_RELU"),
-    ("prelu", "PRELU"),
-    ("hardswish", "HARD_SWISH"),
-    ("elu", "ELU"),
-    ("gelu", "GELU"),
     ("sigmoid", "LOGISTIC"),
-    ("tanh", "TANH"),
-    ("abs", "ABS"),
     ("negate", "NEG"),
-    ("square", "SQUARE"),
     ("squareroot", "SQRT"),
     ("reciprocalsquareroot", "RSQRT"),
-    ("exp", "EXP"),
-    ("floor", "FLOOR"),
     ("ceiling", "CEIL"),
-    ("transpose", "TRANSPOSE"),
     ("constantpad", "PAD PADV2"),
     ("slice", "SLICE STRIDED_SLICE"),
     ("staticreshape", "RESHAPE SQUEEZE EXPAND_DIMS"),
-    ("resizebilinear", "RESIZE_BILINEAR"),
-    ("depthtospace", "DEPTH_TO_SPACE"),
-    ("spacetodepth", "SPACE_TO_DEPTH"),
 )
 _XNNPACK_KINDS = {word: words for words, _ in _KINDS for word in words.split()}
 _FILE_KINDS = {word: words for words, names in _KINDS for word in names.split()}

@@ -42,7 +42,8 @@ class OnnxProfiled(ProfiledDefaults):
         if self._trace is None:
             self._trace = Path(self._session.raw.end_profiling())
 
-    def remove(self) -> None:
+    def close(self) -> None:
+        """Removes the file of the profiler."""
         self.end()
         assert self._trace is not None
         self._trace.unlink(missing_ok=True)

@@ -64,7 +64,7 @@ def find_device(name: str, available: Sequence[str]) -> OnnxDevice:
     device = OnnxDevice(kind, int(index) if index.isdigit() else 0)
     if kind not in _PROVIDERS or (colon and not (device.has_index and index.isdigit())):
         raise BadValue(
-            f"ONNX Runtime has no device {name!r} that we know",
+            f"ONNX Runtime has no device {name!r}",
             fix="Use cpu, cuda, cuda:1, tensorrt or coreml",
         )
     if device.provider not in available:

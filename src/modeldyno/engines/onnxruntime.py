@@ -56,10 +56,8 @@ class OnnxRuntime:
             self._load(target, _options(target, profile="profile")),
             (lambda model: self._load(target, _options(target), model)) if is_cpu else None,
         )
-        try:
+        with contextlib.closing(profiled):
             yield profiled
-        finally:
-            profiled.remove()
 
     def _load(self, target: Target, options: Any, model: bytes | None = None) -> OnnxSession:
         import onnxruntime
@@ -141,9 +139,9 @@ class OnnxSession:
         """Inputs bound and outputs preallocated once, on the device: the engine's floor."""
         binding = self.raw.io_binding()
         for name, array in inputs.items():
-            binding.bind_ortvalue_input(name, self._on_device(array))
+            binding.bind_ortvalue_input(name, self._device_value(array))
         for output, array in zip(self.raw.get_outputs(), self.raw.run(None, inputs), strict=True):
-            binding.bind_ortvalue_output(output.name, self._on_device(array))
+            binding.bind_ortvalue_output(output.name, self._device_value(array))
         run, wait = self.raw.run_with_iobinding, binding.synchronize_outputs
         if self._device.memory == "cpu":
             return lambda: run(binding)
@@ -154,7 +152,7 @@ class OnnxSession:
 
         return call
 
-    def _on_device(self, array: Any) -> Any:
+    def _device_value(self, array: Any) -> Any:
         import onnxruntime
 
         return onnxruntime.OrtValue.ortvalue_from_numpy(

@@ -153,13 +153,16 @@ class OpenVinoSession:
         """The facts plus precision and placement, from the compiled graph."""
         facts = self.facts
         nodes = self._compiled.get_runtime_model().get_ordered_ops()
-        layers = [(_detail(node, "layerType"), _detail(node, "primitiveType")) for node in nodes]
+        layers = [
+            (_runtime_info(node, "layerType"), _runtime_info(node, "primitiveType"))
+            for node in nodes
+        ]
         executed = sum(kind not in _PASSIVE for kind, _ in layers)
         return replace(
             facts,
             precision=_precision(layers),
             nodes_by_provider={"+".join(facts.providers): executed},
-            layout=_layout(_detail(n, "outputLayouts") for n in nodes if _is_convolution(n)),
+            layout=_layout(_runtime_info(n, "outputLayouts") for n in nodes if _is_convolution(n)),
         )
 
     def profiling(self) -> list[Any]:
@@ -171,8 +174,8 @@ class OpenVinoSession:
         nodes: dict[str, CompiledNode] = {}
         counts: Counter[str] = Counter()
         for node in self._compiled.get_runtime_model().get_ordered_ops():
-            compiled_name, kind = str(node.get_friendly_name()), _detail(node, "layerType")
-            parts = filter(None, _detail(node, "originalLayersNames").split(","))
+            compiled_name, kind = str(node.get_friendly_name()), _runtime_info(node, "layerType")
+            parts = filter(None, _runtime_info(node, "originalLayersNames").split(","))
             parts_in_file = tuple(part for part in parts if part in self._names_in_file)
             is_in_file = compiled_name in self._names_in_file
             name = compiled_name if is_in_file else next(iter(parts_in_file), "")
@@ -187,7 +190,7 @@ class OpenVinoSession:
     def _compile(self) -> Any:
         """Raises EngineFailed if the model cannot be loaded whatever its inputs."""
         try:
-            model = _read(Path(self._target.model), self._target.format)
+            model = _read_model(Path(self._target.model), self._target.format)
         except Exception as error:  # each frontend raises exceptions of its own
             raise _cannot_load(error) from error
         # Generated names contain a counter and differ each time a model is read.
@@ -234,7 +237,7 @@ class OpenVinoSession:
         TensorFlow's operators it uses the name of an output, ``x:0``."""
         if self._target.format == "litert" and len(declared) == len(ports):
             return list(declared)
-        return [_name(port, declared) for port in ports]
+        return [_port_name(port, declared) for port in ports]
 
     def _places(self, ports: Any) -> dict[str, int]:
         """The position of each input, by all of its names."""
@@ -251,7 +254,9 @@ class OpenVinoSession:
         return int(self._compiled.get_property("INFERENCE_NUM_THREADS"))
 
     def _notes(self) -> tuple[str, ...]:
-        dynamic = [_name(port) for port in self._compiled.inputs if port.partial_shape.is_dynamic]
+        dynamic = [
+            _port_name(port) for port in self._compiled.inputs if port.partial_shape.is_dynamic
+        ]
         if not (dynamic and self._shapes):
             return ()
         return (f"compiled for any size of {', '.join(dynamic)}: it cannot be fixed to one size",)
@@ -315,7 +320,7 @@ def _bind_streams(
 # ---------------------------------------------------------------- a model
 
 
-def _read(path: Path, model_format: str) -> Any:
+def _read_model(path: Path, model_format: str) -> Any:
     """By the frontend of its format, whatever the file's name; IR keeps its weights beside it."""
     if model_format == "openvino-ir":
         weights = path.with_suffix(".bin")
@@ -339,7 +344,7 @@ def _fix_sizes(model: Any, shapes: Shapes, places: Mapping[str, int]) -> None:
         model.reshape(dynamic)
 
 
-def _name(port: Any, declared: Sequence[str] = ()) -> str:
+def _port_name(port: Any, declared: Sequence[str] = ()) -> str:
     """The name that the file declares for callers, if the port has it. A port without a name goes
     by that of its node."""
     names = sorted(port.get_names()) or [str(port.get_node().get_friendly_name())]
@@ -371,7 +376,7 @@ def _operands(node: Any) -> Operands | None:
     return Operands(inputs, outputs) if outputs else None
 
 
-def _detail(node: Any, name: str) -> str:
+def _runtime_info(node: Any, name: str) -> str:
     details = node.get_rt_info()
     return str(details[name].astype(str)) if name in details else ""
 
@@ -388,7 +393,7 @@ def _precision(layers: list[tuple[str, str]]) -> str | None:
 
 
 def _is_convolution(node: Any) -> bool:
-    return _detail(node, "layerType") in ("Convolution", "Deconvolution", "Pooling")
+    return _runtime_info(node, "layerType") in ("Convolution", "Deconvolution", "Pooling")
 
 
 def _layout(output_layouts: Iterable[str]) -> str | None:

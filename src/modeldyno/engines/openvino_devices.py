@@ -39,9 +39,7 @@ def find_device(name: str, available: Callable[[], Sequence[str]]) -> OpenVinoDe
     kind, colon, index = name.partition(":")
     device = OpenVinoDevice(kind, index)
     if kind not in _DEVICES or (colon and (kind == "cpu" or not index.isdigit())):
-        raise BadValue(
-            f"OpenVINO has no device {name!r} that we know", fix="Use cpu, gpu, gpu:1 or npu"
-        )
+        raise BadValue(f"OpenVINO has no device {name!r}", fix="Use cpu, gpu, gpu:1 or npu")
     if kind == "cpu":
         return device
     names = available()

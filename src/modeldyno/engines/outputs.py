@@ -70,7 +70,7 @@ def _pairings(a: Tensors, b: Tensors) -> list[Pairs]:
     else:
         pairings.append([*named, *zip(rest_a, rest_b, strict=True)])
         if len(rest_a) > 1:
-            pairings.append([*named, *_nearest(a, b, rest_a, rest_b)])
+            pairings.append([*named, *_pair_most_similar(a, b, rest_a, rest_b)])
     return [
         pairs
         for pairs in pairings
@@ -78,7 +78,7 @@ def _pairings(a: Tensors, b: Tensors) -> list[Pairs]:
     ]
 
 
-def _nearest(a: Tensors, b: Tensors, rest_a: list[str], rest_b: list[str]) -> Pairs:
+def _pair_most_similar(a: Tensors, b: Tensors, rest_a: list[str], rest_b: list[str]) -> Pairs:
     """Pairs each with the output of its size that has the most similar numbers: some formats keep
     their outputs in alphabetical order."""
     pairs: Pairs = []
@@ -159,13 +159,13 @@ def _comparable_arrays(outputs: Tensors) -> Tensors:
     for name, output in outputs.items():
         if isinstance(output, (list, dict)):
             continue
-        array = _flat(output)
+        array = _comparable_array(output)
         if array is not None:
             arrays[name] = array
     return arrays
 
 
-def _flat(output: Any) -> Any:
+def _comparable_array(output: Any) -> Any:
     import numpy as np
 
     array = np.asarray(output)

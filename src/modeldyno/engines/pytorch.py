@@ -60,7 +60,7 @@ class PyTorch:
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Run once operator by operator, then as it will be measured."""
         with self.open(target) as session:
-            observed = session.observed(inputs)
+            observed = session.observe_operators(inputs)
             outputs = session.run(inputs)
             precision = join_by_frequency(observed.precisions) or session.weight_precision()
             facts = replace(
@@ -96,8 +96,8 @@ class TorchSettings:
             )
         options = dict(target.options)
         mode = _compile_mode(options.pop("compile", False))
-        channels_last = _switch("channels_last", options.pop("channels_last", False))
-        tf32 = _switch("tf32", options.pop("tf32")) if "tf32" in options else None
+        channels_last = _require_switch("channels_last", options.pop("channels_last", False))
+        tf32 = _require_switch("tf32", options.pop("tf32")) if "tf32" in options else None
         if options:
             raise BadValue(
                 f"PyTorch has no option {next(iter(options))!r}",
@@ -111,7 +111,7 @@ class TorchSettings:
             )
         cast = _AUTOCAST.get(target.precision or "")
         return cls(
-            device=device_of(target.device),
+            device=find_device(target.device),
             threads=target.threads,
             autocast=getattr(torch, cast) if cast else None,
             compile=mode,
@@ -157,21 +157,19 @@ def _compile_mode(setting: OptionValue) -> str | None:
     return "default" if setting else None
 
 
-def _switch(name: str, setting: OptionValue) -> bool:
+def _require_switch(name: str, setting: OptionValue) -> bool:
     if not isinstance(setting, bool):
         raise BadValue(f"PyTorch's option {name} is on or off, not {setting!r}")
     return setting
 
 
-def device_of(name: str) -> Any:
+def find_device(name: str) -> Any:
     """The torch.device of that name; raises if this machine or this PyTorch lacks it."""
     import torch
 
     kind, _, index = name.partition(":")
     if kind not in PyTorch.capabilities.devices or (index and not index.isdigit()):
-        raise BadValue(
-            f"PyTorch has no device {name!r} that we know", fix="Use cpu, cuda, cuda:1 or mps"
-        )
+        raise BadValue(f"PyTorch has no device {name!r}", fix="Use cpu, cuda, cuda:1 or mps")
     if kind == "cuda":
         return torch.device("cuda", _cuda_index(name, int(index or 0)))
     if kind == "mps" and not torch.backends.mps.is_available():
@@ -271,7 +269,7 @@ class TorchSession:
         if contract == "e2e":
             return lambda: self._outputs(inputs)
         self._contract = "api"  # also for ``hot``
-        call, wait = self.enqueued(inputs), self._wait
+        call, wait = self.device_call(inputs), self._wait
         if self._settings.device.type == "cpu":
             return call
 
@@ -295,7 +293,7 @@ class TorchSession:
 
         if self._settings.device.type != "cuda":
             return ()
-        call = self.enqueued(inputs)
+        call = self.device_call(inputs)
         with torch.cuda.device(self._settings.device):
             cache = torch.empty(_FLUSHED_BYTES, dtype=torch.int8, device=self._settings.device)
             marks = []
@@ -316,21 +314,21 @@ class TorchSession:
             return None
         return int(torch.cuda.max_memory_allocated(self._settings.device))
 
-    def observed(self, inputs: Tensors) -> torch_precision.Observation:
+    def observe_operators(self, inputs: Tensors) -> torch_precision.Observation:
         """The operators of one call of the model, not compiled."""
-        eager = self.enqueued(inputs, self._loaded.module)
-        observation = torch_precision.observe(eager, self._rounds_to_tf32())
+        eager = self.device_call(inputs, self._loaded.module)
+        observation = torch_precision.observe(eager, self._uses_tf32())
         self._wait()
         return observation
 
     def weight_precision(self) -> str | None:
-        return torch_precision.of_parameters(self._parameters())
+        return torch_precision.precision_of_parameters(self._parameters())
 
-    def enqueued(self, inputs: Tensors, module: Any = None) -> Callable[[], Any]:
+    def device_call(self, inputs: Tensors, module: Any = None) -> Callable[[], Any]:
         """A call with inputs copied to the device; it may return before the device is done."""
         import torch
 
-        arguments, keywords = self._loaded.arrange(self._on_device(inputs))
+        arguments, keywords = self._loaded.arrange(self._copy_to_device(inputs))
         call = partial(self._call if module is None else module, *arguments, **keywords)
         if self._settings.autocast is None:
             return call
@@ -347,11 +345,11 @@ class TorchSession:
 
     def _outputs(self, inputs: Tensors) -> Tensors:
         """From numpy to numpy."""
-        outputs = self.enqueued(inputs)()
+        outputs = self.device_call(inputs)()
         self._wait()
-        return _named(outputs)
+        return _to_numpy(outputs)
 
-    def _on_device(self, inputs: Tensors) -> dict[str, Any]:
+    def _copy_to_device(self, inputs: Tensors) -> dict[str, Any]:
         import torch
 
         tensors = {}
@@ -393,7 +391,7 @@ class TorchSession:
             return None
         return "NHWC" if 2 * last > len(filters) else "NCHW"
 
-    def _rounds_to_tf32(self) -> tuple[bool, bool]:
+    def _uses_tf32(self) -> tuple[bool, bool]:
         import torch
 
         if self._settings.device.type != "cuda" or torch.cuda.get_device_capability()[0] < 8:
@@ -434,7 +432,7 @@ def _compile(module: Any, settings: TorchSettings) -> Any:
         ) from error
 
 
-def _named(outputs: Any, name: str = "") -> Tensors:
+def _to_numpy(outputs: Any, name: str = "") -> Tensors:
     """Numpy copies, named by their position in the returned structure: ``logits``, ``output.1``."""
     import torch
 
@@ -445,8 +443,8 @@ def _named(outputs: Any, name: str = "") -> Tensors:
     arrays: Tensors = {}
     if isinstance(outputs, dict):
         for key, output in outputs.items():
-            arrays |= _named(output, f"{name}.{key}" if name else str(key))
+            arrays |= _to_numpy(output, f"{name}.{key}" if name else str(key))
     elif isinstance(outputs, (list, tuple)):
         for number, output in enumerate(outputs):
-            arrays |= _named(output, f"{name or 'output'}.{number}")
+            arrays |= _to_numpy(output, f"{name or 'output'}.{number}")
     return arrays

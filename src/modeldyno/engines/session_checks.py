@@ -41,7 +41,7 @@ def require_input(name: str, array: Any, dtypes: Mapping[str, str]) -> None:
 def cannot_load(
     engine: str, error: Exception, without: tuple[str, ...] = (), verb: str = "load"
 ) -> EngineFailed:
-    """``without``: the beginnings of lines in the engine's message that help nobody."""
+    """``without``: prefixes of unhelpful lines in the engine's message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     message = [line for line in lines if not line.startswith(without)] if without else lines
     return EngineFailed(

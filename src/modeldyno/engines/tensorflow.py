@@ -40,11 +40,8 @@ class TensorFlow:
 
     @contextlib.contextmanager
     def open(self, target: Target) -> Iterator[TensorFlowSession]:
-        session = TensorFlowSession(target)
-        try:
+        with contextlib.closing(TensorFlowSession(target)) as session:
             yield session
-        finally:
-            session.close()
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         with self.open(target) as session:

@@ -57,7 +57,7 @@ def import_tensorflow(settings: ProcessSettings | None = None) -> Any:
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # the CPU alone, whatever the build
     os.environ.update(KERAS_BACKEND="tensorflow")
     # These take a third of the import's time, and only Keras files need Keras.
-    with _hidden("keras", "sklearn"):
+    with _hide_packages("keras", "sklearn"):
         import tensorflow
 
     return tensorflow
@@ -66,14 +66,14 @@ def import_tensorflow(settings: ProcessSettings | None = None) -> Any:
 def import_keras() -> Any:
     """Keras, on top of TensorFlow, without its support of scikit-learn."""
     import_tensorflow()
-    with _hidden("sklearn"):
+    with _hide_packages("sklearn"):
         import keras
 
     return keras
 
 
 @contextlib.contextmanager
-def _hidden(*packages: str) -> Iterator[None]:
+def _hide_packages(*packages: str) -> Iterator[None]:
     """As if these optional packages were not installed, unless they are already imported."""
     hidden = [name for name in packages if name not in sys.modules]
     sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None: import fails
@@ -94,7 +94,7 @@ def apply_settings(target: Target) -> AppliedSettings:
     if applied.settings != settings:
         raise EngineFailed(
             "TensorFlow keeps its first settings as long as a process runs",
-            why=f"this one started with {_text(applied.settings)}, {_text(settings)} was requested",
+            why=f"this one started with {_describe(applied.settings)}, not {_describe(settings)}",
             fix="Use a separate process for these settings",
         )
     return applied
@@ -143,6 +143,6 @@ def _thread_ids() -> frozenset[int]:
     return frozenset()
 
 
-def _text(settings: ProcessSettings) -> str:
+def _describe(settings: ProcessSettings) -> str:
     threads = f"{settings.threads} thread{'s' if settings.threads != 1 else ''}"
     return f"{threads} {'with' if settings.onednn else 'without'} oneDNN"

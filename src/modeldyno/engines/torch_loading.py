@@ -68,14 +68,16 @@ def _load_script(target: Target, device: Any) -> LoadedModule:
 
     def arrange(tensors: Tensors) -> Arguments:
         if tensors.keys() <= kinds.keys():
-            return (), {name: _as(kinds[name], tensor) for name, tensor in tensors.items()}
+            return (), {
+                name: _script_argument(kinds[name], tensor) for name, tensor in tensors.items()
+            }
         pairs = zip(kinds.values(), tensors.values(), strict=False)
-        return tuple(_as(kind, tensor) for kind, tensor in pairs), {}
+        return tuple(_script_argument(kind, tensor) for kind, tensor in pairs), {}
 
     return LoadedModule(module, arrange, keeps_state="prim::SetAttr" in str(module.inlined_graph))
 
 
-def _as(kind: str, tensor: Any) -> Any:
+def _script_argument(kind: str, tensor: Any) -> Any:
     """TorchScript takes no tensors for numbers."""
     return tensor.item() if kind in ("int", "float", "bool", "number") else tensor
 
@@ -98,7 +100,7 @@ def _load_export(target: Target, device: Any) -> LoadedModule:
     ]
 
     def arrange(tensors: Tensors) -> Arguments:
-        flat = [_argument(declared, tensors) for declared in user_inputs]
+        flat = [_export_argument(declared, tensors) for declared in user_inputs]
         arguments, keywords = pytree.tree_unflatten(flat, exported.call_spec.in_spec)
         return tuple(arguments), dict(keywords)
 
@@ -117,7 +119,7 @@ def require_no_machine_code(path: str) -> None:
         )
 
 
-def _argument(declared: Any, tensors: Tensors) -> Any:
+def _export_argument(declared: Any, tensors: Tensors) -> Any:
     if hasattr(declared, "value"):  # fixed when it was exported
         return declared.value
     tensor = tensors[declared.name]
@@ -135,7 +137,7 @@ def _load_checkpoint(target: Target, device: Any) -> LoadedModule:
             fix="Name what builds it: --architecture package.module:factory, with --arg NAME=VALUE",
         )
     weights = _load_weights(target.model)
-    module = _build(target.architecture)
+    module = _build_module(target.architecture)
     _set_weights(module, weights, target.architecture)
     module = module.to(device).eval()
     names = _parameter_names(module)
@@ -161,18 +163,18 @@ def _load_weights(path: str) -> Mapping[str, Any]:
             fix="Save the weights alone where it was made: torch.save(model.state_dict(), FILE)",
         ) from error
     candidate: Any
-    for candidate in (loaded, *(_inner(loaded, name) for name in _WRAPPERS)):
+    for candidate in (loaded, *(_entry(loaded, name) for name in _WRAPPERS)):
         if _is_state_dict(candidate):
             weights: Mapping[str, Any] = candidate
             return weights
     raise BadValue(
         "The checkpoint contains no named weights",
-        why=f"it contains {_contents(loaded)}",
+        why=f"it contains {_describe_contents(loaded)}",
         fix="Save the weights alone where it was made: torch.save(model.state_dict(), FILE)",
     )
 
 
-def _inner(loaded: Any, name: str) -> Any:
+def _entry(loaded: Any, name: str) -> Any:
     return loaded.get(name) if isinstance(loaded, Mapping) else None
 
 
@@ -186,7 +188,7 @@ def _is_state_dict(candidate: Any) -> bool:
     )
 
 
-def _contents(loaded: Any) -> str:
+def _describe_contents(loaded: Any) -> str:
     if isinstance(loaded, Mapping):
         return "a dictionary of " + ", ".join(map(repr, list(loaded)[:6]))
     return f"a {type(loaded).__name__}"
@@ -198,18 +200,18 @@ def _first_sentence(text: str) -> str:
     return (lines or text.splitlines() or [""])[0].partition(" Please")[0][:300]
 
 
-def _build(architecture: Architecture) -> Any:
+def _build_module(architecture: Architecture) -> Any:
     """The user's own code builds the model; what it raises is passed on."""
     import torch
 
-    factory = _factory(architecture)
+    factory = _import_factory(architecture)
     try:
         module = factory(**architecture.arguments)
     except TypeError as error:
         raise BadValue(
             f"{architecture.factory} does not take these arguments",
             why=str(error),
-            fix=f"It takes {_signature(factory)}; give them with --arg NAME=VALUE",
+            fix=f"It takes {_describe_arguments(factory)}; give them with --arg NAME=VALUE",
         ) from error
     if not isinstance(module, torch.nn.Module):
         raise BadValue(
@@ -220,7 +222,7 @@ def _build(architecture: Architecture) -> Any:
     return module
 
 
-def _factory(architecture: Architecture) -> Callable[..., Any]:
+def _import_factory(architecture: Architecture) -> Callable[..., Any]:
     module_name, _, attributes = architecture.factory.partition(":")
     if architecture.folder and architecture.folder not in sys.path:
         sys.path.append(architecture.folder)  # last: it must not shadow installed packages
@@ -240,7 +242,7 @@ def _factory(architecture: Architecture) -> Callable[..., Any]:
     return cast("Callable[..., Any]", factory)
 
 
-def _signature(factory: Callable[..., Any]) -> str:
+def _describe_arguments(factory: Callable[..., Any]) -> str:
     try:
         return str(inspect.signature(factory))
     except (TypeError, ValueError):
@@ -251,8 +253,8 @@ def _set_weights(module: Any, weights: Mapping[str, Any], architecture: Architec
     expected = module.state_dict()
     missing = [name for name in expected if name not in weights]
     unknown = [name for name in weights if name not in expected]
-    reasons = [_first_of("missing from the file", missing)]
-    reasons += [_first_of("unknown to the model", unknown)]
+    reasons = [_list_names("missing from the file", missing)]
+    reasons += [_list_names("unknown to the model", unknown)]
     reasons += [
         f"{name} is {list(weights[name].shape)} in the file and {list(weight.shape)} in the model"
         for name, weight in expected.items()
@@ -275,7 +277,7 @@ def _set_weights(module: Any, weights: Mapping[str, Any], architecture: Architec
         ) from error
 
 
-def _first_of(problem: str, names: list[str]) -> str:
+def _list_names(problem: str, names: list[str]) -> str:
     if not names:
         return ""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""

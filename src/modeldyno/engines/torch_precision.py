@@ -42,7 +42,7 @@ class Observation:
     def add(self, operator: str, operands: Iterable[Any], outputs: Iterable[Any]) -> None:
         for output in list(outputs)[:1]:
             self.devices[str(output.device)] += 1
-        kind = _kind(operator)
+        kind = _arithmetic_kind(operator)
         if kind is None:
             return
         for operand in operands:
@@ -56,7 +56,7 @@ class Observation:
         return "tf32" if name == "fp32" and device == "cuda" and rounded else name
 
 
-def _kind(operator: str) -> str | None:
+def _arithmetic_kind(operator: str) -> str | None:
     """``aten::_scaled_dot_product_attention`` → product; None for operators that only move data."""
     name = operator.partition("::")[2].lstrip("_")
     if any(name.startswith(start) for start in _CONVOLVES):
@@ -90,7 +90,7 @@ def observe(call: Any, tf32: tuple[bool, bool]) -> Observation:
     return observation
 
 
-def of_parameters(parameters: Iterable[Any]) -> str | None:
+def precision_of_parameters(parameters: Iterable[Any]) -> str | None:
     """The type of the weights, for models without computing operators."""
     counts: Counter[str] = Counter()
     for parameter in parameters:

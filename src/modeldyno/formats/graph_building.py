@@ -172,7 +172,7 @@ class GraphBuilder:
 
     def add_missing(self, name: str) -> str:
         """Add a tensor that nodes use but none produces; returns its id."""
-        self.add_note("it uses tensors that nothing makes: engines will refuse it")
+        self.add_note("it uses tensors that no node produces: engines will refuse it")
         return self.add_tensor(name, "missing", None, None)
 
     def scope(self, parts: Parts) -> str:
@@ -216,7 +216,7 @@ class GraphBuilder:
         if not count:
             return graph
         # No engine accepts it, but users may still look at it.
-        note = f"{count} nodes lie on a circle or behind one: engines will refuse the model"
+        note = f"{count} nodes are part of a cycle or depend on one: engines will refuse the model"
         return replace(graph, notes=(*graph.notes, note))
 
     # ------------------------------------------------------------ bounds

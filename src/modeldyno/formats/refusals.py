@@ -132,7 +132,7 @@ ONNX_TENSOR = FileRefusal(
 OTHER_PROTOBUF = FileRefusal(
     "protobuf, but not an ONNX model",
     "If it comes from another framework, export it to ONNX there",
-    why="an ONNX model has an IR version and a graph; this file has not both",
+    why="an ONNX model has an IR version and a graph; this file lacks one of them",
 )
 ELF = FileRefusal(
     "a program or shared library (ELF), not a model",
@@ -163,7 +163,7 @@ TEXT = FileRefusal("a text file, not a model", "Give an ONNX file")
 UNKNOWN = FileRefusal(
     "not a model in any format we know",
     "Export the model to ONNX where it was made, or copy the file again if it should be ONNX",
-    why="its bytes match none of the formats we can tell apart; its name does not count",
+    why="its content matches no format that we know; its name does not count",
 )
 
 # Where a format writes its name into the file.

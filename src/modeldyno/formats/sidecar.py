@@ -32,13 +32,13 @@ LONGEST = 64 << 10  # bytes
 _KEYS = ("architecture", "arguments", "inputs", "made")
 
 
-def applied(facts: ModelFacts) -> ModelFacts:
+def apply(facts: ModelFacts) -> ModelFacts:
     """The facts, with those that the sidecar adds if there is one."""
     path = Path(facts.path + SUFFIX)
     table = _table(path)
     if table is None or not table.keys() - {"made"}:
         return facts
-    return _applied(facts, path, table)
+    return _apply(facts, path, table)
 
 
 def with_making(facts: ModelFacts) -> ModelFacts:
@@ -54,7 +54,7 @@ def with_making(facts: ModelFacts) -> ModelFacts:
     return replace(facts, made=made)
 
 
-def text_of(made: Making) -> str:
+def to_toml(made: Making) -> str:
     """The sidecar of a converted model."""
     fields = encode(made)
     versions = fields.pop("versions")
@@ -84,7 +84,7 @@ def _table(path: Path) -> dict[str, Any] | None:
         raise _wrong(path, str(error)) from error
 
 
-def _applied(facts: ModelFacts, path: Path, table: dict[str, Any]) -> ModelFacts:
+def _apply(facts: ModelFacts, path: Path, table: dict[str, Any]) -> ModelFacts:
     odd = [key for key in table if key not in _KEYS]
     if odd:
         raise _wrong(path, f"it has {odd[0]!r}; known are {', '.join(_KEYS)}")

@@ -368,7 +368,7 @@ def _write_files(model: ModelFacts, made: Path, output: Path, making: Making) ->
     try:
         with _sidecar_path(output).open("x", encoding="utf-8") as writing:
             written.append(_sidecar_path(output))
-            writing.write(sidecar.text_of(making))
+            writing.write(sidecar.to_toml(making))
         for source, target in reversed(files):
             with source.open("rb") as reading, target.open("xb") as copying:
                 written.append(target)

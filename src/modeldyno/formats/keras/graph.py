@@ -98,7 +98,7 @@ class _KerasGraphReader:
         self, layer: dict[str, Any], position: int, inputs: list[str], outputs: list[End]
     ) -> None:
         if "layers" in settings(layer):
-            self.builder.add_note("a model inside the model is shown as one node")
+            self.builder.add_note("a nested model is shown as a single node")
         name = name_of(layer)
         self.builder.add_node(
             str(layer.get("class_name")),

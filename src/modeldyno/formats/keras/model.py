@@ -164,7 +164,7 @@ def _inputs(path: Path, config: dict[str, Any]) -> Iterator[InputSpec]:
         shape = built_shape(config)
         if shape is None:
             raise ModelUnreadable(
-                f"{printable_name(path)} does not say what it takes",
+                f"{printable_name(path)} does not declare its inputs",
                 why="the model was saved before it was built",
                 fix="Call the model once, or give it an Input, and save it again",
             )

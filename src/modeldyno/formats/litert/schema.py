@@ -52,67 +52,56 @@ ACTIVATIONS = ("none", "relu", "relu_n1_to_1", "relu6", "tanh", "sign_bit")
 Kind = Literal["int", "ints", "bool", "float", "padding", "activation", "dtype"]
 Settings = tuple[tuple[str, int, Kind], ...]  # name, number of the field, how it is written
 
-_CONV: Settings = (("padding", 0, "padding"), ("stride_w", 1, "int"), ("stride_h", 2, "int"))
-_ACTIVATION: Settings = (("activation", 0, "activation"),)
+
+def _settings(kind: Kind, first: int, *names: str) -> Settings:
+    """Settings of the same kind in consecutive fields."""
+    return tuple((name, first + place, kind) for place, name in enumerate(names))
+
+
+def _activation(field: int) -> Settings:
+    return (("activation", field, "activation"),)
+
+
+def _dilation(first: int) -> Settings:
+    return _settings("int", first, "dilation_w", "dilation_h")
+
+
+_CONV: Settings = (("padding", 0, "padding"), *_settings("int", 1, "stride_w", "stride_h"))
 _CORNERS = ("align_corners", "half_pixel_centers")
+_SLICE_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+_ASYMMETRIC = "asymmetric_quantize_inputs"
 
 # By the number of the table that contains them; settings of other operators are not shown.
 SETTINGS: dict[int, Settings] = {
-    1: (
-        *_CONV,
-        ("activation", 3, "activation"),
-        ("dilation_w", 4, "int"),
-        ("dilation_h", 5, "int"),
-    ),
-    2: (
-        *_CONV,
-        ("depth_multiplier", 3, "int"),
-        ("activation", 4, "activation"),
-        ("dilation_w", 5, "int"),
-        ("dilation_h", 6, "int"),
-    ),
-    5: (
-        *_CONV,
-        ("filter_width", 3, "int"),
-        ("filter_height", 4, "int"),
-        ("activation", 5, "activation"),
-    ),
-    8: (
-        *_ACTIVATION,
-        ("keep_num_dims", 2, "bool"),
-        ("asymmetric_quantize_inputs", 3, "bool"),
-    ),
-    9: (("beta", 0, "float"),),
-    10: (("axis", 0, "int"), ("activation", 1, "activation")),
-    11: _ACTIVATION,  # ADD
-    15: ((_CORNERS[0], 2, "bool"), (_CORNERS[1], 3, "bool")),
-    17: (("new_shape", 0, "ints"),),
-    19: (("block_size", 0, "int"),),  # SPACE_TO_DEPTH
-    21: _ACTIVATION,  # MUL
-    23: (("axis", 0, "int"), ("batch_dims", 1, "int")),
-    27: (("keep_dims", 0, "bool"),),
-    28: _ACTIVATION,  # SUB
-    29: _ACTIVATION,  # DIV
-    30: (("squeeze_dims", 0, "ints"),),
-    32: (
-        ("begin_mask", 0, "int"),
-        ("end_mask", 1, "int"),
-        ("ellipsis_mask", 2, "int"),
-        ("new_axis_mask", 3, "int"),
-        ("shrink_axis_mask", 4, "int"),
-    ),
-    35: (("num_splits", 0, "int"),),
-    37: (("in_data_type", 0, "dtype"), ("out_data_type", 1, "dtype")),
-    49: (*_CONV, ("activation", 3, "activation")),
-    59: (("values_count", 0, "int"), ("axis", 1, "int")),
-    61: (("axis", 0, "int"),),
-    64: (("num", 0, "int"), ("axis", 1, "int")),
-    74: ((_CORNERS[0], 0, "bool"), (_CORNERS[1], 1, "bool")),
-    75: (("alpha", 0, "float"),),
-    94: (("block_size", 0, "int"),),  # DEPTH_TO_SPACE
-    101: (("adj_x", 0, "bool"), ("adj_y", 1, "bool"), ("asymmetric_quantize_inputs", 2, "bool")),
-    102: (("exclusive", 0, "bool"), ("reverse", 1, "bool")),
-    116: (("approximate", 0, "bool"),),
+    1: (*_CONV, *_activation(3), *_dilation(4)),
+    2: (*_CONV, ("depth_multiplier", 3, "int"), *_activation(4), *_dilation(5)),
+    5: (*_CONV, *_settings("int", 3, "filter_width", "filter_height"), *_activation(5)),
+    8: (*_activation(0), *_settings("bool", 2, "keep_num_dims", _ASYMMETRIC)),
+    9: _settings("float", 0, "beta"),
+    10: (*_settings("int", 0, "axis"), *_activation(1)),
+    11: _activation(0),  # ADD
+    15: _settings("bool", 2, *_CORNERS),
+    17: _settings("ints", 0, "new_shape"),
+    19: _settings("int", 0, "block_size"),  # SPACE_TO_DEPTH
+    21: _activation(0),  # MUL
+    23: _settings("int", 0, "axis", "batch_dims"),
+    27: _settings("bool", 0, "keep_dims"),
+    28: _activation(0),  # SUB
+    29: _activation(0),  # DIV
+    30: _settings("ints", 0, "squeeze_dims"),
+    32: _settings("int", 0, *_SLICE_MASKS),
+    35: _settings("int", 0, "num_splits"),
+    37: _settings("dtype", 0, "in_data_type", "out_data_type"),
+    49: (*_CONV, *_activation(3)),
+    59: _settings("int", 0, "values_count", "axis"),
+    61: _settings("int", 0, "axis"),
+    64: _settings("int", 0, "num", "axis"),
+    74: _settings("bool", 0, *_CORNERS),
+    75: _settings("float", 0, "alpha"),
+    94: _settings("int", 0, "block_size"),  # DEPTH_TO_SPACE
+    101: _settings("bool", 0, "adj_x", "adj_y", _ASYMMETRIC),
+    102: _settings("bool", 0, "exclusive", "reverse"),
+    116: _settings("bool", 0, "approximate"),
 }
 
 # Of absent fields, if not 0.

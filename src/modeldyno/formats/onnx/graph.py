@@ -154,7 +154,9 @@ class _OnnxGraphReader:
         ids = []
         for name in node.output:
             if name in names.maps[0] and name:
-                self._builder.add_note("a tensor is made twice: engines will refuse the model")
+                self._builder.add_note(
+                    "two nodes produce the same tensor: engines will refuse the model"
+                )
             if name:
                 self._declare(names, name, "node", types)
             ids.append(self._builder.tensor_id(names, name) if name else "")
@@ -253,7 +255,7 @@ def attribute(proto: onnx.AttributeProto) -> Attribute:
     name, kind = decoded(proto.name)[:LONGEST_NAME], _kind(proto)
     if proto.ref_attr_name:
         given = decoded(proto.ref_attr_name)[:LONGEST_NAME]
-        return Attribute(name, kind, None, f"what its caller gives as {given}")
+        return Attribute(name, kind, None, f"the argument of its caller named {given}")
     match kind:
         case "int":
             return Attribute(name, kind, proto.i)

@@ -47,7 +47,7 @@ def read_script(path: Path) -> ModelFacts:
     # Classes under __torch__ are the file's own: torch reads them from its code/, Python does not.
     foreign = [name for name in listing.imports if not name.startswith("__torch__.")]
     facts = _facts(path, "torchscript", foreign, module.tensors, inputs, notes)
-    return sidecar.applied(facts)
+    return sidecar.apply(facts)
 
 
 def read_export(path: Path) -> ModelFacts:
@@ -79,7 +79,7 @@ def read_checkpoint(path: Path) -> ModelFacts:
     )
     notes = (note,) if others else ()
     facts = _facts(path, "torch-checkpoint", listing.imports, listing.tensors, (), notes)
-    return sidecar.applied(facts)
+    return sidecar.apply(facts)
 
 
 def list_file(path: Path) -> PickleListing:

@@ -100,7 +100,7 @@ def choose_signature(path: Path, meta: MetaGraph, requested: str = "") -> str:
         if name in known:
             return name
     raise ModelUnreadable(
-        f"{printable_name(path)} has no signature, so it does not say what it takes and gives",
+        f"{printable_name(path)} has no signature, so its inputs and outputs are unknown",
         why="a SavedModel is called by one of its signatures",
         fix="Save it with one: tf.saved_model.save(model, folder, signatures=function), or "
         "model.export(folder) in Keras",
@@ -130,10 +130,8 @@ def _notes(meta: MetaGraph, name: str) -> Iterator[str]:
     # Keras writes the same signature under both names.
     others = sorted(_signatures(meta).keys() - {name, SERVE})
     if others:
-        yield (
-            f"signature {name!r} is taken; it also has {', '.join(others[:5])}; "
-            "to choose: --signature"
-        )[:300]
+        names = ", ".join(others[:5])
+        yield f"uses signature {name!r}; it also has {names} (choose with --signature)"[:300]
 
 
 def _is_plain(signature: SignatureDef) -> bool:

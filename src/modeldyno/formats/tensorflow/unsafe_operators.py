@@ -40,7 +40,7 @@ def require_safe(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
     if unsafe:
         raise UnsafeFormat(
             f"{printable_name(path)} contains operators that reach outside of the model",
-            why=f"it uses {and_more(unsafe, 5)}; here, models may read and write only themselves",
+            why=f"it uses {and_more(unsafe, 5)}; models may access only their own files here",
             fix="Export the model without them: files are read before it is called, and given as "
             "inputs",
         )
