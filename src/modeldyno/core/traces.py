@@ -1,4 +1,4 @@
-"""What an engine's profiler told of one repeat: raw, as the worker sends it."""
+"""What an engine's profiler recorded in one repeat: raw, as the worker sends it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from modeldyno.core.sessions import CallContract, SessionFacts, Timings, UnitContent
 from modeldyno.core.work import Operands
 
-MOST_NODES = 20_000  # of a trace; all beyond are one
+MOST_NODES = 20_000  # of a trace; the rest become one
 OTHERS = "(other nodes)"
 
 
@@ -19,20 +19,20 @@ class NodeTime:
     node: str
     op_type: str
     provider: str
-    self_ns: int  # without the nodes inside it, so that nothing counts twice
-    events: int  # that were recorded of it: how often it ran
-    inner: int = 0  # events of nodes inside it, whose recording cost time of this one
+    self_ns: int  # without nested nodes, so that nothing counts twice
+    events: int  # recorded: how often it ran
+    inner: int = 0  # events of nested nodes, whose recording takes time of this one
     device_ns: int | None = None  # on an accelerator, by its own clock
-    operands: Operands | None = None  # of one execution; None: not told, or not always the same
+    operands: Operands | None = None  # of one execution; None: not recorded, or not always the same
     parts: tuple[str, ...] = ()  # names of the model's nodes that this one was made of
 
 
 @dataclass(frozen=True)
 class Trace:
     nodes: tuple[NodeTime, ...]
-    calls: int  # of the model: those that were looked at
-    outer: int  # events that lie in no other, in all calls together
-    most_event_ns: int  # that recording an event may cost, whatever a busy machine makes of it
+    calls: int  # of the model, that were recorded
+    outer: int  # top-level events, in all calls together
+    most_event_ns: int  # upper limit of what recording an event costs, even on a busy machine
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ProfilePlan:
     fewest_calls: int = 5
     most_calls: int = 2_000
     turns: int = 4  # of each, one after the other
-    gap_s: float = 0.0  # rest before each, so that the other's spinning threads fall asleep
+    gap_s: float = 0.0  # pause before each, so that the other's spinning threads go to sleep
     warmup_limit_s: float = 0.5
 
 
@@ -53,11 +53,11 @@ class ProfileRepeat(UnitContent):
 
     facts: SessionFacts
     load_s: float
-    contract: CallContract  # as it was called: an engine may lack the one asked for
+    contract: CallContract  # as called: an engine may lack the requested one
     plain_ns: tuple[int, ...]  # of each call without the profiler, half of them before, half after
     profiled_ns: tuple[int, ...]  # of each call with it
     trace: Trace
-    bare_ns: int | None = None  # of a call that computes nothing, where the engine has one
+    bare_ns: int | None = None  # of a call that computes nothing, if the engine has one
     kind: Literal["repeat"] = "repeat"
 
     def timings(self) -> tuple[Timings, ...]:

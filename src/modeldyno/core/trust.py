@@ -45,7 +45,7 @@ class Code(Described):
         return f"{self.factory}({', '.join(f'{k}={v!r}' for k, v in self.arguments.items())})"
 
     def is_same(self, other: Code | None) -> bool:
-        """As JSON tells values apart: 1, 1.0 and true are not the same argument."""
+        """Compares arguments as JSON does: 1, 1.0 and true differ."""
         return other is not None and _text(self) == _text(other)
 
 
@@ -71,7 +71,7 @@ def _text(code: Code) -> str:
 
 
 def architecture_of(facts: ModelFacts) -> Architecture | None:
-    """What builds the model; other files hold their own graph, whatever lies beside them."""
+    """The code that builds the model; only checkpoints need any."""
     return facts.architecture if facts.format == "torch-checkpoint" else None
 
 
@@ -80,7 +80,7 @@ def needs_trust(model_format: ModelFormat) -> bool:
 
 
 def warning(facts: ModelFacts) -> str:
-    """What somebody who named this file should know; empty for data."""
+    """What running this file can do; empty for data."""
     match facts.format:
         case "torchscript":
             return "TorchScript is a program: measuring it runs what is in the file"

@@ -1,8 +1,8 @@
-"""Text of strangers, before a terminal or a log shows it.
+"""Makes untrusted text safe to show in a terminal or a log.
 
-Names in a model, failure texts of a worker and file names may hold anything: sequences that clear
-the screen or set its title, marks that reverse the direction of text, line ends that forge a line.
-Here they become text: ``\\x1b``, ``\\u202e``, ``\\n``. Letters, accents and emoji stay as they are.
+Names in a model, error texts of a worker and file names may hold anything: sequences that clear the
+screen or set its title, marks that reverse the direction of text, line ends that forge a line. They
+are escaped: ``\\x1b``, ``\\u202e``, ``\\n``. Letters, accents and emoji stay as they are.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import shlex
 import unicodedata
 
 # Controls, format characters, lone surrogates, and Unicode's own line and paragraph ends.
-# Unassigned ones stay: an emoji may be newer than this Python.
+# Unassigned characters stay: an emoji may be newer than this Python.
 _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))
 _JOINERS = "\u200c\u200d"  # inside emoji (families, flags) and words of Persian or Hindi
 
 
 def visible(text: str) -> str:
-    """One line, with everything shown that would command a terminal or hide in it."""
+    """One line, with control and invisible characters escaped."""
     if text.isprintable():
         return text
     return "".join(
@@ -27,13 +27,13 @@ def visible(text: str) -> str:
 
 
 def visible_lines(text: str) -> str:
-    """The same for a text of several lines: line ends and tabs stay."""
+    """The same for several lines: line ends and tabs stay."""
     lines = text.replace("\r\n", "\n").split("\n")
     return "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines)
 
 
 def shell_word(text: str) -> str:
-    """A word to paste into a shell; what is hidden in it as ``$'…'``, which means the same."""
+    """A word to paste into a shell; with hidden characters as ``$'…'``, which means the same."""
     if visible(text) == text:
         return shlex.quote(text)
     return "$'" + "".join(_in_shell(text, at) for at in range(len(text))) + "'"

@@ -1,12 +1,12 @@
-"""How much work a node does, told by the shapes of what goes in and comes out.
+"""The work of a node, estimated from the shapes of its inputs and outputs.
 
 Arithmetic counts additions and multiplications, and one for each function of an element, so a
-convolution and a matrix product count two for each pair of numbers. Bytes are each operand once,
-read or written: what a cache saves or a kernel reads twice is not in it. What cannot be told is
-None, never 0; 0 is the true figure of what only moves, or only renames.
+convolution and a matrix product count two for each pair of numbers. Bytes count each operand once,
+read or written, regardless of caches and repeated reads. Unknown is None, never 0; operators that
+only move or rename have 0.
 
-Names of operators are those of ONNX, of ONNX Runtime's own fusions, of OpenVINO, of PyTorch, of
-TensorFlow, of LiteRT and of XNNPACK inside of it.
+Operators go by their names in ONNX, ONNX Runtime's fusions, OpenVINO, PyTorch, TensorFlow, LiteRT
+and its XNNPACK.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Operand:
 
 @dataclass(frozen=True)
 class Operands:
-    """Of one execution. Weights that an engine has repacked may be missing among the inputs."""
+    """Of one execution. Weights that an engine repacked may be missing among the inputs."""
 
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
-    window: tuple[int, ...] = ()  # of a pooling, where it is known
+    window: tuple[int, ...] = ()  # of a pooling, if known
 
     @property
     def are_sane(self) -> bool:
@@ -85,7 +85,7 @@ def plain_name(op_type: str) -> str:
 
 
 def is_elementwise(op_type: str) -> bool:
-    """Whether each number that comes out has its place among those that go in; norms, too."""
+    """Whether each output element has a corresponding input element; includes norms."""
     return plain_name(op_type) in _PER_ELEMENT
 
 
@@ -95,7 +95,7 @@ def is_attention(op_type: str) -> bool:
 
 
 def is_view(op_type: str) -> bool:
-    """Whether it only says anew how numbers are to be read that stay where they are."""
+    """Whether it only reinterprets data that stays in place."""
     name = plain_name(op_type)
     return name in _VIEWS or (name in _VIEWS_OF_PYTORCH and op_type.startswith("aten::"))
 
@@ -126,7 +126,7 @@ def _convolution(operands: Operands) -> float | None:
 
 
 def _transposed(operands: Operands) -> float | None:
-    """Each input meets every filter: [C, K, h, w] of C channels in."""
+    """Each input element meets every filter: [C, K, h, w], of C input channels."""
     filters = _filters(operands)
     if filters is None:
         return None
@@ -137,11 +137,11 @@ def _transposed(operands: Operands) -> float | None:
 
 
 def _filters(operands: Operands) -> Operand | None:
-    return next((one for one in operands.inputs[1:] if len(one.shape) >= 3), None)
+    return next((operand for operand in operands.inputs[1:] if len(operand.shape) >= 3), None)
 
 
 def _per_output(filters: Operand, rank: int) -> float:
-    """Multiplications for one number that comes out: those of one filter."""
+    """Multiplications per output element: those of one filter."""
     count = filters.shape[0]
     if len(filters.shape) > rank:  # in groups
         count *= filters.shape[1]
@@ -154,20 +154,21 @@ def _product(operands: Operands) -> float | None:
 
 
 def _depth(operands: Operands) -> int | None:
-    """How many pairs make one number: the side that both matrices share. Either may lie across."""
+    """Multiplications per output element: the dimension that both matrices share. Either matrix may
+    be transposed."""
     if not operands.inputs or not operands.outputs:
         return None
     left, out = operands.inputs[0].shape, operands.outputs[0].shape
     if not left:
         return None
     rows = out[-2] if len(out) > 1 else 1
-    lies_across = len(left) > 1 and left[-2] != rows and left[-1] == rows
-    return left[-2] if lies_across else left[-1]
+    is_transposed = len(left) > 1 and left[-2] != rows and left[-1] == rows
+    return left[-2] if is_transposed else left[-1]
 
 
 def _attention(operands: Operands) -> float | None:
-    """Scores and their sum: queries [.., L, D], keys [.., S, D], and values, with or without heads
-    beside each other in D."""
+    """Scores and their sum: queries [.., L, D], keys [.., S, D] and values; D may hold several
+    heads."""
     if len(operands.inputs) < 3:
         return None
     query, key = operands.inputs[0].shape, operands.inputs[1].shape
@@ -189,16 +190,16 @@ def _packed_attention(operands: Operands) -> float | None:
 
 
 def _recurrent(operands: Operands, gates: int) -> float | None:
-    """Of all steps: what comes out of each meets the input and what it remembers."""
+    """Of all steps: each output element meets the input and the state."""
     if not operands.inputs or not operands.outputs:
         return None
-    given, out = operands.inputs[0], operands.outputs[0]
-    if len(given.shape) != 3 or len(out.shape) not in (3, 4):
+    sequence, out = operands.inputs[0], operands.outputs[0]
+    if len(sequence.shape) != 3 or len(out.shape) not in (3, 4):
         return None
-    width, hidden = given.shape[-1], out.shape[-1]
+    width, hidden = sequence.shape[-1], out.shape[-1]
     numbers = out.size  # of every step and direction
     if len(out.shape) == 3:  # of the last step alone: [directions, batch, hidden]
-        numbers = given.size // max(1, width) * out.shape[0] * hidden
+        numbers = sequence.size // max(1, width) * out.shape[0] * hidden
     return 2 * numbers * gates * (width + hidden)
 
 
@@ -221,34 +222,38 @@ def _sum_of_many(operands: Operands) -> float | None:
 
 
 def _bytes(name: str, operands: Operands) -> float | None:
-    if name in _PARTIAL:  # what is not looked up is not read
-        out = [one.bytes for one in operands.outputs]
-        return _total([*out, *out, *(one.bytes for one in operands.inputs[1:])])
-    total = _total([one.bytes for one in (*operands.inputs, *operands.outputs)])
+    if name in _PARTIAL:  # reads only what it looks up
+        out = [operand.bytes for operand in operands.outputs]
+        return _total([*out, *out, *(operand.bytes for operand in operands.inputs[1:])])
+    total = _total([operand.bytes for operand in (*operands.inputs, *operands.outputs)])
     hidden = _repacked(name, operands)
     return None if total is None or hidden is None else total + hidden
 
 
 def _repacked(name: str, operands: Operands) -> float | None:
-    """Of weights that the engine keeps in a form of its own, and therefore does not list."""
+    """Bytes of weights that the engine does not list, since it repacked them."""
     if not operands.inputs or not operands.outputs:
         return 0
-    given, out = operands.inputs[0], operands.outputs[0]
-    width = _BYTES.get(given.dtype, 0)
-    if name in _PRODUCTS and not any(len(one.shape) >= 2 for one in operands.inputs[1:]):
+    features, out = operands.inputs[0], operands.outputs[0]
+    weights = [operand.shape for operand in operands.inputs[1:]]
+    width = _BYTES.get(features.dtype, 0)
+    if name in _PRODUCTS and not any(len(shape) >= 2 for shape in weights):
         depth = _depth(operands)
         return None if depth is None else width * depth * (out.shape[-1] if out.shape else 1)
-    if name in _GATES and sum(len(one.shape) == 3 for one in operands.inputs[1:]) < 2:
+    if name in _GATES and sum(len(shape) == 3 for shape in weights) < 2:
         hidden = out.shape[-1] if out.shape else 0
-        return width * _GATES[name] * hidden * (given.shape[-1] + hidden) if given.shape else None
+        return (
+            width * _GATES[name] * hidden * (features.shape[-1] + hidden)
+            if features.shape
+            else None
+        )
     if "conv" in name and name not in _MOVES and _filters(operands) is None:
         return None
     return 0
 
 
 def _total(parts: Sequence[int | None]) -> int | None:
-    known = [part for part in parts if part is not None]
-    return sum(known) if len(known) == len(parts) else None
+    return None if None in parts else sum(part or 0 for part in parts)
 
 
 # ---------------------------------------------------------------- tables
@@ -278,7 +283,7 @@ _POOLINGS = _named(
 _RULES: tuple[tuple[frozenset[str], Callable[[Operands], float | None]], ...] = (
     (_PRODUCTS, _product),
     (_ATTENTIONS, _attention),
-    (_PACKED_ATTENTIONS, lambda found: _packed_attention(found) or _attention(found)),
+    (_PACKED_ATTENTIONS, lambda operands: _packed_attention(operands) or _attention(operands)),
     (_POOLINGS, _pooling),
     (_named("sum mean max min addn add_n"), _sum_of_many),
     (
@@ -379,14 +384,13 @@ _BYTES = {
 
 
 def family(op_type: str) -> str:
-    """``product`` for MatMul, Gemm and aten::addmm alike; its own name where nothing is like it."""
+    """``product`` for MatMul, Gemm and aten::addmm alike; its own name if there is no family."""
     name = plain_name(op_type)
     if is_view(op_type):
         return "view"
-    found = next((word for word, names in _FAMILIES if name in names), None)
-    if found is None and "conv" in name and "convert" not in name:
-        return "convolution"
-    return found or name
+    is_convolution = "conv" in name and "convert" not in name
+    own = "convolution" if is_convolution else name
+    return next((word for word, names in _FAMILIES if name in names), own)
 
 
 _NORMS = _named(

@@ -1,8 +1,9 @@
-"""Annotations of request fields: what a value may be, what it means, and what people type.
+"""What request fields may hold, what they mean, and what people type for them; and the check.
 
-``checking.py`` reads them for the terminal, Python and config files. FastAPI reads the same ones:
-pydantic calls the ``__get_pydantic_…`` methods, and its schemas are plain dictionaries, so that
-nothing here needs pydantic. A server accepts less than a terminal: strangers may ask it.
+The terminal, Python, client, config files and edits call ``require_valid``. FastAPI checks bodies
+of ``/api/v1`` through the same annotations: pydantic calls their ``__get_pydantic_…`` methods,
+whose schemas are plain dictionaries, so this module does not need pydantic. A server accepts less
+than a terminal, since strangers may use it.
 """
 
 from __future__ import annotations

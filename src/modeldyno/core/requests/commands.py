@@ -1,7 +1,5 @@
-"""What measures the same again, made of the request that a spec came from: the terminal's command
-and the config file. What is as usual is left out.
-
-The memory limit is left out as well: it follows from the machine.
+"""How to repeat a run, from the request of its spec: the terminal command and the config file.
+Defaults are left out, and so is the memory limit, which follows from the machine.
 """
 
 from __future__ import annotations
@@ -26,14 +24,14 @@ from modeldyno.core.requests.measuring import (
 )
 from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ModelSpec, ProfileSpec, SideSpec
 
-# The order of what is not an axis; axes come first, in the order of the request.
+# The order of options that are no axes; axes come first, in the order of the request.
 _OF_A_CALL = ("signature", "contract", "spinning", "options", "sandbox")
 _OF_INPUTS = ("dims", "values", "inputs")
 _OF_A_RUN = ("iterations", "warmup", "per_call", "adaptive", "repeats", "timeout_s", "seed")
 _REPEATED = {"dims": "dim", "values": "value", "options": "option", "inputs": "input"}
-_ALWAYS = ("batch_size", "cores", "instances", "device")  # a file shows what can be changed
+_ALWAYS = ("batch_size", "cores", "instances", "device")  # a config file shows what can be changed
 
-# INC Bench has a file of the same name, whose readers may look for a section that ours has not.
+# INC Bench has a file of the same name; its readers may look for a section that ours lacks.
 CONFIG_HEADING = """\
 # Repeat this with `modeldyno bench --config`. INC Bench wrote an `evaluation:` section instead:
 # its warmup, iteration, cores_per_instance and num_of_instance are warmup, iterations, cores and
@@ -56,7 +54,7 @@ RepeatableRequest = BenchmarkRequest | SideRequest | PairingRequest | ProfileReq
 
 
 def bench_command(spec: BenchmarkSpec, model: str) -> str:
-    """``modeldyno bench m.onnx --batch 1,8 --cores 2``; ``model`` is how people know the file."""
+    """``modeldyno bench m.onnx --batch 1,8 --cores 2``; ``model`` is the name of the file."""
     return _command("bench", model, benchmark_request(spec), spec.model)
 
 
@@ -69,7 +67,8 @@ def compare_command(spec: ComparisonSpec, a: str, b: str) -> str:
     """``modeldyno compare old.onnx new.onnx@cores=2``."""
     request = comparison_request(spec)
     words = ["modeldyno", "compare", _side(a, spec.a), _side(b, spec.b)]
-    words += _given("--margin", _share(request.margin), _share(PairingRequest().margin))
+    if (margin := _share(request.margin)) != _share(PairingRequest().margin):
+        words += ["--margin", margin]
     if spec.fail_if_slower is not None:
         words += ["--fail-if-slower", _share(spec.fail_if_slower)]
     words += _options(request.a, _OF_INPUTS) + _architecture(spec.a.model)
@@ -82,20 +81,20 @@ def config_command(path: str) -> str:
 
 
 def config_of(spec: BenchmarkSpec) -> dict[str, Any]:
-    """What ``bench --config`` reads: the same settings, by the names of the public JSON."""
+    """What ``bench --config`` reads: the settings, by the names of the public JSON."""
     request, usual = benchmark_request(spec), BenchmarkRequest()
-    known = spec.model.architecture
+    architecture = spec.model.architecture
     values: dict[str, Any] = {
         "model": spec.model.path,
         "data": spec.model.data,
-        "architecture": known.factory if known else None,
-        "arguments": (known and dict(known.arguments)) or None,
-        "architecture_folder": known.folder if known else None,
+        "architecture": architecture.factory if architecture else None,
+        "arguments": (architecture and dict(architecture.arguments)) or None,
+        "architecture_folder": architecture.folder if architecture else None,
     }
     for name, annotation in hints(BenchmarkRequest).items():
-        key, value = by_key(name, option_of(annotation)), getattr(request, name)
-        if value != getattr(usual, name) or key in _ALWAYS:
-            values[key] = _one_or_many(value) if name in _AXES else _listed(value)
+        key, setting = by_key(name, option_of(annotation)), getattr(request, name)
+        if setting != getattr(usual, name) or key in _ALWAYS:
+            values[key] = _one_or_many(setting) if name in _AXES else _listed(setting)
     values.pop("memory_limit", None)
     budget = values.pop("budget", None)
     if not isinstance(budget, str):
@@ -123,7 +122,7 @@ def _axes_of(request: RepeatableRequest) -> list[str]:
 
 
 def _options(request: RepeatableRequest, names: Iterable[str]) -> list[str]:
-    """Of those that the request has, what is not as usual."""
+    """The fields with these names that the request has and that are not defaults."""
     annotations, words = hints(type(request)), []
     for name in names:
         if name not in annotations or getattr(request, name) == _usual(request, name):
@@ -140,32 +139,32 @@ def _usual(request: RepeatableRequest, name: str) -> Any:
     return getattr(like(), name)
 
 
-def _option(option: str, value: Any, name: str) -> list[str]:
-    match value:
+def _option(option: str, setting: Any, name: str) -> list[str]:
+    match setting:
         case "required" | "off" if name == "sandbox":
-            return ["--require-sandbox" if value == "required" else "--no-sandbox"]
+            return ["--require-sandbox" if setting == "required" else "--no-sandbox"]
         case None:
             return []
         case True if name != "spinning":
             return [option]
         case dict():
-            return [word for key in value for word in (option, f"{key}={_texts(value[key])}")]
+            return [word for key in setting for word in (option, f"{key}={_texts(setting[key])}")]
         case tuple() if name in _REPEATED:
-            return [word for each in value for word in (option, each)]
+            return [word for each in setting for word in (option, each)]
         case tuple():
-            return [option, ",".join(map(str, value))]
+            return [option, ",".join(map(str, setting))]
         case float():
-            return [option, f"{value:g}"]
+            return [option, f"{setting:g}"]
         case _:
-            return [option, _text(value)]
+            return [option, _text(setting)]
 
 
 def _architecture(model: ModelSpec) -> list[str]:
     if model.architecture is None:
         return []
     words = ["--architecture", model.architecture.factory]
-    for name, value in model.architecture.arguments.items():
-        words += ["--arg", f"{name}={_text(value)}"]
+    for name, argument in model.architecture.arguments.items():
+        words += ["--arg", f"{name}={_text(argument)}"]
     return words
 
 
@@ -182,27 +181,23 @@ def _side(name: str, side: SideSpec) -> str:
         for field, annotation in hints(SideRequest).items()
         if field not in _REPEATED and getattr(request, field) != getattr(usual, field)
     }
-    words |= {key: _text(value) for key, value in request.options.items()}
-    options = ",".join(f"{key}={value}" for key, value in words.items())
+    words |= {key: _text(option) for key, option in request.options.items()}
+    options = ",".join(f"{key}={word}" for key, word in words.items())
     return f"{name}@{options}" if options else name
-
-
-def _given(option: str, text: str, usual: str) -> list[str]:
-    return [] if text == usual else [option, text]
 
 
 def _share(share: float) -> str:
     return f"{share * 100:g}%"
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return value if isinstance(value, str) else json.dumps(value)
+def _text(setting: object) -> str:
+    if isinstance(setting, bool):
+        return "on" if setting else "off"
+    return setting if isinstance(setting, str) else json.dumps(setting)
 
 
-def _texts(value: object) -> str:
-    return ",".join(map(_text, value)) if isinstance(value, tuple) else _text(value)
+def _texts(setting: object) -> str:
+    return ",".join(map(_text, setting)) if isinstance(setting, tuple) else _text(setting)
 
 
 def _one_or_many(values: tuple[Any, ...]) -> Any:
@@ -210,7 +205,8 @@ def _one_or_many(values: tuple[Any, ...]) -> Any:
     return [*values] if len(values) > 1 else values[0] if values else None
 
 
-def _listed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _listed(own) for name, own in value.items()}
-    return [*value] if isinstance(value, tuple) else value
+def _listed(setting: Any) -> Any:
+    """With lists in place of tuples."""
+    if isinstance(setting, dict):
+        return {name: _listed(own) for name, own in setting.items()}
+    return [*setting] if isinstance(setting, tuple) else setting

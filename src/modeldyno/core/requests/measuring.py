@@ -1,9 +1,8 @@
-"""Requests to measure: how, with the names and units that the world sees.
+"""Requests to measure, with public names and units.
 
-A field is declared here and in no other place: terminal, Python, client, config files and
-``/api/v1`` fill these classes, and what repeats a run (command, config file, settings) is read from
-their fields. Which model is measured stands beside them: a file of this machine (``ModelFile``) or
-a model of the server (``core/requests/measuring.py``).
+A field is declared only here: terminal, Python, client, config files and ``/api/v1`` fill these
+classes, and what repeats a run (command, config file, settings) is made of their fields. The model
+is specified separately: a file of this machine (``ModelFile``) or a model of the server (below).
 """
 
 from __future__ import annotations
@@ -107,36 +106,35 @@ MemoryLimit = Annotated[
 Seed = Annotated[int, Range(0, server=2**31 - 1)]
 
 
-def _plain(value: Any) -> Any:
-    """JSON does not tell ``1.0`` from ``1``, and its lists are our tuples. (Not deeper than
-    ``api/bodies.py`` lets pass.)"""
-    match value:
-        case float() if value.is_integer():
-            return int(value)
+def _plain(json: Any) -> Any:
+    """JSON does not distinguish ``1.0`` from ``1``, and its lists are our tuples. (Nesting is
+    limited by ``api/bodies.py``.)"""
+    match json:
+        case float() if json.is_integer():
+            return int(json)
         case list():
-            return tuple(_plain(inner) for inner in value)
+            return tuple(map(_plain, json))
         case dict():
-            return {name: _plain(inner) for name, inner in value.items()}
+            return {name: _plain(member) for name, member in json.items()}
         case _:
-            return value
+            return json
 
 
 def without_defaults(schema: dict[str, Any]) -> None:
-    """Of a change: what is not sent stays."""
+    """For edits: fields that are not sent stay."""
     for described in schema["properties"].values():
         described.pop("default", None)
 
 
 def _opened_as_answer(schema: dict[str, Any]) -> None:
-    """Of an answer, which has all fields and may get more of them; a request needs few."""
+    """For answers, which have all fields and may get more; a request needs few."""
     if len(schema.get("required", ())) == len(schema["properties"]):
         schema.pop("additionalProperties", None)
         without_defaults(schema)
 
 
 class Request:
-    """What FastAPI is to do with a body: refuse what it does not know; ``"1"`` and ``true`` are no
-    numbers."""
+    """Tells FastAPI to refuse unknown fields, and ``"1"`` and ``true`` as numbers."""
 
     __slots__ = ()
     __pydantic_config__: ClassVar[Any] = {
@@ -149,7 +147,7 @@ class Request:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> dict[str, Any]:
         schema = handler(source)
-        # The fields are strict; the body itself is a dictionary, not yet one of us.
+        # The fields are strict; the body itself is a dictionary, not yet an instance.
         handler.resolve_ref_schema(schema)["strict"] = False
         first = {"type": "no-info", "function": _plain}
         return {"type": "function-before", "function": first, "schema": schema}
@@ -312,14 +310,14 @@ CellRequest = BenchmarkRequest | OneCellRequest
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A model of this machine, with the other files and programs of this machine that it needs;
-    no server can be asked for those."""
+    """A model of this machine, with the files and code of this machine that it needs, which no
+    server accepts."""
 
     path: Annotated[str | Path, Option("model")]
     data: str | Path | None = None  # real inputs: an .npz file
     architecture: str | None = None  # what builds a checkpoint's model: "package.module:factory"
     arguments: dict[str, Any] = field(default_factory=dict)  # of the architecture
-    architecture_folder: str | None = None  # where that was found; None: where we are
+    architecture_folder: str | None = None  # of the architecture; None: the current one
 
 
 # ---------------------------------------------------------------- budgets
@@ -337,7 +335,7 @@ def budget_of(word: BudgetName | float) -> Budget:
 
 
 def benchmark_request(spec: BenchmarkSpec) -> BenchmarkRequest:
-    """What was asked for, read back from the spec that it became."""
+    """The request that a spec was made of."""
     fields = shared_fields(BenchmarkRequest, spec.cells[0]) | shared_fields(BenchmarkRequest, spec)
     fields |= _model_fields(spec.model) | axis_values(spec.configurations())
     budget = spec.budget.seconds if spec.budget.name == "custom" else spec.budget.name
@@ -383,8 +381,10 @@ def _one_cell_fields(
     return fields | _model_fields(model)
 
 
+# ---------------------------------------------------------------- on a server
+
 MOST_ID = 2**31 - 1
-# One line of text with something to see in it.
+# One line of text that is not blank.
 NAME = r"^[^\u0000-\u001f\u007f]*[^\s\u0000-\u001f\u007f][^\u0000-\u001f\u007f]*$"
 
 Reference = Annotated[int, Range(1, MOST_ID)]

@@ -1,4 +1,4 @@
-"""Values from what people type, with words for what is wrong."""
+"""Requests from what people type in a terminal, Python or a config file."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def parse_switch(name: str, text: str) -> bool:
 def parse_share(name: str, text: str) -> float:
     """``5%`` and ``0.05`` → 0.05. A bare ``5`` means 5% to most people and 500% to a computer."""
     try:
-        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
-        value = math.nan
-    if not math.isfinite(value) or (abs(value) >= 1 and not text.endswith("%")):
+        share = math.nan
+    if not math.isfinite(share) or (abs(share) >= 1 and not text.endswith("%")):
         raise BadValue(f"{name} must be a share such as 5% or 0.05, not {text!r}")
-    return value
+    return share
 
 
 def parse_bytes(name: str, text: str) -> int:
@@ -67,12 +67,12 @@ def parse_bytes(name: str, text: str) -> int:
     if number and number[-1] in units:
         number, unit = number[:-1], units[number[-1]]
     try:
-        value = int(float(number) * unit)
+        count = int(float(number) * unit)
     except (ValueError, OverflowError):
         raise BadValue(f"{name} must be a size such as 4G or 500M, not {text!r}") from None
-    if value < 1:
-        raise BadValue(f"{name} must be at least 1, not {value}")
-    return value
+    if count < 1:
+        raise BadValue(f"{name} must be at least 1, not {count}")
+    return count
 
 
 def parse_number(name: str, text: str) -> float:
@@ -119,7 +119,7 @@ def parse_sizes(name: str, texts: Sequence[str]) -> dict[str, int | tuple[int, .
 
 
 def parse_arguments(name: str, texts: Sequence[str]) -> dict[str, Any]:
-    """``["depth=50", "layers=[2,2]", "name=lite0"]``: JSON where it is JSON, else plain text."""
+    """``["depth=50", "layers=[2,2]", "name=lite0"]``: JSON if it is valid JSON, else text."""
     arguments: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -188,7 +188,7 @@ def choose_budget(
 
 
 def _side_fields() -> dict[str, str]:
-    """The fields that may stand after an @, by what people call them there."""
+    """The fields that may be given after an @, by their names there."""
     return {
         by_option(field, option_of(annotation)): field
         for field, annotation in hints(SideRequest).items()
@@ -201,7 +201,7 @@ def split_side(
 ) -> tuple[str, dict[str, str]]:
     """``m.onnx@cores=2,batch=8`` → the path and its options; a file may have an @ in its name.
 
-    ``engine_options``: those that there are; None: any name may be one.
+    ``engine_options`` are the known ones; None: any name may be one.
     """
     whole = str(text)
     if "@" not in whole or _is_there(whole):
@@ -211,7 +211,7 @@ def split_side(
     names = _side_fields()
     for name, equals, _ in pairs:
         is_known = name in names or engine_options is None or name in engine_options
-        if not equals or not is_known:
+        if not (equals and is_known):
             close = difflib.get_close_matches(name, names, n=1)
             raise BadValue(
                 f"Cannot read {name!r} in {whole!r}",
@@ -222,7 +222,7 @@ def split_side(
 
 
 def side_with(common: SideRequest, words: dict[str, str]) -> SideRequest:
-    """What both sides share, with what stands after the @ of one."""
+    """The options that both sides share, with those after the @ of one side."""
     names, annotations = _side_fields(), hints(SideRequest)
     own = {
         names[name]: parse_value(name, annotations[names[name]], text)
@@ -301,7 +301,7 @@ class BenchmarkWords(CallWords, LengthWords, AxesWords, total=False):
 
 
 class RankWords(CallWords, LengthWords, total=False):
-    """Of all sides, and of how they are compared."""
+    """For all sides, and for comparing them."""
 
     batch: int
     cores: int
@@ -344,12 +344,12 @@ class LocalProfileWords(ProfileWords, FileWords, total=False): ...
 
 
 def request_of(kind: type[R], words: Mapping[str, Any], **more: Any) -> R:
-    """The request that the words of Python describe, with ``more`` fields."""
+    """The request that keyword arguments of Python describe, with ``more`` fields."""
     return fill_request(kind, words, **_budget(kind, words), **more)
 
 
 def typed_request(kind: type[R], words: Mapping[str, Any], **more: Any) -> R:
-    """The same from a terminal, where numbers and lists are texts: ``1,8``."""
+    """The same from a terminal, where numbers and lists are text: ``1,8``."""
     return fill_request(kind, words, read=_typed_value, **_budget(kind, words), **more)
 
 
@@ -372,8 +372,8 @@ def fill_request(
     read: Callable[[str, Any, Any], Any] | None = None,
     **more: Any,
 ) -> T:
-    """A dataclass with those of the words that it has fields for, and with ``more`` fields.
-    Nothing (None, or an empty text for one value) means: as usual."""
+    """A dataclass filled from the words it has fields for, and with ``more`` fields. None, or an
+    empty text for a single value, means the default."""
     for field, annotation in hints(kind).items():
         name = naming(field, option_of(annotation))
         if field not in more and not _is_left_out(annotation, words.get(name)):
@@ -424,7 +424,7 @@ def _origin(annotation: Any) -> Any:
 
 
 def takes(words: type, *kinds: type[Request]) -> Callable[[F], F]:
-    """For a function of ``**words``: shows them all in ``help()``, and refuses any other."""
+    """For functions with ``**words``: shows them in ``help()``, and refuses unknown ones."""
     defaults: dict[str, Any] = dict.fromkeys(words.__annotations__)
     for kind in kinds:
         defaults |= {name: usual for name, usual in _usual(kind).items() if name in defaults}
@@ -435,19 +435,19 @@ def takes(words: type, *kinds: type[Request]) -> Callable[[F], F]:
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
         known = {each.name for each in own} | defaults.keys()
         keyword = inspect.Parameter.KEYWORD_ONLY
-        keywords = [
+        named = [
             inspect.Parameter(name, keyword, default=usual) for name, usual in defaults.items()
         ]
 
         @functools.wraps(function)
-        def checked(*args: Any, **given: Any) -> Any:
-            for name in given.keys() - known:
+        def checked(*args: Any, **keywords: Any) -> Any:
+            for name in keywords.keys() - known:
                 close = difflib.get_close_matches(name, known, n=1)
                 hint = f"; did you mean {close[0]!r}?" if close else ""
                 raise TypeError(f"{function.__name__}() has no keyword {name!r}{hint}")
-            return function(*args, **given)
+            return function(*args, **keywords)
 
-        parameters = [*own, *(each for each in keywords if each.name not in signature.parameters)]
+        parameters = [*own, *(each for each in named if each.name not in signature.parameters)]
         checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return cast(F, checked)
 
@@ -455,7 +455,7 @@ def takes(words: type, *kinds: type[Request]) -> Callable[[F], F]:
 
 
 def _usual(kind: type[Request]) -> dict[str, Any]:
-    """The default of each word; one value rather than a list of one."""
+    """The default of each word; a single value in place of a tuple of one."""
     annotations = hints(kind)
     defaults = {}
     for field in fields(kind):  # type: ignore[arg-type]  # requests are dataclasses
