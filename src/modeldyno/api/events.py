@@ -343,7 +343,7 @@ class EventSockets:
                 self._part(listener, NO_LONGER)
             elif since_s is not None and now_s - since_s > self._patience.stuck_s:
                 self._part(listener, TOO_SLOW)
-        self.broadcast.part(gone)
+        self.broadcast.revoke(gone)
         self._drop_strangers(now_s)
 
     def _no_longer(self, callers: set[Caller]) -> set[Caller]:

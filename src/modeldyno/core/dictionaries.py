@@ -16,7 +16,7 @@ class Numbered:
     name: str
 
     @property
-    def told(self) -> dict[str, int | str]:
+    def as_json(self) -> dict[str, int | str]:
         return {"id": self.id, "name": self.name}
 
 

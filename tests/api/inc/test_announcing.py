@@ -1,11 +1,11 @@
-"""Starts and ends are told whatever happens to the run, to its row or to the server."""
+"""Starts and ends are announced whatever happens to the run, its row or the server."""
 
 import time
 from datetime import UTC, datetime
 
 import pytest
 
-from modeldyno.api.inc.announcing import Announcer, Speech
+from modeldyno.api.inc.announcing import Announcer, RunEvents
 from modeldyno.api.inc.broadcast import Broadcast
 from modeldyno.core.errors import DatabaseBusy
 from modeldyno.core.events import Event
@@ -26,33 +26,33 @@ def test_s_04_what_was_queued_runs_and_is_told_by_the_next_server(tmp_path):
         execute(first, add(first, project, **QUICK), "waits")
         ears.until("benchmark_start", request_id="slow")
     with serving(tmp_path) as second, listening(second) as ears:
-        told: dict[str, tuple[str, str]] = {}
-        while len(told) < 2:
+        ends: dict[str, tuple[str, str]] = {}
+        while len(ends) < 2:
             status, data = ears.until("benchmark_finish")
-            told[data["request_id"]] = (status, data.get("message", ""))
-        assert told["waits"] == ("success", "")
-        # It ended with its server, which could not say so any more.
-        assert told["slow"][0] == "error"
-        assert told["slow"][1].startswith("The server was stopped")
-    with serving(tmp_path) as third, listening(third) as ears:  # told once is enough
+            ends[data["request_id"]] = (status, data.get("message", ""))
+        assert ends["waits"] == ("success", "")
+        # It ended with its server, which could no longer announce it.
+        assert ends["slow"][0] == "error"
+        assert ends["slow"][1].startswith("The server was stopped")
+    with serving(tmp_path) as third, listening(third) as ears:  # nothing is announced twice
         execute(third, add(third, project, **QUICK), "last")
         ears.until("benchmark_finish", request_id="last")
         assert ears.names() == ["benchmark_start", "benchmark_finish"]
 
 
 @pytest.fixture
-def said():
+def events():
     return []
 
 
-class Mouth(Broadcast):
-    def __init__(self, said):
-        self._said = said
+class RecordedBroadcast(Broadcast):
+    def __init__(self, events):
+        self._events = events
 
-    def say(self, *told):
-        self._said.append(told)
+    def emit(self, *event):
+        self._events.append(event)
 
-    def on_first(self, _tell):
+    def on_first_client(self, _callback):
         pass
 
 
@@ -61,7 +61,7 @@ def moved(run_id, state, number=1):
     return Event(number=1, kind="run.changed", project_id=1, payload=payload, created_at=BEGIN)
 
 
-def test_a_bug_or_a_database_that_is_away_keeps_nobody_from_being_told(served, said):
+def test_a_bug_or_a_database_that_is_away_keeps_nobody_from_being_told(served, events):
     project = served.project()
     numbers = [add(served, project) for _ in range(3)]
     runs = [
@@ -78,16 +78,16 @@ def test_a_bug_or_a_database_that_is_away_keeps_nobody_from_being_told(served, s
             raise DatabaseBusy("not now")
         return {"id": number}
 
-    announcer = Announcer(served.server.records, served.server.feed, Mouth(said))
-    announcer.speaks("benchmark", Speech("benchmark", details))
+    announcer = Announcer(served.server.records, served.server.feed, RecordedBroadcast(events))
+    announcer.add_kind("benchmark", RunEvents("benchmark", details))
     with announcer.running():
         for run, number in zip(runs, numbers, strict=True):
-            announcer.hear(moved(run, "done", number))
-        announcer.hear(moved(runs[0], "running", numbers[0]))
+            announcer.on_event(moved(run, "done", number))
+        announcer.on_event(moved(runs[0], "running", numbers[0]))
         deadline = time.monotonic() + PATIENCE_S
-        while len(said) < 3 and time.monotonic() < deadline:
+        while len(events) < 3 and time.monotonic() < deadline:
             time.sleep(0.01)
-    assert [(event, told.get("id")) for event, _, told in said] == [
+    assert [(event, data.get("id")) for event, _, data in events] == [
         ("benchmark_finish", numbers[1]),
         ("benchmark_finish", numbers[2]),
         ("benchmark_start", None),
@@ -102,7 +102,7 @@ def test_defect_14_the_queue_is_told_by_kind_and_place(served):
     for number in numbers:
         execute(served, number)
     job = served.server.benchmarks.details(numbers[0]).latest.job_id
-    served.until(job, lambda found: found["state"] == "running")
+    served.until(job, lambda job: job["state"] == "running")
     assert served.get("/api/jobs/queue").json == {
         f"benchmark_{number}": str(place) for place, number in enumerate(numbers)
     }

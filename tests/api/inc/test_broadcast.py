@@ -1,4 +1,4 @@
-"""The default namespace: everything to everybody who may listen."""
+"""The default namespace: every event to every client that may listen."""
 
 import time
 
@@ -12,8 +12,8 @@ SOON_S = 10.0
 
 
 @pytest.fixture
-def spoken(monkeypatch):
-    """The server's own, for who has nothing to say but wants to hear."""
+def emit(monkeypatch):
+    """Emits through the server's own broadcast."""
     made = []
 
     class Caught(Broadcast):
@@ -22,33 +22,33 @@ def spoken(monkeypatch):
             made.append(self)
 
     monkeypatch.setattr("modeldyno.api.inc.broadcast.Broadcast", Caught)
-    return lambda *said: made[0].say(*said)
+    return lambda *event: made[0].emit(*event)
 
 
 @pytest.fixture
-def server(tmp_path, spoken):
+def server(tmp_path, emit):
     with live(tmp_path / "w") as server:
         yield server
 
 
-def test_what_is_said_reaches_every_client_in_its_order(server, spoken):
+def test_what_is_said_reaches_every_client_in_its_order(server, emit):
     with socketio.SimpleClient() as one, socketio.SimpleClient() as other:
         for client in (one, other):
             client.connect(server.url, headers={"Authorization": server.token})
         for number in range(3):
-            spoken("benchmark_start", "success", {"request_id": number})
+            emit("benchmark_start", "success", {"request_id": number})
         for client in (one, other):
             heard = [client.receive(timeout=SOON_S) for _ in range(3)]
-            told = [{"status": "success", "data": {"request_id": n}} for n in range(3)]
-            assert heard == [["benchmark_start", one] for one in told]
+            bodies = [{"status": "success", "data": {"request_id": n}} for n in range(3)]
+            assert heard == [["benchmark_start", body] for body in bodies]
 
 
-def test_defect_20_who_has_no_token_hears_nothing(server, spoken):
+def test_defect_20_who_has_no_token_hears_nothing(server, emit):
     with socketio.SimpleClient() as client, pytest.raises(socketio.exceptions.ConnectionError):
         client.connect(server.url, auth={"token": "wrong"})
     with socketio.SimpleClient() as client:  # the control
         client.connect(server.url, auth={"token": server.token})
-        spoken("benchmark_start", "success", {})
+        emit("benchmark_start", "success", {})
         assert client.receive(timeout=SOON_S)[0] == "benchmark_start"
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from modeldyno.api.inc.dummy_sizes import sizes_said, unfit_note
+from modeldyno.api.inc.dummy_sizes import dataset_sizes, unfit_note
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.ids import DatasetId, ModelId, ProjectId
 from modeldyno.core.models import InputSpec, Model, ModelFacts
@@ -45,7 +45,7 @@ def model(*shapes):
     ],
 )
 def test_a_shape_that_fits_says_the_sizes(said, shapes, dims):
-    assert sizes_said(dataset(said), model(*shapes)) == dims
+    assert dataset_sizes(dataset(said), model(*shapes)) == dims
     assert unfit_note(dataset(said), model(*shapes)) == ""
 
 
@@ -63,11 +63,11 @@ def test_a_shape_that_fits_says_the_sizes(said, shapes, dims):
     ],
 )
 def test_a_shape_that_does_not_fit_says_nothing_and_is_told(said, shapes):
-    assert sizes_said(dataset(said), model(*shapes)) == {}
+    assert dataset_sizes(dataset(said), model(*shapes)) == {}
     assert "does not fit" in unfit_note(dataset(said), model(*shapes))
 
 
 @pytest.mark.parametrize("found", [None, dataset([[16, 64]], "ImageFolder"), dataset("16,64")])
 def test_what_says_no_shape_is_no_misfit(found):
-    assert sizes_said(found, model(("batch", "seq", 64))) == {}
+    assert dataset_sizes(found, model(("batch", "seq", 64))) == {}
     assert unfit_note(found, model(("batch", "seq", 64))) == ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from modeldyno.api.inc.optimization_shape import history_event
+from modeldyno.api.inc.runnable_shapes import history_event
 from modeldyno.core.ids import ModelId, OptimizationId, ProjectId, RunId
 from modeldyno.core.models import Boundary, NewModel
 from modeldyno.core.optimizations import Optimization, Trial

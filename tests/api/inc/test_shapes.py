@@ -1,4 +1,4 @@
-"""Answers of ``/api`` about what can be run are made of a document and a place alone."""
+"""Answers of ``/api`` about what can be run are made only of a document and its surroundings."""
 
 import ast
 from datetime import UTC, datetime
@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 
 from modeldyno.api import inc
-from modeldyno.api.inc.benchmark_shape import benchmark_shape
-from modeldyno.api.inc.optimization_shape import optimization_shape
-from modeldyno.api.inc.profile_shape import op_rows_shape, profile_shape
-from modeldyno.api.inc.shapes import Place
+from modeldyno.api.inc.runnable_shapes import (
+    benchmark_shape,
+    op_rows_shape,
+    optimization_shape,
+    profile_shape,
+)
+from modeldyno.api.inc.shapes import Surroundings
 from modeldyno.core.benchmarks import Benchmark, BenchmarkOutcome
 from modeldyno.core.codec import encode
 from modeldyno.core.ids import (
@@ -36,7 +39,7 @@ RAN = {
     "duration": 3,
 }
 MODEL, DATASET = {"id": 7}, {"id": -1}
-PLACE = Place(
+SURROUNDINGS = Surroundings(
     model=MODEL,
     dataset=DATASET,
     config="/w/run/config.yaml",
@@ -67,7 +70,7 @@ def test_a_benchmark_is_its_outcome_and_a_place():
     spec = BenchmarkSpec(model=ModelSpec("/w/m.json"), cells=(CellSpec(cores=2, batch_size=8),))
     benchmark = kept(Benchmark, BenchmarkId(3), "cancelled", model_id=ModelId(7), spec=spec)
     outcome = BenchmarkOutcome(benchmark, latest("cancelled"), None, ())
-    assert benchmark_shape(outcome, PLACE) == {
+    assert benchmark_shape(outcome, SURROUNDINGS) == {
         **COMMON,
         "id": 3,
         "model": MODEL,
@@ -91,7 +94,7 @@ def test_a_benchmark_is_its_outcome_and_a_place():
 def test_a_profiling_is_a_profile_and_a_place():
     spec = ProfileSpec(model=ModelSpec("/w/m.json"), cell=CellSpec(cores=4, engine="scripted"))
     profile = kept(Profile, ProfileId(5), "done", model_id=ModelId(7), settings=encode(spec))
-    shape = profile_shape(RunnableDetails(profile, ("m",), latest()), PLACE)
+    shape = profile_shape(RunnableDetails(profile, ("m",), latest()), SURROUNDINGS)
     command = shape.pop("execution_command")
     assert command.startswith("modeldyno profile /w/m.json")
     assert "--cores 2" in command
@@ -143,7 +146,7 @@ def test_an_optimization_has_tuning_details_where_its_trials_are_known(trials):
         made=None,
         pins={"accuracy": BenchmarkId(9)},
     )
-    place = Place(model=None, dataset={"id": 1, "name": "d"}, log="/w/run/log.txt")
+    place = Surroundings(model=None, dataset={"id": 1, "name": "d"}, log="/w/run/log.txt")
     shape = optimization_shape(details, place, trials)
     tuning = shape.pop("tuning_details")
     assert tuning is None if trials is None else tuning["tuning_history"] is None
@@ -168,11 +171,12 @@ def test_an_optimization_has_tuning_details_where_its_trials_are_known(trials):
     }
 
 
-@pytest.mark.parametrize("noun", ["benchmark", "profile", "optimization"])
-def test_a_shape_reads_neither_the_store_nor_the_machine(noun):
-    tree = ast.parse((FOLDER / f"{noun}_shape.py").read_text())
+@pytest.mark.parametrize("module", ["runnable_shapes", "shapes"])
+def test_a_shape_reads_neither_the_store_nor_the_machine(module):
+    tree = ast.parse((FOLDER / f"{module}.py").read_text())
     imported = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    plain = {"__future__", "collections.abc", "dataclasses", "datetime"}
-    pure = ("modeldyno.core.", "modeldyno.api.inc.shapes", "modeldyno.api.inc.naming")
+    plain = {"__future__", "collections.abc", "dataclasses", "datetime", "typing"}
+    ours = ("modeldyno.api.inc.shapes", "modeldyno.api.inc.naming", "modeldyno.api.errors")
+    pure = ("modeldyno.core.", *ours)
     assert [name for name in imported - plain if not name.startswith(pure)] == []
     assert imported > plain & imported

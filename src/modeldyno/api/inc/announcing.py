@@ -1,9 +1,9 @@
 """``<kind>_start`` and ``<kind>_finish``: what clients of ``/api`` wait for after ``…/execute``.
 
-Whoever started a run, every client hears that it began, and once that it ended: done, failed,
-cancelled, deleted while it ran, or cut short by a server that ended. What is said comes from the
-events of the database, so it is said of what is true. A job row keeps the request's id until its
-end was told: what a server did not come to say, the next one says to the first client it has.
+Every client hears of each start, and exactly once of each end, whoever started the run: done,
+failed, cancelled, deleted while it ran, or interrupted by the end of the server. Announcements
+follow events of the database, so they are true. A job row keeps the request's id until its end has
+been announced: what one server could not announce, the next one tells its first client.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.api.inc.broadcast import Broadcast, Status
-from modeldyno.api.inc.shapes import begun, in_words
+from modeldyno.api.inc.broadcast import Broadcast, Status, failed
+from modeldyno.api.inc.shapes import failure_text, sentence
 from modeldyno.core.errors import ModeldynoError, NotFound
 from modeldyno.core.events import Event
 from modeldyno.core.ids import RunId
@@ -29,27 +29,26 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-TRY_AGAIN_S = 1.0  # when the database is away
-FAILED = 404  # the number that clients know for "it did not work"; ours is the error_code
+RETRY_S = 1.0  # while the database is unreachable
 
 Details = Callable[[int], dict[str, Any]]
 Started = Callable[[int, RunId], dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Speech:
-    """How runs of one kind are told: ``details`` of the thing when it is done, ``started`` for
-    what the start says beside message and request."""
+class RunEvents:
+    """Start and finish of one kind of run: ``details`` when it is done, and what ``started`` adds
+    to message and request."""
 
     name: str  # of the events: benchmark_start …
     details: Details
     started: Started = lambda _number, _run_id: {}
-    unhappy: Status = "error"
+    failure_status: Status = "error"
 
 
 @dataclass(frozen=True)
-class Move:
-    """A run came into a state."""
+class StateChange:
+    """A run has entered a state."""
 
     run_id: RunId
     of: RunOf
@@ -57,147 +56,140 @@ class Move:
     state: RunState
 
 
-Take = Callable[[Move], bool]
+Claim = Callable[[StateChange], bool]
 
 
 class Announcer:
-    """A thread of its own reads and says; ``hear`` is called in the feed's and only hands over."""
+    """Works in a thread of its own; ``on_event``, called in the feed's, only queues."""
 
     def __init__(self, records: Records, feed: EventFeed, broadcast: Broadcast) -> None:
         self._records = records
         self._broadcast = broadcast
-        self._speeches: dict[RunKind, Speech] = {}
-        self._takers: list[Take] = []
+        self._kinds: dict[RunKind, RunEvents] = {}
+        self._claims: list[Claim] = []
         self._requests: dict[RunId, str] = {}
-        self._owed: dict[RunId, Move] = {}  # ended while no server could say so
-        self._moves: SimpleQueue[Move | None] = SimpleQueue()
+        self._deferred: dict[RunId, StateChange] = {}  # runs that ended while no server was there
+        self._changes: SimpleQueue[StateChange | None] = SimpleQueue()
         self._closing = threading.Event()
-        feed.on_event(self.hear)
-        broadcast.on_first(self._pay)
+        feed.on_event(self.on_event)
+        broadcast.on_first_client(self._announce_deferred)
 
-    def speaks(self, kind: RunKind, speech: Speech) -> None:
-        """For the files of nouns: from now on, runs of this kind are told."""
-        self._speeches[kind] = speech
+    def add_kind(self, kind: RunKind, events: RunEvents) -> None:
+        """From now on, runs of this kind are announced."""
+        self._kinds[kind] = events
 
-    def instead(self, take: Take) -> None:
-        """``take`` says True of runs that it tells of itself; called in the announcer's thread."""
-        self._takers.append(take)
+    def add_claim(self, claim: Claim) -> None:
+        """Runs for which ``claim`` is true are announced elsewhere; it is called in our thread."""
+        self._claims.append(claim)
 
-    def owe(self, move: Move) -> None:
-        """Told once the first client is there: it happened when no server could say so."""
-        self._owed[move.run_id] = move
+    def defer(self, change: StateChange) -> None:
+        """Announced to the first client: it happened while no server could announce it."""
+        self._deferred[change.run_id] = change
 
     def remember(self, run_id: RunId, request_id: str) -> None:
-        """In the transaction that makes the job: its row may be gone when its end is told."""
+        """Call it in the transaction that makes the job: its row may be gone when the run ends."""
         self._requests[run_id] = request_id
 
-    def hear(self, event: Event) -> None:
-        told = event.payload
-        # What is new and over was found in a folder: nobody waits for it.
-        is_move = event.kind == "run.changed" or (
-            event.kind == "run.created" and told["state"] == "running"
+    def on_event(self, event: Event) -> None:
+        payload = event.payload
+        # A new run that is over already was found in a folder: no client waits for it.
+        is_change = event.kind == "run.changed" or (
+            event.kind == "run.created" and payload["state"] == "running"
         )
-        if is_move and told["kind"] in self._speeches:
-            of = RunOf(told["kind"], told["id"])
-            self._moves.put(Move(told["run_id"], of, event.project_id, told["state"]))
+        if is_change and payload["kind"] in self._kinds:
+            of = RunOf(payload["kind"], payload["id"])
+            change = StateChange(payload["run_id"], of, event.project_id, payload["state"])
+            self._changes.put(change)
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Around the queue's own life: what an earlier server left is known before."""
+        """Enter it before the queue starts: it reads what an earlier server left."""
         for job in self._records.jobs.waiting():
             if job.request_id is not None:
                 self.remember(job.run_id, job.request_id)
         for job, of in self._records.jobs.with_unannounced_end():
-            self.owe(Move(job.run_id, of, job.project_id, job.state))
+            self.defer(StateChange(job.run_id, of, job.project_id, job.state))
         thread = threading.Thread(target=self._work, name="announcing", daemon=True)
         thread.start()
         try:
             yield
         finally:
             self._closing.set()
-            self._moves.put(None)
+            self._changes.put(None)
             thread.join(5.0)
 
     # ------------------------------------------------------------ the announcer's thread
 
     def _work(self) -> None:
-        while (move := self._moves.get()) is not None:
+        while (change := self._changes.get()) is not None:
             while not self._closing.is_set():
                 try:
-                    self._tell(move)
-                except ModeldynoError as error:  # the database is away: nobody is forgotten
-                    logger.warning("run %s: what became of it waits: %s", move.run_id, error)
-                    self._closing.wait(TRY_AGAIN_S)
+                    self._announce(change)
+                except ModeldynoError as error:  # such as an unreachable database
+                    logger.warning("run %s: its announcement waits: %s", change.run_id, error)
+                    self._closing.wait(RETRY_S)
                     continue
                 except Exception:
-                    logger.exception("run %s cannot be told", move.run_id)  # our bug; others can
+                    logger.exception("run %s cannot be announced", change.run_id)  # our bug; go on
                 break
 
-    def _tell(self, move: Move) -> None:
-        self._owed.pop(move.run_id, None)  # it goes on: its end is still to come
-        if any(take(move) for take in self._takers):
+    def _announce(self, change: StateChange) -> None:
+        self._deferred.pop(change.run_id, None)  # it was resumed: its end is still to come
+        if any(claim(change) for claim in self._claims):
             return
-        if move.state == "running":
-            self._say_started(move)
-        elif move.state not in ACTIVE:
-            self._say_ended(move)
+        events, of = self._kinds[change.of.kind], change.of
+        if change.state == "running":
+            start = {"message": "started", "request_id": self._request_of(change.run_id)}
+            start |= events.started(of.id, change.run_id)
+            self._broadcast.emit(f"{events.name}_start", "success", start)
+        elif change.state not in ACTIVE:
+            self._announce_end(change, events)
 
-    def _say_started(self, move: Move) -> None:
-        speech = self._speeches[move.of.kind]
-        said = {"message": "started", "request_id": self._request_of(move.run_id)}
-        self._broadcast.say(
-            f"{speech.name}_start", "success", said | speech.started(move.of.id, move.run_id)
-        )
-
-    def _say_ended(self, move: Move) -> None:
-        speech = self._speeches[move.of.kind]
-        request: dict[str, Any] = {"request_id": self._request_of(move.run_id)}
+    def _announce_end(self, change: StateChange, events: RunEvents) -> None:
+        request: dict[str, Any] = {"request_id": self._request_of(change.run_id)}
         status: Status = "success"
         try:
-            if move.state == "done":
-                told = request | speech.details(move.of.id)
+            if change.state == "done":
+                end = request | events.details(change.of.id)
             else:
-                status, told = speech.unhappy, self.why(move) | request
+                status, end = events.failure_status, self.why(change) | request
         except NotFound:  # deleted a moment later
-            status, told = speech.unhappy, DELETED | request
-        told |= {"id": move.of.id, "project_id": move.project_id}
-        self._broadcast.say(f"{speech.name}_finish", status, told)
-        if self._requests.pop(move.run_id, ""):
-            self._forget(move.run_id)
+            status, end = events.failure_status, DELETED | request
+        end |= {"id": change.of.id, "project_id": change.project_id}
+        self._broadcast.emit(f"{events.name}_finish", status, end)
+        if self._requests.pop(change.run_id, ""):
+            self._forget(change.run_id)
 
     def _forget(self, run_id: RunId) -> None:
-        """Not again from the beginning when that fails: it was told."""
+        """Errors are logged, not raised: a retry would announce the end again."""
         try:
             self._records.jobs.forget_request(run_id)
         except ModeldynoError as error:
-            logger.warning("run %s: the next server may tell its end again: %s", run_id, error)
+            logger.warning("run %s: the next server may announce its end again: %s", run_id, error)
 
-    def why(self, move: Move) -> dict[str, Any]:
-        """Why a run is not done: the real reason, in words."""
+    def why(self, change: StateChange) -> dict[str, Any]:
+        """Details of a run that ended without being done, with the reason in words."""
         try:
-            failure = self._records.runs.get(move.run_id).failure
+            failure = self._records.runs.get(change.run_id).failure
         except NotFound:
             return DELETED
         if failure is not None:
-            return _failed(in_words(failure), failure["code"])
-        job = self._records.jobs.of_run(move.run_id)
-        return _failed((job and job.reason) or f"it was {move.state}", move.state.upper())
+            return failed(failure_text(failure), failure["code"])
+        job = self._records.jobs.of_run(change.run_id)
+        reason = (job and job.reason) or f"it was {change.state}"
+        return failed(sentence(reason), change.state.upper())
 
     def _request_of(self, run_id: RunId) -> str:
-        """ "" of a run that nobody started through ``/api``."""
+        """Empty if the run was not started through ``/api``."""
         if run_id not in self._requests:
             job = self._records.jobs.of_run(run_id)
             self._requests[run_id] = (job and job.request_id) or ""
         return self._requests[run_id]
 
-    def _pay(self) -> None:
-        for run_id in [*self._owed]:
-            if (move := self._owed.pop(run_id, None)) is not None:
-                self._moves.put(move)
+    def _announce_deferred(self) -> None:
+        for run_id in [*self._deferred]:
+            if (change := self._deferred.pop(run_id, None)) is not None:
+                self._changes.put(change)
 
 
-def _failed(message: str, code: str) -> dict[str, Any]:
-    return {"message": begun(message), "code": FAILED, "error_code": code}
-
-
-DELETED = _failed("It was deleted", "NOT_FOUND")
+DELETED = failed("It was deleted", "NOT_FOUND")

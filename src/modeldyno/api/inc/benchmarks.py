@@ -1,4 +1,4 @@
-"""``benchmark/…``, and ``benchmark`` itself: details, or the call of 1.9 (``workload.py``)."""
+"""``benchmark`` (details, or a workload: ``workload.py``) and ``benchmark/…``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from modeldyno.api.inc.announcing import Speech
-from modeldyno.api.inc.benchmark_shape import UNTIL_PRECISE, WARMUP, benchmark_shape
+from modeldyno.api.inc.announcing import RunEvents
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import MISSING, Parameters
-from modeldyno.api.inc.runnables import before_its_first_run
+from modeldyno.api.inc.runnable_shapes import UNTIL_PRECISE, WARMUP, benchmark_shape
+from modeldyno.api.inc.runnables import before_first_run
 from modeldyno.api.inc.shapes import Json
-from modeldyno.api.inc.workload import Calls
+from modeldyno.api.inc.workload import WorkloadCalls
 from modeldyno.core.benchmarks import Benchmark, Mode, best_cell
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId, RunId
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MODES: tuple[Mode, ...] = ("performance", "accuracy")
 BATCH_SIZE = 100
-USUAL_CORES = 4  # of an instance; or as many as there are
+DEFAULT_CORES = 4  # of an instance, if there are as many
 MOST_CORES = 1024
 T = TypeVar("T")
 
@@ -49,27 +49,26 @@ def operations(
     history: History,
     benchmarks: BenchmarkService,
     runnables: Runnables,
-    calls: Calls,
+    calls: WorkloadCalls,
 ) -> Operations:
-    def add(asked: Parameters) -> Json:
-        """What a machine does not have (cores, instances) is kept as it was requested; a run takes
+    def add(parameters: Parameters) -> Json:
+        """Cores and instances are kept as requested, even if the machine has fewer: a run takes
         what there is, and says so."""
-        project_id = ProjectId(asked.id("project_id", MISSING))
-        name, model_id = asked.text("name"), ModelId(asked.id("model_id", MISSING))
-        dataset_id, mode = _parsed(asked.dataset_id), _mode(asked) or "performance"
-        spec = _spec(asked, runnables.sizes(dataset_id, model_id))
-        made, _ = benchmarks.create(
+        project_id = ProjectId(parameters.id("project_id", MISSING))
+        name, model_id = parameters.text("name"), ModelId(parameters.id("model_id", MISSING))
+        dataset_id, mode = _parsed(parameters.dataset_id), _mode(parameters) or "performance"
+        spec = _spec(parameters, runnables.sizes(dataset_id, model_id))
+        benchmark, _ = benchmarks.create(
             project_id, model_id, name, spec, dataset_id=dataset_id, mode=mode
         )
-        return {"benchmark_id": made.id}
+        return {"benchmark_id": benchmark.id}
 
-    def edit(asked: Parameters) -> Json:
-        number = BenchmarkId(asked.id())
-        changed = _changed(asked)
+    def edit(parameters: Parameters) -> Json:
+        number, changed = BenchmarkId(parameters.id()), _changed(parameters)
         before, dataset_id = benchmarks.get(number), changed.get("dataset_id")
         model = runnables.changed_model(before, dataset_id)
-        # The two spaces are the original's.
-        with before_its_first_run("benchmark ", before.state):
+        # The original's message has two spaces there.
+        with before_first_run("benchmark ", before.state):
             benchmarks.edit(
                 number,
                 dataset_id=dataset_id,
@@ -80,53 +79,60 @@ def operations(
 
     def details_of(number: int) -> Json:
         outcome = benchmarks.outcome(BenchmarkId(number))
-        place = runnables.place_of(outcome.benchmark, _by_job(outcome.latest))
+        surroundings = runnables.surroundings_of(outcome.benchmark, _job_run(outcome.latest))
         best = best_cell(outcome.cells)
-        cells = records.runs.cells(best.run_id) if best else ()  # none: deleted a moment ago
+        cells = records.runs.cells(best.run_id) if best else ()  # empty if just deleted
         cell = json.loads(cells[best.number]) if best and cells else None
-        return benchmark_shape(outcome, place, cell)
+        return benchmark_shape(outcome, surroundings, cell)
 
-    def listed(asked: Parameters) -> Json:
-        project_id = ProjectId(asked.id("project_id", MISSING))
+    def list_benchmarks(parameters: Parameters) -> Json:
+        project_id = ProjectId(parameters.id("project_id", MISSING))
         outcomes = benchmarks.outcomes(project_id)
-        place_of = runnables.places(project_id)
-        placed = [(one, place_of(one.benchmark, _by_job(one.latest))) for one in outcomes]
-        return {"benchmarks": [benchmark_shape(one, place) for one, place in placed if place]}
+        surroundings_of = runnables.all_surroundings(project_id)
+        return {
+            "benchmarks": [
+                benchmark_shape(outcome, surroundings)
+                for outcome in outcomes
+                if (surroundings := surroundings_of(outcome.benchmark, _job_run(outcome.latest)))
+            ]
+        }
 
     def started(_number: int, run_id: RunId) -> Json:
         folder = history.folder(run_id)
         return {"config_path": str(folder.path / CONFIG), "output_path": str(folder.log)}
 
     return {
-        **runnables.operations(benchmarks, Speech("benchmark", details_of, started)),
-        "benchmark": lambda asked: (
-            calls.begin(asked) if "input_model" in asked else details_of(asked.id())
+        **runnables.operations(benchmarks, RunEvents("benchmark", details_of, started)),
+        "benchmark": lambda parameters: (
+            calls.begin(parameters) if "input_model" in parameters else details_of(parameters.id())
         ),
         "benchmark/add": add,
         "benchmark/edit": edit,
-        "benchmark/list": listed,
+        "benchmark/list": list_benchmarks,
     }
 
 
-def _by_job(latest: LatestRun | None) -> LatestRun | None:
-    """Runs of the terminal have no files that clients know."""
+def _job_run(latest: LatestRun | None) -> LatestRun | None:
+    """None for a run of the terminal, which has no files that clients know."""
     return latest if latest and latest.job_id is not None else None
 
 
-# ---------------------------------------------------------------- asked
+# ---------------------------------------------------------------- what clients send
 
 
-def _spec(asked: Parameters, dims: Mapping[str, int]) -> MakeSpec:
-    """Of ``benchmark/add``, with the documented defaults, but never none of anything."""
-    batch = _number(asked, "batch_size", BATCH_SIZE, most=MOST_BATCH)
-    warmup = _number(asked, "warmup_iterations", WARMUP, least=0, most=1_000_000)
-    iterations = _iterations(asked)
+def _spec(parameters: Parameters, dims: Mapping[str, int]) -> MakeSpec:
+    """Of ``benchmark/add``, with the documented defaults."""
+    batch = _number(parameters, "batch_size", BATCH_SIZE, most=MOST_BATCH)
+    warmup = _number(parameters, "warmup_iterations", WARMUP, least=0, most=1_000_000)
+    iterations = _iterations(parameters)
     available = len(allowed_cpus())
-    cores = _number(asked, "cores_per_instance", min(USUAL_CORES, available), most=MOST_CORES)
+    cores = _number(
+        parameters, "cores_per_instance", min(DEFAULT_CORES, available), most=MOST_CORES
+    )
     request = BenchmarkRequest(
         batch_sizes=(batch,),
         cores=(min(cores, available),),
-        instances=(_instances(asked) or max(1, available // cores),),
+        instances=(_instances(parameters) or max(1, available // cores),),
         dims=dict(dims),
         iterations=iterations,
         warmup=warmup,
@@ -139,32 +145,36 @@ def _spec(asked: Parameters, dims: Mapping[str, int]) -> MakeSpec:
     return make
 
 
-def _iterations(asked: Parameters) -> int | None:
-    found = _number(asked, "iterations", UNTIL_PRECISE, least=UNTIL_PRECISE, most=MOST_ITERATIONS)
-    if found == 0:
+def _iterations(parameters: Parameters) -> int | None:
+    count = _number(
+        parameters, "iterations", UNTIL_PRECISE, least=UNTIL_PRECISE, most=MOST_ITERATIONS
+    )
+    if count == 0:
         raise BadValue("Could not parse value", why="iterations is -1, or at least 1")
-    return None if found == UNTIL_PRECISE else found
+    return None if count == UNTIL_PRECISE else count
 
 
-def _instances(asked: Parameters) -> int | None:
-    """None: as many as fit. The stock client divides cores by four, which is less than one on a
-    small machine."""
-    found = asked.value("number_of_instance")
-    if isinstance(found, float) and math.isfinite(found):
-        asked = Parameters({"number_of_instance": math.floor(found)})
-    return _number(asked, "number_of_instance", 0, least=0, most=MOST_INSTANCES) or None
+def _instances(parameters: Parameters) -> int | None:
+    """None: as many as fit. The stock client sends a quarter of the cores, which is less than one
+    on a small machine."""
+    count = parameters.value("number_of_instance")
+    if isinstance(count, float) and math.isfinite(count):
+        parameters = Parameters({"number_of_instance": math.floor(count)})
+    return _number(parameters, "number_of_instance", 0, least=0, most=MOST_INSTANCES) or None
 
 
-def _changed(asked: Parameters) -> dict[str, Any]:
-    """What was sent, in the documented order."""
-    found = {
-        "dataset_id": _parsed(asked.dataset_id) if "dataset_id" in asked else None,
-        "batch_size": _number(asked, "batch_size", 0, most=MOST_BATCH),
-        "mode": _mode(asked),
-        "cores_per_instance": _number(asked, "cores_per_instance", 0, most=MOST_CORES),
-        "number_of_instance": _instances(asked) or 1,
+def _changed(parameters: Parameters) -> dict[str, Any]:
+    """The values that were sent, in the documented order."""
+    values = {
+        "dataset_id": _parsed(parameters.dataset_id) if "dataset_id" in parameters else None,
+        "batch_size": _number(parameters, "batch_size", 0, most=MOST_BATCH),
+        "mode": _mode(parameters),
+        "cores_per_instance": _number(parameters, "cores_per_instance", 0, most=MOST_CORES),
+        "number_of_instance": _instances(parameters) or 1,
     }
-    return {name: value for name, value in found.items() if name in asked and value is not None}
+    return {
+        name: value for name, value in values.items() if name in parameters and value is not None
+    }
 
 
 def _changed_spec(
@@ -191,8 +201,8 @@ def _changed_spec(
     return lambda path: replace(before.spec, model=replace(model, path=path), cells=(cell, *others))
 
 
-def _number(asked: Parameters, name: str, default: int, *, least: int = 1, most: int) -> int:
-    return _parsed(lambda: asked.whole(name, default, least=least, most=most))
+def _number(parameters: Parameters, name: str, default: int, *, least: int = 1, most: int) -> int:
+    return _parsed(lambda: parameters.integer(name, default, least=least, most=most))
 
 
 def _parsed(read: Callable[[], T]) -> T:
@@ -204,8 +214,8 @@ def _parsed(read: Callable[[], T]) -> T:
         raise BadValue("Could not parse value", why=f"{error.title}: {error.why}") from error
 
 
-def _mode(asked: Parameters) -> Mode | None:
-    requested = asked.value("mode")
+def _mode(parameters: Parameters) -> Mode | None:
+    requested = parameters.value("mode")
     if requested is not None and requested not in MODES:
         raise BadValue("Could not parse value", why=f"mode is {' or '.join(MODES)}")
     return next((mode for mode in MODES if mode == requested), None)

@@ -1,7 +1,7 @@
-"""``diagnosis/…``: what a quantization did to each operator. There is none to look at yet.
+"""``diagnosis/…``: what a quantization did to each operator. There is nothing to diagnose yet.
 
-The stock client asks for the operators of whatever model is shown, the input model first, and
-for details of each node that is clicked. That there are none is no error, and it shows none.
+The stock client requests the operators of any model it shows, and the details of each node that is
+clicked; those answers are empty instead of errors.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 def operations(records: Records) -> Operations:
-    def expect_model(asked: Parameters) -> None:
-        project_id, number = asked.id("project_id"), asked.id("model_id")
+    def require_model(parameters: Parameters) -> None:
+        project_id, number = parameters.id("project_id"), parameters.id("model_id")
         if records.models.get(ModelId(number)).project_id != project_id:
             raise NotFound(f"There is no model {number} in project {project_id}")
 
-    def op_list(asked: Parameters) -> list[Any]:
-        expect_model(asked)
+    def op_list(parameters: Parameters) -> list[Any]:
+        require_model(parameters)
         return []
 
-    def op_details(asked: Parameters) -> dict[str, Any]:
-        expect_model(asked)
+    def op_details(parameters: Parameters) -> dict[str, Any]:
+        require_model(parameters)
         return {}
 
-    def of_model(asked: Parameters) -> NoReturn:
-        expect_model(asked)
+    def of_model(parameters: Parameters) -> NoReturn:
+        require_model(parameters)
         raise _nothing()
 
-    def of_optimization(asked: Parameters) -> NoReturn:
-        records.optimizations.get(OptimizationId(asked.id("optimization_id")))
+    def of_optimization(parameters: Parameters) -> NoReturn:
+        records.optimizations.get(OptimizationId(parameters.id("optimization_id")))
         raise _nothing()
 
     return {

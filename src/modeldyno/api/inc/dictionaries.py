@@ -1,98 +1,207 @@
-"""``dict/…``: what forms offer, with the numbers that clients know."""
+"""``dict/…``: what forms offer, with the numbers that clients know; and ``get_possible_values``:
+names that fit what has been chosen already."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
+from modeldyno.api.inc.examples import example_row, offered_examples
 from modeldyno.api.inc.naming import TYPES, domain_named, framework_named
 from modeldyno.api.inc.operations import Operation, Operations
 from modeldyno.api.inc.parameters import Parameters
+from modeldyno.api.inc.shapes import Json
 from modeldyno.core.dictionaries import (
+    BF16,
     DOMAINS,
     FLAVOURS,
+    FP32,
+    INT8,
+    INT8_DYNAMIC,
+    INT8_STATIC,
+    ONNXRT,
     OPTIMIZATION_TYPES,
     PRECISIONS,
+    PYTORCH,
+    TENSORFLOW,
     DictionaryEntry,
     Numbered,
     Parameter,
     of_domain,
     of_framework,
 )
+from modeldyno.core.errors import BadValue
 from modeldyno.core.tuning import types_for
 from modeldyno.store.dictionaries import dictionaries
 
-Row = dict[str, Any]
+if TYPE_CHECKING:
+    from modeldyno.services.examples import ExampleService
+
+Values = Callable[[Parameters], list[Json]]
+
+_PRECISIONS = {
+    TENSORFLOW: (FP32, BF16, INT8),
+    ONNXRT: (INT8,),
+    PYTORCH: (INT8_STATIC, INT8_DYNAMIC),
+}
 
 
-def operations() -> Operations:
-    found: dict[str, Operation] = {
+def operations(examples: ExampleService) -> Operations:
+    values_of = _VALUES | {
+        column: _example_values(examples, column) for column in ("framework", "domain", "model")
+    }
+
+    def possible_values(parameters: Parameters) -> Json:
+        name = parameters.text("param")
+        if name not in values_of:
+            raise BadValue(
+                f"There are no values for {name[:100]!r}",
+                fix="Choose one of: " + ", ".join(values_of),
+            )
+        return {name: values_of[name](parameters.nested("config"))}
+
+    by_name: dict[str, Operation] = {
         "dict/domains": _numbered("domains", DOMAINS),
         "dict/domain_flavours": _numbered("domain_flavours", FLAVOURS),
         "dict/optimization_types": _numbered("optimization_types", OPTIMIZATION_TYPES),
         "dict/optimization_types/precision": _types_of_precision,
         "dict/precisions": _numbered("precisions", PRECISIONS),
         "dict/transforms/domain": _transforms_of_domain,
+        "get_possible_values": possible_values,
     }
     for name in ("dataloaders", "transforms", "metrics"):
-        found |= {f"dict/{name}": _all(name), f"dict/{name}/framework": _of_framework(name)}
-    return found
+        by_name |= {f"dict/{name}": _all(name), f"dict/{name}/framework": _of_framework(name)}
+    return by_name
 
 
-def entries_of(name: str) -> tuple[DictionaryEntry, ...]:
-    """``dataloaders``, ``transforms`` or ``metrics``."""
-    found: tuple[DictionaryEntry, ...] = getattr(dictionaries(), name)
-    return found
+# ---------------------------------------------------------------- dict/…
 
 
 def _numbered(name: str, among: Sequence[Numbered]) -> Operation:
-    return lambda _: {name: [one.told for one in among]}
+    return lambda _: {name: [numbered.as_json for numbered in among]}
 
 
-def _types_of_precision(asked: Parameters) -> Row:
-    """A precision that nobody knows is one that nothing supports."""
-    supported = [TYPES[type] for type in types_for(asked.text("precision").strip().lower())]
-    rows = [one.told | {"is_supported": one in supported} for one in OPTIMIZATION_TYPES]
+def _types_of_precision(parameters: Parameters) -> Json:
+    """No type supports an unknown precision."""
+    supported = [TYPES[type] for type in types_for(parameters.text("precision").strip().lower())]
+    rows = [type.as_json | {"is_supported": type in supported} for type in OPTIMIZATION_TYPES]
     return {"optimization_types": rows}
 
 
-def _transforms_of_domain(asked: Parameters) -> Row:
-    domain = domain_named(asked.text("domain"))
-    found = dictionaries().transforms
-    return {"transforms": _rows(of_domain(found, domain) if domain else found)}
+def _transforms_of_domain(parameters: Parameters) -> Json:
+    domain = domain_named(parameters.text("domain"))
+    return {"transforms": _rows(_in_domain(dictionaries().transforms, domain))}
 
 
 def _all(name: str) -> Operation:
-    return lambda _: {name: _rows(entries_of(name))}
+    return lambda _: {name: _rows(_entries(name))}
 
 
 def _of_framework(name: str) -> Operation:
-    def found(asked: Parameters) -> Row:
-        framework = framework_named(asked.text("framework"))
-        return {name: _rows(of_framework(entries_of(name), framework.name))}
-
-    return found
+    return lambda parameters: {name: _rows(_framework_entries(name, parameters))}
 
 
-def _rows(entries: Iterable[DictionaryEntry]) -> list[Row]:
-    return [entry_shape(entry) for entry in entries]
+def _entries(name: str) -> tuple[DictionaryEntry, ...]:
+    """``dataloaders``, ``transforms`` or ``metrics``."""
+    entries: tuple[DictionaryEntry, ...] = getattr(dictionaries(), name)
+    return entries
 
 
-def entry_shape(entry: DictionaryEntry) -> Row:
-    row: Row = {"id": entry.id, "name": entry.name, "help": entry.help}
+def _framework_entries(name: str, parameters: Parameters) -> Iterable[DictionaryEntry]:
+    return of_framework(_entries(name), framework_named(parameters.text("framework")).name)
+
+
+def _in_domain(entries: Iterable[DictionaryEntry], domain: str) -> Iterable[DictionaryEntry]:
+    """All of them if no domain is given."""
+    return of_domain(entries, domain) if domain else entries
+
+
+def _rows(entries: Iterable[DictionaryEntry]) -> list[Json]:
+    return [_row(entry) for entry in entries]
+
+
+def _row(entry: DictionaryEntry) -> Json:
+    row: Json = {"id": entry.id, "name": entry.name, "help": entry.help}
     if entry.show_dataset_location is not None:
         row["show_dataset_location"] = entry.show_dataset_location
     row["params"] = [_param(param) for param in entry.params]
-    row["framework"] = framework_named(entry.framework).told
+    row["framework"] = framework_named(entry.framework).as_json
     if entry.domains is not None:
         row["domains"] = [*entry.domains]
     return row
 
 
-def _param(param: Parameter) -> Row:
-    row: Row = {"name": param.name, "help": param.help, "value": param.value}
+def _param(param: Parameter) -> Json:
+    row: Json = {"name": param.name, "help": param.help, "value": param.value}
     if param.label is not None:
         row["label"] = param.label
     if param.params:
         row["params"] = [_param(part) for part in param.params]
     return row
+
+
+# ---------------------------------------------------------------- get_possible_values
+
+
+def _example_values(examples: ExampleService, column: str) -> Values:
+    """Frameworks, domains or names of the examples, as ``examples/list`` has them."""
+
+    def values(config: Parameters) -> list[Json]:
+        framework, domain = config.text("framework", ""), domain_named(config.text("domain", ""))
+        chosen = {"framework": framework_named(framework).name} if framework else {}
+        chosen |= {"domain": domain} if domain else {}
+        rows = [example_row(example) for example in offered_examples(examples)]
+        return _named(dict.fromkeys(row[column] for row in rows if chosen.items() <= row.items()))
+
+    return values
+
+
+def _explained(name: str) -> Values:
+    return lambda _: [
+        {"name": value, "help": help} for value, help in dictionaries().values[name].items()
+    ]
+
+
+def _approaches(config: Parameters) -> list[Json]:
+    both = _explained("quantization_approach")(config)
+    is_static_only = framework_named(config.text("framework")) == TENSORFLOW
+    return both[:1] if is_static_only else both
+
+
+def _precisions(config: Parameters) -> list[Json]:
+    framework = framework_named(config.text("framework"))
+    return _named(precision.name for precision in _PRECISIONS.get(framework, ()))
+
+
+def _entry_values(name: str) -> Values:
+    def values(config: Parameters) -> list[Json]:
+        entries = _framework_entries(name, config)
+        return [
+            _value(entry) for entry in _in_domain(entries, domain_named(config.text("domain", "")))
+        ]
+
+    return values
+
+
+def _value(entry: DictionaryEntry) -> Json:
+    """Without numbers: these are names."""
+    row = {key: value for key, value in _row(entry).items() if key not in ("id", "framework")}
+    if not entry.params:
+        del row["params"]
+        row["value"] = None
+    return row
+
+
+def _named(names: Iterable[str]) -> list[Json]:
+    return [{"name": name, "help": ""} for name in names]
+
+
+_VALUES: dict[str, Values] = {
+    "dataloader": _entry_values("dataloaders"),
+    "transform": _entry_values("transforms"),
+    "objective": _explained("objective"),
+    "strategy": _explained("strategy"),
+    "quantization_approach": _approaches,
+    "metric": _entry_values("metrics"),
+    "precision": _precisions,
+}

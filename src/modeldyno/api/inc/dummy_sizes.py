@@ -1,4 +1,4 @@
-"""What the shape of a dummy dataset says about the dimensions that a model leaves open."""
+"""Sizes of a model's open dimensions, from the shape of a dummy dataset."""
 
 from __future__ import annotations
 
@@ -12,50 +12,50 @@ from modeldyno.services.boundaries import inputs_of
 DUMMY = "dummy_v2"  # its shapes are without the batch
 
 
-def sizes_said(dataset: Dataset | None, model: Model) -> dict[str, int]:
-    """By the names that ``--dim`` knows; none where nothing is said, or where it does not fit."""
+def dataset_sizes(dataset: Dataset | None, model: Model) -> dict[str, int]:
+    """By the names that ``--dim`` knows; empty if the dataset has no shapes or they do not fit."""
     shapes = _shapes(dataset)
     return (_fitting(shapes, inputs_of(model)) or {}) if shapes else {}
 
 
 def changed_sizes(
-    dims: dict[str, int], before: Dataset | None, after: Dataset | None, model: Model
+    dims: dict[str, int], old: Dataset | None, new: Dataset | None, model: Model
 ) -> dict[str, int]:
-    """``dims`` with what another dataset says instead of the one before."""
-    replaced = sizes_said(before, model)
+    """``dims`` with the sizes of the old dataset replaced by those of the new one."""
+    replaced = dataset_sizes(old, model)
     kept = {name: size for name, size in dims.items() if name not in replaced}
-    return kept | sizes_said(after, model)
+    return kept | dataset_sizes(new, model)
 
 
 def unfit_note(dataset: Dataset | None, model: Model) -> str:
-    """ "" where the dataset says nothing, or something that fits."""
+    """Empty if the dataset has no shapes, or they fit."""
     shapes = _shapes(dataset)
     if not shapes or _fitting(shapes, inputs_of(model)) is not None:
         return ""
-    said = ", ".join(str(list(shape)) for shape in shapes)
-    return f"the dataset's shape {said} does not fit the model's inputs and was not used"
+    listed = ", ".join(str(list(shape)) for shape in shapes)
+    return f"the dataset's shape {listed} does not fit the model's inputs and was not used"
 
 
 def _shapes(dataset: Dataset | None) -> list[tuple[int, ...]]:
-    """One for each input; ``[3, 224, 224]`` is that of the only one."""
-    found = dataset.parameters.get("input_shape") if dataset and dataset.kind == DUMMY else None
-    if not isinstance(found, list) or not found:
+    """One for each input; a flat list is the shape of a single input."""
+    value = dataset.parameters.get("input_shape") if dataset and dataset.kind == DUMMY else None
+    if not isinstance(value, list) or not value:
         return []
-    shapes = found if isinstance(found[0], list) else [found]
+    shapes = value if isinstance(value[0], list) else [value]
     return [tuple(shape) for shape in shapes if _is_shape(shape)]
 
 
-def _is_shape(found: Any) -> bool:
-    return isinstance(found, list) and all(type(size) is int and size > 0 for size in found)
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, list) and all(type(size) is int and size > 0 for size in value)
 
 
 def _fitting(shapes: list[tuple[int, ...]], inputs: tuple[InputSpec, ...]) -> dict[str, int] | None:
-    """None when they contradict the model, or each other."""
+    """Sizes by dimension; None if the shapes contradict the model or each other."""
     if len(shapes) != len(inputs):
         return None
     axes = open_axes(inputs)
     batch = {place for axis in axes if axis.is_batch for place in axis.places}
-    said: dict[tuple[str, int], int] = {}
+    sizes_at: dict[tuple[str, int], int] = {}
     for spec, shape in zip(inputs, shapes, strict=True):
         positions = [i for i in range(len(spec.shape or ())) if (spec.name, i) not in batch]
         if len(positions) == len(spec.shape or ()) == len(shape) + 1:
@@ -64,11 +64,11 @@ def _fitting(shapes: list[tuple[int, ...]], inputs: tuple[InputSpec, ...]) -> di
             positions = positions[1:]  # its batch is fixed
         if spec.shape is None or len(positions) != len(shape):
             return None
-        said |= {(spec.name, i): size for i, size in zip(positions, shape, strict=True)}
+        sizes_at |= {(spec.name, i): size for i, size in zip(positions, shape, strict=True)}
     dims = {
-        axis.name: said[axis.places[0]]
+        axis.name: sizes_at[axis.places[0]]
         for axis in axes
-        if axis.places[0] in said and axis.formula is None  # sums follow from the others
+        if axis.places[0] in sizes_at and axis.formula is None  # formulas follow from the others
     }
     sizes = sizes_of(axes, 0, 1, dims)
     fixed = {
@@ -78,4 +78,4 @@ def _fitting(shapes: list[tuple[int, ...]], inputs: tuple[InputSpec, ...]) -> di
         if isinstance(size, int)
     }
     fed = sizes | fixed
-    return dims if all(fed[place] == size for place, size in said.items()) else None
+    return dims if all(fed[place] == size for place, size in sizes_at.items()) else None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from modeldyno.api.errors import sentences
-from modeldyno.api.inc.broadcast import Broadcast, Status
+from modeldyno.api.inc.broadcast import Broadcast, Status, failed
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.runnables import request_of
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from modeldyno.services.examples import ExampleService
 
 USUAL_STEPS = 10
-FAILED = 404  # the number that clients know for "it did not work"
 MESSAGES: dict[Step, str] = {
     "download": "Downloading example model.",
     "project": "Adding project for example model.",
@@ -37,23 +36,23 @@ MESSAGES: dict[Step, str] = {
 def operations(
     examples: ExampleService, example_projects: ExampleProjects, broadcast: Broadcast
 ) -> Operations:
-    def listed(_: Parameters) -> list[dict[str, str]]:
-        return [example_row(example) for example in offered(examples)]
+    def list_examples(_: Parameters) -> list[dict[str, str]]:
+        return [example_row(example) for example in offered_examples(examples)]
 
-    def add(asked: Parameters) -> dict[str, Any]:
-        request_id = request_of(asked)
-        name = asked.text("name")
-        steps = asked.whole("progress_steps", USUAL_STEPS, least=1, most=100)
-        wanted = {key: asked.text(key) for key in ("domain", "framework", "model")}
-        example = _like(wanted, offered(examples))
-        example_projects.start(example.slug, name, _Telling(broadcast, request_id, steps))
+    def add(parameters: Parameters) -> dict[str, Any]:
+        request_id = request_of(parameters)
+        name = parameters.text("name")
+        steps = parameters.integer("progress_steps", USUAL_STEPS, least=1, most=100)
+        row = {key: parameters.text(key) for key in ("domain", "framework", "model")}
+        example = _example_like(row, offered_examples(examples))
+        example_projects.start(example.slug, name, _ProjectEvents(broadcast, request_id, steps))
         return PROCESSING
 
-    return {"examples/list": listed, "list_model_zoo": listed, "examples/add": add}
+    return {"examples/list": list_examples, "list_model_zoo": list_examples, "examples/add": add}
 
 
-def offered(examples: ExampleService) -> list[Example]:
-    """Those of the original first, as it had them; of ours, those that are here."""
+def offered_examples(examples: ExampleService) -> list[Example]:
+    """First those of the original, as it had them; then those of ours that are present."""
     return sorted(examples.offered(), key=lambda example: example.kind != "download")
 
 
@@ -66,59 +65,58 @@ def example_row(example: Example) -> dict[str, str]:
     }
 
 
-def _like(wanted: dict[str, str], among: list[Example]) -> Example:
-    """Large or small letters alike; raises ExampleNotFound."""
-    asked = [value.strip().lower() for value in wanted.values()]
+def _example_like(row: dict[str, str], among: list[Example]) -> Example:
+    """Ignores case; raises ExampleNotFound."""
+    wanted = [value.strip().lower() for value in row.values()]
     for example in among:
-        if [value.lower() for value in example_row(example).values()] == asked:
+        if [value.lower() for value in example_row(example).values()] == wanted:
             return example
-    said = " ".join(f'{key} "{value[:100]}"' for key, value in wanted.items())
-    raise ExampleNotFound(f"There is no example of {said}", fix="examples/list names them")
+    text = " ".join(f'{key} "{value[:100]}"' for key, value in row.items())
+    raise ExampleNotFound(f"There is no example of {text}", fix="examples/list names them")
 
 
-class _Telling:
-    """What the service tells of one project, as events."""
+class _ProjectEvents:
+    """Broadcasts the progress of one project."""
 
     def __init__(self, broadcast: Broadcast, request_id: str, steps: int) -> None:
         self._broadcast = broadcast
         self._request_id = request_id
         self._steps = steps
-        self._told = 0
+        self._reported = 0
 
     def began(self) -> None:
-        self._say("create_example_project_start", message="Creating project from examples.")
+        self._emit("create_example_project_start", message="Creating project from examples.")
 
     def step(self, step: Step) -> None:
-        self._say("create_example_project_progress", message=MESSAGES[step])
+        self._emit("create_example_project_progress", message=MESSAGES[step])
 
     def downloading(self, address: str) -> None:
-        self._say("download_start", message="started", url=address)
+        self._emit("download_start", message="started", url=address)
 
     def arrived(self, done_bytes: int, total_bytes: int | None) -> None:
-        """Each step once, in its order, whichever of them came at the same time."""
+        """Reports each step once and in order, even if several are reached at once."""
         if total_bytes:
             self._reached(min(self._steps, self._steps * done_bytes // total_bytes))
 
     def downloaded(self, path: Path) -> None:
         self._reached(self._steps)
-        self._say("download_finish", path=str(path))
+        self._emit("download_finish", path=str(path))
 
     def made(self, ids: ExampleProject) -> None:
         message = "Example project has been added."
-        self._say("create_example_project_finish", message=message, **vars(ids))
+        self._emit("create_example_project_finish", message=message, **vars(ids))
 
     def failed(self, failure: Failure) -> None:
         message = without_folders(sentences(failure.title, failure.why, failure.fix))
-        said = {"message": message, "code": FAILED, "error_code": failure.code}
-        self._say("create_example_project_finish", "error", **said)
+        details = failed(message, failure.code)
+        self._emit("create_example_project_finish", "error", **details)
 
     def _reached(self, steps: int) -> None:
-        while self._told < steps:
-            self._told += 1
-            self._say("download_progress", progress=round(100 * self._told / self._steps))
+        while self._reported < steps:
+            self._reported += 1
+            self._emit("download_progress", progress=round(100 * self._reported / self._steps))
 
-    def _say(self, event: str, status: Status = "success", **said: Any) -> None:
-        order = ("message", "request_id")
-        data = {"request_id": self._request_id, **said}
-        first = {key: data.pop(key) for key in order if key in data}
-        self._broadcast.say(event, status, first | data)
+    def _emit(self, event: str, status: Status = "success", **details: Any) -> None:
+        data = {"request_id": self._request_id, **details}
+        first = {key: data.pop(key) for key in ("message", "request_id") if key in data}
+        self._broadcast.emit(event, status, first | data)

@@ -1,4 +1,4 @@
-"""A graph as ``/api`` draws it: nodes, closed groups, and edges between what can be seen."""
+"""A graph as ``/api`` draws it: nodes, closed groups, and the edges between them."""
 
 from __future__ import annotations
 
@@ -10,35 +10,34 @@ from typing import Any
 from modeldyno.core.graphs import Attribute, Box, Graph, GraphNode, GraphTensor, around
 
 GROUP = "node_group_"
-# Where a constant is all that goes in, there is nothing to see.
+# Not drawn if all their inputs are constants.
 _CONSTANT = ("Constant", "Const", "Identity")
 
 
-def drawn(
+def graph_shape(
     graph: Graph, groups: Collection[str], highlighted: Collection[str] = ()
 ) -> dict[str, list[dict[str, Any]]]:
-    """``groups`` are open, by their scopes, with or without the prefix of their ids; a group inside
-    a closed one cannot be seen. ``highlighted`` are ids of nodes."""
-    seen = _without_constants(graph)
-    view = seen.view([*groups, *(group.removeprefix(GROUP) for group in groups)])
-    shining = _shining(seen, highlighted)
-    ids = _ids(seen, view.boxes)
+    """``groups`` are open: their scopes, with or without the prefix of their ids. A group inside a
+    closed one is not drawn. ``highlighted`` are ids of nodes."""
+    graph = _without_constants(graph)
+    view = graph.view([*groups, *(group.removeprefix(GROUP) for group in groups)])
+    bright = _highlighted_boxes(graph, highlighted)
+    ids = _ids(graph, view.boxes)
     return {
-        "nodes": [_node(seen, box, ids[box.id], box.of in shining) for box in view.boxes],
+        "nodes": [_node(graph, box, ids[box.id], box.of in bright) for box in view.boxes],
         "edges": [{"source": ids[link.source], "target": ids[link.target]} for link in view.links],
     }
 
 
-def groups_of(graph: Graph, nodes: Collection[str]) -> list[str]:
-    """The ids of the groups to open, so that these nodes can be seen."""
+def groups_around(graph: Graph, nodes: Collection[str]) -> list[str]:
+    """The ids of the groups to open to show these nodes."""
     sizes = {group.scope: group.nodes for group in graph.groups}
     scopes = (scope for id_ in nodes for scope in around(graph.node[id_].scope))
     return [GROUP + scope for scope in dict.fromkeys(scopes) if sizes[scope] > 1]
 
 
-def named(graph: Graph, name: str) -> GraphNode | None:
-    """By its id or its name; where nobody is called so, in large or small letters alike, and one
-    without a name by its operator."""
+def find_node(graph: Graph, name: str) -> GraphNode | None:
+    """By id or name; else ignoring case, where a node without a name is known by its operator."""
     wanted = name.lower()
     close = None
     for node in graph.nodes:
@@ -49,31 +48,31 @@ def named(graph: Graph, name: str) -> GraphNode | None:
     return close
 
 
-def matched(graph: Graph, start: str, pattern: Sequence[str]) -> tuple[str, ...]:
-    """Nodes in a row from ``start`` on whose operators are those of the pattern; ``start`` alone
-    where there is no such row."""
+def matching_path(graph: Graph, start: str, pattern: Sequence[str]) -> tuple[str, ...]:
+    """Connected nodes from ``start`` on whose operators are those of the pattern; only ``start`` if
+    there is no such path."""
     after: dict[str, list[str]] = {}
     for edge in graph.edges:
         after.setdefault(edge.source, []).append(edge.target)
 
     if not pattern or graph.node[start].op_type != pattern[0]:
         return (start,)
-    dead: set[tuple[str, int]] = set()  # from there nothing leads on: looked at once each
-    rows: list[tuple[str, ...]] = [(start,)]
-    while rows:
-        row = rows.pop()
-        place = len(row)
+    visited: set[tuple[str, int]] = set()
+    paths: list[tuple[str, ...]] = [(start,)]
+    while paths:
+        path = paths.pop()
+        place = len(path)
         if place == len(pattern):
-            return row
-        for target in reversed(after.get(row[-1], ())):
-            if graph.node[target].op_type == pattern[place] and (target, place) not in dead:
-                dead.add((target, place))
-                rows.append((*row, target))
+            return path
+        for target in reversed(after.get(path[-1], ())):
+            if graph.node[target].op_type == pattern[place] and (target, place) not in visited:
+                visited.add((target, place))
+                paths.append((*path, target))
     return (start,)
 
 
 def _without_constants(graph: Graph) -> Graph:
-    """A constant is part of the node that takes it."""
+    """Constants are shown as part of the node that reads them."""
     makes = {tensor.id for tensor in graph.tensors if tensor.kind in ("input", "argument")}
     kept: list[GraphNode] = []
     for node in graph.nodes:
@@ -84,14 +83,14 @@ def _without_constants(graph: Graph) -> Graph:
     return graph if len(kept) == len(graph.nodes) else replace(graph, nodes=tuple(kept))
 
 
-def _shining(graph: Graph, highlighted: Collection[str]) -> set[str]:
-    """Nodes, and the scopes that one of them lies in: a closed group shines for what is in it."""
+def _highlighted_boxes(graph: Graph, highlighted: Collection[str]) -> set[str]:
+    """The nodes, and the scopes around them: a closed group is highlighted for what is in it."""
     nodes = [graph.node[id_] for id_ in highlighted if id_ in graph.node]
     return {*(node.id for node in nodes), *(s for node in nodes for s in around(node.scope))}
 
 
 def _ids(graph: Graph, boxes: Sequence[Box]) -> dict[str, str]:
-    """What clients know each box by: a name, with something added where that is taken."""
+    """The id of each box for clients: its name, with a suffix if that is taken."""
     ids = {box.id: box.of for box in boxes if box.kind == "node"}
     taken = {*ids.values()}
     for box in boxes:
@@ -117,17 +116,17 @@ def _node(graph: Graph, box: Box, id_: str, highlight: bool) -> dict[str, Any]:
             }
         case "node":
             node = graph.node[box.of]
-            attributes = [_attribute(one) for one in node.attributes]
+            attributes = [_attribute(attribute) for attribute in node.attributes]
             attributes += [_output(graph.tensor[id_]) for id_ in node.outputs if id_]
             return _shape(id_, node.op_type, node.name or id_, attributes, highlight)
         case end:
             tensor = graph.tensor[box.of]
             label = _input_label(graph) if end == "input" else "Output node"
-            return _shape(id_, label, tensor.name, _of_tensor(tensor), highlight)
+            return _shape(id_, label, tensor.name, _tensor_attributes(tensor), highlight)
 
 
 def _input_label(graph: Graph) -> str:
-    """In a graph of TensorFlow, inputs are operators with a name of their own."""
+    """TensorFlow calls the operator of an input Placeholder."""
     return "Placeholder" if graph.format in ("tf-graph", "saved-model") else "Input node"
 
 
@@ -145,14 +144,14 @@ def _shape(
 
 
 def _attribute(attribute: Attribute) -> dict[str, Any]:
-    """Its value as text; of what is too large to show, what it is."""
+    """Its value as text, or a description of a value that is too large to show."""
     value = attribute.note if attribute.value is None else attribute.value
     text = value if isinstance(value, str) else json.dumps(value)
     return {"name": attribute.name, "attribute_type": attribute.type, "value": text}
 
 
 def _output(tensor: GraphTensor) -> dict[str, Any]:
-    """Beside its settings, what a node makes: ``float32[batch, 3]``."""
+    """An output, listed after the attributes: ``float32[batch, 3]``."""
     value = (tensor.dtype or "?") + (_sizes(tensor) if tensor.shape is not None else "")
     return {"name": f"output {tensor.name}", "attribute_type": "tensor", "value": value}
 
@@ -161,10 +160,10 @@ def _sizes(tensor: GraphTensor) -> str:
     return f"[{', '.join('?' if size is None else str(size) for size in tensor.shape or ())}]"
 
 
-def _of_tensor(tensor: GraphTensor) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def _tensor_attributes(tensor: GraphTensor) -> list[dict[str, Any]]:
+    attributes: list[dict[str, Any]] = []
     if tensor.dtype is not None:
-        found.append({"name": "dtype", "attribute_type": "type", "value": tensor.dtype})
+        attributes.append({"name": "dtype", "attribute_type": "type", "value": tensor.dtype})
     if tensor.shape is not None:
-        found.append({"name": "shape", "attribute_type": "shape", "value": _sizes(tensor)})
-    return found
+        attributes.append({"name": "shape", "attribute_type": "shape", "value": _sizes(tensor)})
+    return attributes

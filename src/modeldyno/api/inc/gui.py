@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import register_url_convertor
 
 from modeldyno.api.access import Access
 from modeldyno.api.errors import Refusal
+from modeldyno.api.inc.operations import OutsidePaths
 from modeldyno.api.listening import Listening, set_cookie
 from modeldyno.api.markup import element, page
 from modeldyno.services.sign_ins import LIFETIME_S
@@ -16,43 +17,44 @@ from modeldyno.store.web_client import INDEX, Asset, WebClient
 
 
 def router(client: WebClient, listening: Listening, access: Access) -> APIRouter:
-    """Whatever no other route has, so it comes after all of them."""
+    """Takes any path that no other route has, so it must come last."""
     routes = APIRouter()
 
     @routes.get("/{name:of_client}")
     def show(
         name: str, request: Request, token: Annotated[str, Query(max_length=2000)] = ""
     ) -> Response:
-        """The token in the address stays there, since that is where the client reads it; with it
-        the browser gets a cookie, which its Socket.IO comes in by."""
+        """The token stays in the address, where the client reads it; in exchange the browser also
+        gets a cookie, which Socket.IO connects with."""
         asset = client.find(name)
         if asset is not None:
-            return _sent(asset, request)
+            return _response(asset, request)
         if not listening.needs_token:
-            return _sent(client.index, request)
+            return _response(client.index, request)
         if not token:
             is_first = name in ("", INDEX)
-            return page("Sign in", _ASK) if is_first else _sent(client.index, request)
+            return page("Sign in", _SIGN_IN_FORM) if is_first else _response(client.index, request)
         return _with_cookie(request, token)
 
     def _with_cookie(request: Request, token: str) -> Response:
-        response = _sent(client.index, request)
-        if access.seen(request.scope) and access.knows(token):  # who reloads has its cookie
+        response = _response(client.index, request)
+        if access.seen(request.scope) and access.knows(token):  # reloaded
             return response
-        found = access.sign_in(request.scope, token=token)
-        if isinstance(found, Refusal):
-            more = {name.decode(): value.decode() for name, value in found.headers}
-            return page("Sign in", element("p", f"{found.title}.") + _ASK, found.status, more)
+        sign_in = access.sign_in(request.scope, token=token)
+        if isinstance(sign_in, Refusal):
+            headers = {name.decode(): value.decode() for name, value in sign_in.headers}
+            body = element("p", f"{sign_in.title}.") + _SIGN_IN_FORM
+            return page("Sign in", body, sign_in.status, headers)
         is_secure = listening.scheme == "https"
-        cookie = set_cookie(listening.cookie, found[0], LIFETIME_S, secure=is_secure)
+        cookie = set_cookie(listening.cookie, sign_in[0], LIFETIME_S, secure=is_secure)
         response.headers["Set-Cookie"] = cookie
         return response
 
     return routes
 
 
-# Sends the token in the address: `/?token=…`, as the original's start message had it.
-_ASK = (
+# Submits to `/?token=…`, the address in the original's start message.
+_SIGN_IN_FORM = (
     "<h1>INC Bench, on Modeldyno</h1>"
     "<p>The client needs the token in its address. <code>modeldyno token</code> prints it.</p>"
     '<form method="get" action="/">'
@@ -62,22 +64,11 @@ _ASK = (
 )
 
 
-class _OfClient(Convertor[str]):
-    """Neither the API nor Socket.IO, whatever they have there."""
-
-    regex = r"(?!(?:api|socket\.io)(?:/|$)).*"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
+# Neither the API nor Socket.IO, whatever they have there.
+register_url_convertor("of_client", OutsidePaths("api", "socket.io"))
 
 
-register_url_convertor("of_client", _OfClient())
-
-
-def _sent(asset: Asset, request: Request) -> Response:
+def _response(asset: Asset, request: Request) -> Response:
     headers = {"Cache-Control": "no-cache", "ETag": asset.tag}
     if request.headers.get("if-none-match") == asset.tag:
         return Response(status_code=304, headers=headers)

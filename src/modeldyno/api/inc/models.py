@@ -1,4 +1,4 @@
-"""``model/…``: of projects, and of files that may become models of some."""
+"""``model/…``: models of projects, and files that may become models."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from fastapi import Response
 from pydantic_core import to_json
 
 from modeldyno.api.errors import refusal_of, text_of
-from modeldyno.api.inc.announcing import FAILED
-from modeldyno.api.inc.graph_shape import drawn, groups_of, matched, named
-from modeldyno.api.inc.model_shape import path_of, precision
+from modeldyno.api.inc.broadcast import failed
+from modeldyno.api.inc.graph_shape import find_node, graph_shape, groups_around, matching_path
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.runnables import request_of
-from modeldyno.api.inc.shapes import everything, moment
+from modeldyno.api.inc.shapes import all_pages, path_of, precision, utc_text
 from modeldyno.api.kept_bytes import KeptBytes
 from modeldyno.api.v1 import downloads
 from modeldyno.core.dictionaries import framework_of
@@ -29,66 +28,64 @@ if TYPE_CHECKING:
     from modeldyno.services.model_files import ModelFiles
     from modeldyno.store.records.models import ModelRecords
 
-CUSTOM = "custom"  # its client offers this beside the names, and drops the last name without it
+CUSTOM = "custom"  # clients offer it in addition to the names, and drop the last name without it
 MOST_GROUPS = 1000
 MOST_PATTERN = 50
 JSON = "application/json"
 
 
 def operations(
-    models: ModelRecords, files: ModelFiles, looks: FileInspections, broadcast: Broadcast
+    models: ModelRecords, files: ModelFiles, inspections: FileInspections, broadcast: Broadcast
 ) -> Operations:
     documents = KeptBytes()
 
-    def listed(asked: Parameters) -> dict[str, Any]:
-        project_id = ProjectId(asked.id("project_id"))
-        found = everything(models.page, project_id)
-        return {"models": [_row(model) for model in found]}
+    def list_models(parameters: Parameters) -> dict[str, Any]:
+        project_id = ProjectId(parameters.id("project_id"))
+        return {"models": [_row(model) for model in all_pages(models.page, project_id)]}
 
-    def download(asked: Parameters) -> Response:
-        model = models.get(ModelId(asked.id()))
+    def download(parameters: Parameters) -> Response:
+        model = models.get(ModelId(parameters.id()))
         descriptor = files.open(model)
         return downloads.sent({}, descriptor, _file_name(model), model.sha256 or "")
 
-    def graph(asked: Parameters) -> Response:
-        groups = frozenset(_texts(asked, "group", MOST_GROUPS))
-        found = looks.graph(_path(asked))
-        body = documents.of((found.sha256, groups), lambda: to_json(drawn(found, groups)))
+    def drawn_graph(parameters: Parameters) -> Response:
+        groups = frozenset(_texts(parameters, "group", MOST_GROUPS))
+        graph = inspections.graph(_path(parameters))
+        body = documents.of((graph.sha256, groups), lambda: to_json(graph_shape(graph, groups)))
         return Response(body, media_type=JSON)
 
-    def highlight(asked: Parameters) -> dict[str, Any]:
-        name, pattern = asked.text("op_name"), _texts(asked, "pattern", MOST_PATTERN)
-        found = looks.graph(_path(asked))
-        node = named(found, name)
+    def highlight(parameters: Parameters) -> dict[str, Any]:
+        name, pattern = parameters.text("op_name"), _texts(parameters, "pattern", MOST_PATTERN)
+        graph = inspections.graph(_path(parameters))
+        node = find_node(graph, name)
         if node is None:
             raise NotFound(f"Unable to find {name[:100]!r} in the graph")
-        row = matched(found, node.id, pattern)
-        groups = groups_of(found, row)
-        return {"graph": drawn(found, groups, row), "groups": groups}
+        nodes = matching_path(graph, node.id, pattern)
+        groups = groups_around(graph, nodes)
+        return {"graph": graph_shape(graph, groups, nodes), "groups": groups}
 
-    def boundary_nodes(asked: Parameters) -> dict[str, Any]:
-        request_id = request_of(asked)
-        path = asked.text("model_path")
+    def boundary_nodes(parameters: Parameters) -> dict[str, Any]:
+        request_id = request_of(parameters)
+        path = parameters.text("model_path")
         names = {"id": request_id, "request_id": request_id}
 
-        def found(facts: ModelFacts) -> None:
-            broadcast.say("boundary_nodes_finish", "success", names | _boundary(facts))
+        def inspected(facts: ModelFacts) -> None:
+            broadcast.emit("boundary_nodes_finish", "success", names | _boundary(facts))
 
-        def failed(error: ModeldynoError) -> None:
-            message = text_of(refusal_of(error))
-            said = {"message": message, "code": FAILED, "error_code": error.code}
-            broadcast.say("boundary_nodes_finish", "error", said | names)
+        def refused(error: ModeldynoError) -> None:
+            details = failed(text_of(refusal_of(error)), error.code) | names
+            broadcast.emit("boundary_nodes_finish", "error", details)
 
         def started() -> None:
-            broadcast.say("boundary_nodes_start", "success", {"message": "started"} | names)
+            broadcast.emit("boundary_nodes_start", "success", {"message": "started"} | names)
 
-        looks.start(path, started, found, failed)
+        inspections.start(path, started, inspected, refused)
         return PROCESSING
 
     return {
-        "model/list": listed,
+        "model/list": list_models,
         "model/download": download,
-        "model/graph": graph,
+        "model/graph": drawn_graph,
         "model/graph/highlight_pattern": highlight,
         "model/boundary_nodes": boundary_nodes,
     }
@@ -100,7 +97,7 @@ def _row(model: Model) -> dict[str, Any]:
         "name": model.name,
         "path": path_of(model),
         "precision_id": precision(model).id,
-        "created_at": moment(model.created_at),
+        "created_at": utc_text(model.created_at),
     }
 
 
@@ -108,8 +105,8 @@ def _boundary(facts: ModelFacts) -> dict[str, Any]:
     purpose = purpose_of(facts)
     return {
         "framework": framework_of(facts.format, facts.framework).name,
-        "inputs": [*(one.name for one in facts.inputs), CUSTOM],
-        "outputs": [*(one.name for one in facts.outputs), CUSTOM],
+        "inputs": [*(spec.name for spec in facts.inputs), CUSTOM],
+        "outputs": [*(spec.name for spec in facts.outputs), CUSTOM],
         "domain": purpose.domain.name,
         "domain_flavour": purpose.flavour.name,
         "shape": purpose.shape,
@@ -117,21 +114,21 @@ def _boundary(facts: ModelFacts) -> dict[str, Any]:
     }
 
 
-def _path(asked: Parameters) -> str:
-    if "path" not in asked:
+def _path(parameters: Parameters) -> str:
+    if "path" not in parameters:
         raise BadValue("Missing path parameter")
-    return asked.text("path")
+    return parameters.text("path")
 
 
-def _texts(asked: Parameters, name: str, most: int) -> list[str]:
-    """One, or a list, as they are: names of groups may hold commas."""
-    said = asked.said.get(name)
-    found = said if isinstance(said, list) else [] if said is None else [said]
-    if len(found) > most or not all(isinstance(one, str) for one in found):
+def _texts(parameters: Parameters, name: str, most: int) -> list[str]:
+    """A text or a list of them, unsplit: names of groups may contain commas."""
+    raw = parameters.raw.get(name)
+    texts = raw if isinstance(raw, list) else [] if raw is None else [raw]
+    if len(texts) > most or not all(isinstance(text, str) for text in texts):
         raise BadValue(f"{name} is no list of up to {most} texts")
-    return found
+    return texts
 
 
 def _file_name(model: Model) -> str:
-    """As the file was called: a project's first model has a name that is none."""
+    """As the file is called: the name of a project's first model is no file name."""
     return model.path.rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""What clients of ``/api`` call things, found whatever they send: letters, underscores, aliases."""
+"""Frameworks, domains and optimization types by the names that clients of ``/api`` use."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ TYPES: dict[OptimizationType, Numbered] = {
     "graph": GRAPH_OPTIMIZATION,
     "mixed-precision": MIXED_PRECISION,
 }
-# Other names for the same: the original's own for its kinds of ONNX Runtime, and ours.
-_ALSO = {"onnxrt_qlinearops": ONNXRT, "onnxrt_integerops": ONNXRT, "onnx": ONNXRT}
+# The original's names of its ONNX Runtime backends, and ours.
+_ALIASES = {"onnxrt_qlinearops": ONNXRT, "onnxrt_integerops": ONNXRT, "onnx": ONNXRT}
 
 
 def framework_named(name: str) -> Numbered:
-    found = find_named(FRAMEWORKS, name) or _ALSO.get(name.strip().lower())
-    if found is None:
+    framework = find_named(FRAMEWORKS, name) or _ALIASES.get(name.strip().lower())
+    if framework is None:
         raise BadValue(
             f"Framework {name[:100]} is not supported.",
-            fix="Choose one of: " + ", ".join(one.name for one in FRAMEWORKS),
+            fix="Choose one of: " + ", ".join(known.name for known in FRAMEWORKS),
         )
-    return found
+    return framework
 
 
 def domain_named(name: str) -> str:
-    """Empty: no domain in particular. ``image_recognition`` will do as well."""
+    """Empty for no domain in particular. Underscores are taken as spaces."""
     if not name.strip():
         return ""
-    found = find_named(DOMAINS, name.replace("_", " "))
-    if found is None:
+    domain = find_named(DOMAINS, name.replace("_", " "))
+    if domain is None:
         raise BadValue(
             f"Domain {name[:100]} is not supported.",
-            fix="Choose one of: " + ", ".join(one.name for one in DOMAINS),
+            fix="Choose one of: " + ", ".join(known.name for known in DOMAINS),
         )
-    return found.name
+    return domain.name

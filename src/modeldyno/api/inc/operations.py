@@ -1,7 +1,8 @@
-"""``/api/<operation>``: by GET and POST alike, errors as plain text, what works as bare JSON."""
+"""``/api/<operation>``, by GET or POST: answers are bare JSON, errors plain text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import parse_qs
@@ -18,14 +19,16 @@ from modeldyno.api.inc.parameters import Parameters
 Operation = Callable[[Parameters], Any]
 Operations = Mapping[str, Operation]
 
-PROCESSING = {"exit_code": 102, "message": "processing"}  # accepted; what becomes of it is an event
+PROCESSING = {"exit_code": 102, "message": "processing"}  # accepted; an event reports the outcome
 MOST_PARAMETERS = 500  # open groups of a graph are one each
 
 
-class _NotOurs(Convertor[str]):
-    """Whatever is not below ``/api/v1``."""
+class OutsidePaths(Convertor[str]):
+    """Any path except those that begin with one of the ``folders``."""
 
-    regex = r"(?!v1(?:/|$)).*"
+    def __init__(self, *folders: str) -> None:
+        names = "|".join(map(re.escape, folders))
+        self.regex = rf"(?!(?:{names})(?:/|$)).*"  # type: ignore[misc]  # declared as of the class
 
     def convert(self, value: str) -> str:
         return value
@@ -34,7 +37,7 @@ class _NotOurs(Convertor[str]):
         return value
 
 
-register_url_convertor("operation", _NotOurs())
+register_url_convertor("operation", OutsidePaths("v1"))
 
 
 def router(operations: Operations) -> APIRouter:
@@ -45,11 +48,11 @@ def router(operations: Operations) -> APIRouter:
         operation = operations.get(name)
         if operation is None:
             raise Refused(Refusal(404, "NOT_FOUND", f"Unable to find {name[:100]}", "", ""))
-        asked = Parameters(await _said(request))
-        found = await run_in_threadpool(operation, asked)
-        if isinstance(found, Response):
-            return found
-        return Response(to_json(found, inf_nan_mode="null"), media_type="application/json")
+        parameters = Parameters(await _parameters(request))
+        answer = await run_in_threadpool(operation, parameters)
+        if isinstance(answer, Response):
+            return answer
+        return Response(to_json(answer, inf_nan_mode="null"), media_type="application/json")
 
     return routes
 
@@ -58,8 +61,8 @@ def addresses(operations: Operations) -> list[str]:
     return [f"/api/{name}" for name in operations]
 
 
-async def _said(request: Request) -> dict[str, Any]:
-    """What the body says goes before what the query says."""
+async def _parameters(request: Request) -> dict[str, Any]:
+    """Of body and query; the body takes precedence."""
     try:
         query = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS)
     except ValueError as error:
@@ -69,11 +72,11 @@ async def _said(request: Request) -> dict[str, Any]:
     body = await request.body()
     if not body or "json" not in request.headers.get("content-type", "").lower():
         return dict(query)
-    found, why = read_json(body)
-    if not why and not isinstance(found, dict):
+    values, why = read_json(body)
+    if not why and not isinstance(values, dict):
         why = "it is no object"
     if why:
         raise Refused(unreadable_json(why))
-    # Beside a body, whose lists are meant, a query's lists of one are values.
-    values = {name: said[0] if len(said) == 1 else said for name, said in query.items()}
-    return {**values, **found}
+    # Lists in a body are meant as such; those of a query with one entry are values.
+    single = {name: texts[0] if len(texts) == 1 else texts for name, texts in query.items()}
+    return {**single, **values}

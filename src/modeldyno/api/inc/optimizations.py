@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.api.inc.announcing import Speech
-from modeldyno.api.inc.model_shape import model_shape
+from modeldyno.api.inc.announcing import RunEvents
 from modeldyno.api.inc.naming import TYPES
 from modeldyno.api.inc.operations import Operation, Operations
-from modeldyno.api.inc.optimization_shape import optimization_shape, tuning_shape
 from modeldyno.api.inc.parameters import MISSING, Parameters
-from modeldyno.api.inc.runnables import before_its_first_run
-from modeldyno.api.inc.shapes import Json, Place, everything
+from modeldyno.api.inc.runnable_shapes import optimization_shape, tuning_shape
+from modeldyno.api.inc.runnables import before_first_run
+from modeldyno.api.inc.shapes import Json, Surroundings, all_pages, model_shape
 from modeldyno.core.dictionaries import OPTIMIZATION_TYPES, PRECISIONS, require_numbered
 from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, ProjectId, RunId
 from modeldyno.core.optimizations import OptimizationDetails, PinKind
@@ -26,32 +25,32 @@ if TYPE_CHECKING:
     from modeldyno.store.history import History
     from modeldyno.store.records.all import Records
 
-_OF_NUMBER: dict[int, OptimizationType] = {one.id: type for type, one in TYPES.items()}
+_OF_NUMBER: dict[int, OptimizationType] = {entry.id: type for type, entry in TYPES.items()}
 
 
 def operations(
     records: Records, history: History, optimizations: OptimizationService, runnables: Runnables
 ) -> Operations:
-    def add(asked: Parameters) -> Json:
-        project_id = ProjectId(asked.id("project_id", MISSING))
-        made = optimizations.create(
+    def add(parameters: Parameters) -> Json:
+        project_id = ProjectId(parameters.id("project_id", MISSING))
+        optimization = optimizations.create(
             project_id,
-            asked.text("name"),
-            _type(asked.id("optimization_type_id", MISSING)),
-            _precision(asked.id("precision_id", MISSING)),
-            dataset_id=_dataset(asked),
-            settings=_tuning(asked) | _tuning(asked.inside("tuning_details")),
+            parameters.text("name"),
+            _type(parameters.id("optimization_type_id", MISSING)),
+            _precision(parameters.id("precision_id", MISSING)),
+            dataset_id=_dataset(parameters),
+            settings=_tuning(parameters) | _tuning(parameters.nested("tuning_details")),
         )
-        return {"optimization_id": made.id}
+        return {"optimization_id": optimization.id}
 
-    def edit(asked: Parameters) -> Json:
-        number = OptimizationId(asked.id())
+    def edit(parameters: Parameters) -> Json:
+        number = OptimizationId(parameters.id())
         names = ("precision_id", "optimization_type_id", "dataset_id")
-        sent = {name: asked.id(name) for name in names if name in asked}
-        settings = _tuning(asked.inside("tuning_details"))
+        sent = {name: parameters.id(name) for name in names if name in parameters}
+        settings = _tuning(parameters.nested("tuning_details"))
         before = optimizations.get(number)
         precision, type, dataset = (sent.get(name) for name in names)
-        with before_its_first_run("optimization", before.state):
+        with before_first_run("optimization", before.state):
             after = optimizations.edit(
                 number,
                 type=_type(type) if type else None,
@@ -62,7 +61,7 @@ def operations(
         if after.type != before.type:
             sent["optimization_type_id"] = TYPES[after.type].id
         echo: Json = {"id": number, **sent}
-        if "tuning_details" in asked:
+        if "tuning_details" in parameters:
             echo["tuning_details"] = tuning_shape(after)
             echo["batch_size"] = after.tuning.batch_size
             echo["sampling_size"] = after.tuning.sampling_size
@@ -70,18 +69,20 @@ def operations(
 
     def details_of(number: int) -> Json:
         details = optimizations.details(OptimizationId(number))
-        place = place_of(details, runnables.reason(details.latest))
-        return optimization_shape(details, place, optimizations.trials(details))
+        surroundings = surroundings_of(details, runnables.reason(details.latest))
+        return optimization_shape(details, surroundings, optimizations.trials(details))
 
-    def listed(asked: Parameters) -> Json:
-        page = everything(optimizations.page, ProjectId(asked.id("project_id", MISSING)))
+    def list_optimizations(parameters: Parameters) -> Json:
+        page = all_pages(optimizations.page, ProjectId(parameters.id("project_id", MISSING)))
         return {
-            "optimizations": [optimization_shape(details, place_of(details)) for details in page]
+            "optimizations": [
+                optimization_shape(details, surroundings_of(details)) for details in page
+            ]
         }
 
-    def place_of(details: OptimizationDetails, reason: str = "") -> Place:
+    def surroundings_of(details: OptimizationDetails, reason: str = "") -> Surroundings:
         folder = history.folder(details.latest.id) if details.latest else None
-        return Place(
+        return Surroundings(
             model=model_shape(details.made) if details.made else None,
             dataset={
                 "id": details.optimization.dataset_id or -1,
@@ -93,13 +94,13 @@ def operations(
         )
 
     def pin(kind: PinKind) -> Operation:
-        def pinned(asked: Parameters) -> Json:
-            number = OptimizationId(asked.id("optimization_id", MISSING))
-            benchmark_id = BenchmarkId(asked.id("benchmark_id", MISSING))
+        def pin_benchmark(parameters: Parameters) -> Json:
+            number = OptimizationId(parameters.id("optimization_id", MISSING))
+            benchmark_id = BenchmarkId(parameters.id("benchmark_id", MISSING))
             optimizations.pin(number, kind, benchmark_id)
             return {"id": number, f"{kind}_benchmark_id": benchmark_id}
 
-        return pinned
+        return pin_benchmark
 
     def started(number: int, run_id: RunId) -> Json:
         optimization = optimizations.get(OptimizationId(number))
@@ -112,10 +113,10 @@ def operations(
             "output_path": str(folder.log),
         }
 
-    speech = Speech("optimization", details_of, started, unhappy="failure")
+    events = RunEvents("optimization", details_of, started, failure_status="failure")
     return {
-        **runnables.operations(optimizations, speech, cascade=False),
-        "optimization/list": listed,
+        **runnables.operations(optimizations, events, cascade=False),
+        "optimization/list": list_optimizations,
         "optimization/add": add,
         "optimization/edit": edit,
         "optimization/pin_accuracy_benchmark": pin("accuracy"),
@@ -135,37 +136,37 @@ def _precision(number: int) -> str:
     return require_numbered(PRECISIONS, number, "precision").name
 
 
-def _dataset(asked: Parameters) -> DatasetId | None:
-    """-1 is what ``project/create`` says when it made none."""
+def _dataset(parameters: Parameters) -> DatasetId | None:
+    """None for -1, which ``project/create`` answers when it made no dataset."""
     return (
         None
-        if asked.value("dataset_id") in (-1, "-1")
-        else DatasetId(asked.id("dataset_id", MISSING))
+        if parameters.value("dataset_id") in (-1, "-1")
+        else DatasetId(parameters.id("dataset_id", MISSING))
     )
 
 
-def _tuning(asked: Parameters) -> dict[str, Any]:
-    """What was said, by our names; forms send dates and numbers of their own along."""
-    policy = asked.inside("exit_policy")
-    trials = "max_trials" if "max_trials" in policy else "max_trails"  # as it is documented
-    said = {
-        "batch_size": _number(asked, "batch_size", "whole"),
-        "sampling_size": _number(asked, "sampling_size", "whole"),
-        "strategy": _word(asked, "strategy") or _word(asked, "tuning_strategy"),
-        "criterion": _word(asked, "accuracy_criterion_type"),
-        "threshold": _number(asked, "accuracy_criterion_threshold", "number"),
-        "objective": _word(asked, "multi_objectives") or _word(asked, "objective"),
+def _tuning(parameters: Parameters) -> dict[str, Any]:
+    """The settings that were sent, by our names."""
+    policy = parameters.nested("exit_policy")
+    trials = "max_trials" if "max_trials" in policy else "max_trails"  # misspelt in the contract
+    settings = {
+        "batch_size": _number(parameters, "batch_size", "whole"),
+        "sampling_size": _number(parameters, "sampling_size", "whole"),
+        "strategy": _word(parameters, "strategy") or _word(parameters, "tuning_strategy"),
+        "criterion": _word(parameters, "accuracy_criterion_type"),
+        "threshold": _number(parameters, "accuracy_criterion_threshold", "number"),
+        "objective": _word(parameters, "multi_objectives") or _word(parameters, "objective"),
         "timeout_s": _number(policy, "timeout", "number"),
         "max_trials": _number(policy, trials, "whole"),
-        "seed": _number(asked, "random_seed", "whole"),
+        "seed": _number(parameters, "random_seed", "whole"),
     }
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in settings.items() if value is not None}
 
 
-def _number(asked: Parameters, name: str, type: Any) -> Any:
-    found = asked.value(name)
-    return None if is_blank(found) else typed(type, name, found)
+def _number(parameters: Parameters, name: str, type: Any) -> Any:
+    value = parameters.value(name)
+    return None if is_blank(value) else typed(type, name, value)
 
 
-def _word(asked: Parameters, name: str) -> str | None:
-    return asked.text(name, "").strip().lower() or None
+def _word(parameters: Parameters, name: str) -> str | None:
+    return parameters.text(name, "").strip().lower() or None

@@ -1,4 +1,4 @@
-"""What a client of ``/api`` sent: from a JSON body or a query alike, numbers as text or not."""
+"""What a client of ``/api`` sent, in a JSON body or a query; numbers may be text."""
 
 from __future__ import annotations
 
@@ -17,32 +17,34 @@ _NONE = cast("Any", object())
 
 
 class Parameters:
-    """A query has lists only; where one value is wanted, a list of one is that value."""
+    """A query has only lists; a list of one is taken as that value unless a list is expected."""
 
-    def __init__(self, said: Mapping[str, Any]) -> None:
-        self._said = said
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self.raw = raw
 
     def __contains__(self, name: str) -> bool:
-        return self._said.get(name) is not None
+        return self.raw.get(name) is not None
 
     def value(self, name: str, default: Any = None) -> Any:
         """As it was sent."""
-        found = self._said.get(name)
-        if isinstance(found, list) and len(found) == 1:
-            found = found[0]
-        return default if found is None else found
+        value = self.raw.get(name)
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        return default if value is None else value
 
     def id(self, name: str = "id", missing: str = "") -> int:
-        """Raises BadValue with ``missing``, the text that clients of the original know."""
+        """Raises BadValue, titled ``missing`` if there is none: a text that clients know."""
         if name not in self:
             raise BadValue(missing or f"Could not find {name}.")
-        return self.whole(name, least=1, most=MOST_ID)
+        return self.integer(name, least=1, most=MOST_ID)
 
-    def whole(self, name: str, default: int = _NONE, *, least: int = 0, most: int = MOST_ID) -> int:
-        found = self.value(name)
-        if found is None:
+    def integer(
+        self, name: str, default: int = _NONE, *, least: int = 0, most: int = MOST_ID
+    ) -> int:
+        value = self.value(name)
+        if value is None:
             return self._default(name, default)
-        number = _whole(found)
+        number = _integer(value)
         if number is None or not least <= number <= most:
             raise BadValue(
                 f"{name} is no number that we take",
@@ -51,36 +53,32 @@ class Parameters:
         return number
 
     def dataset_id(self) -> DatasetId | None:
-        """-1 is what ``project/create`` says when it made no dataset."""
-        number = self.whole("dataset_id", least=-1)
+        """None for -1, which ``project/create`` answers when it made no dataset."""
+        number = self.integer("dataset_id", least=-1)
         return DatasetId(number) if number > 0 else None
 
     def text(self, name: str, default: str = _NONE) -> str:
-        found = self.value(name)
-        if found is None:
+        text = self.value(name)
+        if text is None:
             return self._default(name, default)
-        if not isinstance(found, str) or len(found) > MOST_TEXT:
+        if not isinstance(text, str) or len(text) > MOST_TEXT:
             raise BadValue(f"{name} is no text", why=f"it is a text of at most {MOST_TEXT} letters")
-        return found
+        return text
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Of a list, of ``a,b``, or of the same name several times in a query; blanks left out."""
-        found = self._said.get(name)
-        parts = found if isinstance(found, list) else [] if found is None else [found]
+        """From a list, ``a,b``, or a name that a query repeats; empty texts are left out."""
+        raw = self.raw.get(name)
+        parts = raw if isinstance(raw, list) else [] if raw is None else [raw]
         if not all(isinstance(part, str) and len(part) <= MOST_TEXT for part in parts):
             raise BadValue(f"{name} is no list of texts")
-        return tuple(one.strip() for part in parts for one in part.split(",") if one.strip())
+        return tuple(text.strip() for part in parts for text in part.split(",") if text.strip())
 
-    def inside(self, name: str) -> Parameters:
+    def nested(self, name: str) -> Parameters:
         """An object in the body; empty when there is none."""
-        found = self.value(name, {})
-        if not isinstance(found, dict):
+        values = self.value(name, {})
+        if not isinstance(values, dict):
             raise BadValue(f"{name} is no object")
-        return Parameters(found)
-
-    @property
-    def said(self) -> Mapping[str, Any]:
-        return self._said
+        return Parameters(values)
 
     def _default(self, name: str, default: T) -> T:
         if default is _NONE:
@@ -88,15 +86,15 @@ class Parameters:
         return default
 
 
-def _whole(found: Any) -> int | None:
-    match found:
+def _integer(value: Any) -> int | None:
+    match value:
         case bool():
             return None
         case int():
-            return found
-        case float() if found.is_integer():
-            return int(found)
-        case str() if found.strip().lstrip("-").isdecimal() and len(found) < 20:
-            return int(found)
+            return value
+        case float() if value.is_integer():
+            return int(value)
+        case str() if value.strip().lstrip("-").isdecimal() and len(value) < 20:
+            return int(value)
         case _:
             return None

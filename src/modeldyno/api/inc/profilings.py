@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from fastapi import Response
 
-from modeldyno.api.inc.announcing import Speech
+from modeldyno.api.inc.announcing import RunEvents
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import MISSING, Parameters
-from modeldyno.api.inc.profile_shape import op_rows_shape, profile_shape
-from modeldyno.api.inc.runnables import before_its_first_run
+from modeldyno.api.inc.runnable_shapes import op_rows_shape, profile_shape
+from modeldyno.api.inc.runnables import before_first_run
 from modeldyno.api.inc.shapes import Json
 from modeldyno.core.errors import BadValue, FileNotFound, NotFound
 from modeldyno.core.ids import ModelId, ProfileId, ProjectId, RunId
@@ -32,54 +32,59 @@ MOST_THREADS = 1024
 def operations(
     records: Records, history: History, profiles: ProfileService, runnables: Runnables
 ) -> Operations:
-    def add(asked: Parameters) -> Json:
-        """More threads than there are cores are kept as they were requested; a run takes what there
-        is, and says so."""
-        project_id = ProjectId(asked.id("project_id", MISSING))
-        model_id, name = ModelId(asked.id("model_id", MISSING)), asked.text("name")
-        dataset_id, threads = asked.dataset_id(), _threads(asked)
+    def add(parameters: Parameters) -> Json:
+        """Threads are kept as requested, even if there are fewer cores: a run takes what there is,
+        and says so."""
+        project_id = ProjectId(parameters.id("project_id", MISSING))
+        model_id, name = ModelId(parameters.id("model_id", MISSING)), parameters.text("name")
+        dataset_id, threads = parameters.dataset_id(), _threads(parameters)
         make_spec = _with_threads(threads, runnables.sizes(dataset_id, model_id))
-        made, _ = profiles.create(project_id, model_id, name, dataset_id, make_spec=make_spec)
-        return {"profiling_id": made.id}
+        profile, _ = profiles.create(project_id, model_id, name, dataset_id, make_spec=make_spec)
+        return {"profiling_id": profile.id}
 
-    def edit(asked: Parameters) -> Json:
-        number = ProfileId(asked.id())
+    def edit(parameters: Parameters) -> Json:
+        number = ProfileId(parameters.id())
         changed: Json = {}
-        if "dataset_id" in asked:
-            changed["dataset_id"] = asked.dataset_id()
-        if "num_threads" in asked:
-            changed["num_threads"] = _threads(asked)
+        if "dataset_id" in parameters:
+            changed["dataset_id"] = parameters.dataset_id()
+        if "num_threads" in parameters:
+            changed["num_threads"] = _threads(parameters)
         before, dataset_id = profiles.get(number), changed.get("dataset_id")
         model = runnables.changed_model(before, dataset_id)
         make_spec = _changed(before, changed.get("num_threads"), model)
-        with before_its_first_run("profiling", before.state):
+        with before_first_run("profiling", before.state):
             profiles.edit(number, dataset_id=dataset_id, make_spec=make_spec)
         return {"id": number, **changed}
 
-    def listed(asked: Parameters) -> Json:
-        project_id = ProjectId(asked.id("project_id", MISSING))
-        details = profiles.all_details(project_id)
-        place_of = runnables.places(project_id)
-        placed = [(one, place_of(one.runnable, one.latest)) for one in details]
-        return {"profilings": [profile_shape(one, place) for one, place in placed if place]}
+    def list_profilings(parameters: Parameters) -> Json:
+        project_id = ProjectId(parameters.id("project_id", MISSING))
+        all_details = profiles.all_details(project_id)
+        surroundings_of = runnables.all_surroundings(project_id)
+        return {
+            "profilings": [
+                profile_shape(details, surroundings)
+                for details in all_details
+                if (surroundings := surroundings_of(details.runnable, details.latest))
+            ]
+        }
 
     def details_of(number: int) -> Json:
         details = profiles.details(ProfileId(number))
-        place = runnables.place_of(details.runnable, details.latest)
+        surroundings = runnables.surroundings_of(details.runnable, details.latest)
         results = _results(ProfileId(number))
-        return profile_shape(details, place) | ({"results": results} if results else {})
+        return profile_shape(details, surroundings) | ({"results": results} if results else {})
 
     def _results(number: ProfileId) -> list[Json]:
-        """Of the latest run that has some."""
+        """Of the latest run that has results."""
         agreement = profiles.agreement(number)
         if agreement is None:
             return []
         run = records.runs.get(agreement.run_id)
         return op_rows_shape(number, profiles.op_rows(number), run.finished_at)
 
-    def table(asked: Parameters) -> Response:
-        number = ProfileId(asked.id())
-        profiles.get(number)  # 404, where there is none
+    def table(parameters: Parameters) -> Response:
+        number = ProfileId(parameters.id())
+        profiles.get(number)  # raises NotFound
         try:
             text = profiles.op_csv(number)
         except NotFound as error:
@@ -89,8 +94,8 @@ def operations(
         headers = {"Content-Disposition": f'attachment; filename="profiling_{number}.csv"'}
         return Response(text, media_type="text/csv", headers=headers)
 
-    def config(asked: Parameters) -> Response:
-        profiles.get(ProfileId(asked.id()))
+    def config(parameters: Parameters) -> Response:
+        profiles.get(ProfileId(parameters.id()))
         raise FileNotFound(
             "Unable to find config file", why="the command of a profiling says all there is"
         )
@@ -99,21 +104,21 @@ def operations(
         return {"output_path": str(history.folder(run_id).log)}
 
     return {
-        **runnables.operations(profiles, Speech("profiling", details_of, started)),
+        **runnables.operations(profiles, RunEvents("profiling", details_of, started)),
         "profiling/add": add,
         "profiling/edit": edit,
-        "profiling/list": listed,
+        "profiling/list": list_profilings,
         "profiling/config.yaml": config,
         "profiling/results/csv": table,
     }
 
 
-def _threads(asked: Parameters) -> int:
-    return asked.whole("num_threads", least=1, most=MOST_THREADS)
+def _threads(parameters: Parameters) -> int:
+    return parameters.integer("num_threads", least=1, most=MOST_THREADS)
 
 
 def _with_threads(threads: int, dims: dict[str, int]) -> MakeSpec:
-    """As many as were requested, also where there are fewer cores."""
+    """Keeps the number of threads, even if there are fewer cores."""
 
     def make(path: str) -> ProfileSpec:
         spec = with_threads(min(threads, len(allowed_cpus())))(path)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from modeldyno.api.errors import Refusal, Refused
-from modeldyno.api.inc.model_shape import NO_MODEL, model_shape
 from modeldyno.api.inc.naming import domain_named
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
-from modeldyno.api.inc.shapes import everything, moment
+from modeldyno.api.inc.shapes import NO_MODEL, Json, all_pages, model_shape, utc_text
 from modeldyno.core.dictionaries import PRECISIONS, require_named
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
@@ -23,90 +22,89 @@ if TYPE_CHECKING:
     from modeldyno.store.records.all import Records
 
 MOST_NODES = 1000
-CUSTOM = "custom"  # what its client offers beside the names of nodes: no name itself
-# Its client goes back to its first page at exactly these words.
+CUSTOM = "custom"  # a choice that clients offer in addition to the names of nodes
+# Clients go back to their first page at exactly these words.
 UNKNOWN = Refusal(500, "NOT_FOUND", "list index out of range", "", "")
 
 
 def operations(records: Records, projects: ProjectService) -> Operations:
-    def listed(_: Parameters) -> dict[str, Any]:
-        found = everything(records.projects.page)
-        return {"projects": [_row(project) for project in found]}
+    def list_projects(_: Parameters) -> Json:
+        return {"projects": [_row(project) for project in all_pages(records.projects.page)]}
 
-    def details(asked: Parameters) -> dict[str, Any]:
-        number = _id(asked)
+    def details(parameters: Parameters) -> Json:
+        number = _id(parameters)
         try:
             return _details(projects.get(number))
         except NotFound as error:
             raise Refused(UNKNOWN) from error
 
-    def create(asked: Parameters) -> dict[str, int]:
-        made = projects.create(_wanted(asked))
+    def create(parameters: Parameters) -> dict[str, int]:
+        created = projects.create(_request(parameters))
         return {
-            "project_id": made.project.id,
-            "model_id": made.model.id,
-            "dataset_id": made.dataset.id if made.dataset else -1,
+            "project_id": created.project.id,
+            "model_id": created.model.id,
+            "dataset_id": created.dataset.id if created.dataset else -1,
         }
 
-    def note(asked: Parameters) -> dict[str, Any]:
-        number = _id(asked)
-        if "notes" not in asked:
+    def note(parameters: Parameters) -> Json:
+        number = _id(parameters)
+        if "notes" not in parameters:
             raise BadValue("Notes not provided.")
-        text = asked.value("notes")
+        text = parameters.value("notes")
         if not isinstance(text, str):
             raise BadValue("notes is no text")
         return {"id": number, "notes": projects.write_notes(number, text)}
 
-    def delete(asked: Parameters) -> dict[str, int | None]:
-        if "id" not in asked or "name" not in asked:
+    def delete(parameters: Parameters) -> dict[str, int | None]:
+        if "id" not in parameters or "name" not in parameters:
             raise BadValue("Missing project id or project name.")
-        number = _id(asked)
-        return {"id": number if projects.delete(number, asked.text("name")) else None}
+        number = _id(parameters)
+        return {"id": number if projects.delete(number, parameters.text("name")) else None}
 
     return {
         "project": details,
-        "project/list": listed,
+        "project/list": list_projects,
         "project/create": create,
         "project/note": note,
         "project/delete": delete,
     }
 
 
-def _id(asked: Parameters) -> ProjectId:
-    if "id" not in asked:
+def _id(parameters: Parameters) -> ProjectId:
+    if "id" not in parameters:
         raise BadValue("Could not find project id.")
     try:
-        return ProjectId(asked.id())
+        return ProjectId(parameters.id())
     except BadValue as error:
         raise BadValue("Incorrect project id.") from error
 
 
-def _row(project: Project) -> dict[str, Any]:
+def _row(project: Project) -> Json:
     return {
         "id": project.id,
         "name": project.name,
-        "created_at": moment(project.created_at),
-        "modified_at": moment(project.modified_at),
+        "created_at": utc_text(project.created_at),
+        "modified_at": utc_text(project.modified_at),
     }
 
 
-def _details(shown: ProjectDetails) -> dict[str, Any]:
-    project = shown.project
+def _details(details: ProjectDetails) -> Json:
+    project = details.project
     return {
         "id": project.id,
         "name": project.name,
-        "notes": shown.notes,
-        "input_model": model_shape(shown.model) if shown.model else NO_MODEL,
-        "created_at": moment(project.created_at),
-        "modified_at": moment(project.modified_at),
+        "notes": details.notes,
+        "input_model": model_shape(details.model) if details.model else NO_MODEL,
+        "created_at": utc_text(project.created_at),
+        "modified_at": utc_text(project.modified_at),
     }
 
 
-def _wanted(asked: Parameters) -> NewProject:
-    model = asked.inside("model")
+def _request(parameters: Parameters) -> NewProject:
+    model = parameters.nested("model")
     domain, precision = model.text("domain", ""), model.text("precision", "")
     return NewProject(
-        name=asked.text("name"),
+        name=parameters.text("name"),
         path=model.text("path"),
         inputs=_nodes(model, "input_nodes"),
         outputs=_nodes(model, "output_nodes"),
@@ -117,14 +115,14 @@ def _wanted(asked: Parameters) -> NewProject:
 
 
 def _nodes(model: Parameters, name: str) -> tuple[str, ...]:
-    found = tuple(one for one in model.texts(name) if one != CUSTOM)
-    if len(found) > MOST_NODES:
-        raise BadValue(f"{name} has {len(found)} names", why=f"up to {MOST_NODES} are taken")
-    return found
+    nodes = tuple(node for node in model.texts(name) if node != CUSTOM)
+    if len(nodes) > MOST_NODES:
+        raise BadValue(f"{name} has {len(nodes)} names", why=f"up to {MOST_NODES} are taken")
+    return nodes
 
 
 def _shapes(model: Parameters) -> tuple[tuple[int, ...], ...]:
-    """As text, or as a list of sizes or of lists."""
-    said = model.said.get("shape")
-    is_numbers = isinstance(said, list) and not any(isinstance(one, str) for one in said)
-    return shapes_in(json.dumps(said) if is_numbers else model.text("shape", ""))
+    """From text, a list of sizes or a list of lists."""
+    raw = model.raw.get("shape")
+    is_numbers = isinstance(raw, list) and not any(isinstance(part, str) for part in raw)
+    return shapes_in(json.dumps(raw) if is_numbers else model.text("shape", ""))

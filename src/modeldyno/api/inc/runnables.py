@@ -1,4 +1,4 @@
-"""What everything that can run has in common: execute, delete, and the files of its latest run."""
+"""What all kinds of runs share: execute, delete, and the files of the latest run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Response
 
-from modeldyno.api.inc.announcing import Announcer, Speech
-from modeldyno.api.inc.dataset_shape import NO_DATASET, dataset_shape
-from modeldyno.api.inc.dummy_sizes import changed_sizes, sizes_said, unfit_note
-from modeldyno.api.inc.model_shape import model_shape
+from modeldyno.api.inc.announcing import Announcer, RunEvents
+from modeldyno.api.inc.dummy_sizes import changed_sizes, dataset_sizes, unfit_note
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
-from modeldyno.api.inc.shapes import Json, Place, everything
+from modeldyno.api.inc.shapes import (
+    NO_DATASET,
+    Json,
+    Surroundings,
+    all_pages,
+    dataset_shape,
+    model_shape,
+)
 from modeldyno.core.benchmarks import Benchmark
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.errors import BadValue, FileNotFound, NotFound, WrongState
@@ -37,14 +42,12 @@ if TYPE_CHECKING:
     from modeldyno.store.history import History
     from modeldyno.store.records.all import Records
 
-MOST_BYTES = 1 << 20  # of a long log, the end
+MOST_BYTES = 1 << 20  # of a log: its end
 SLOWEST_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Runnables:
-    """``name`` is what clients call a kind: our profile is their profiling."""
-
     records: Records
     history: History
     jobs: JobService
@@ -52,57 +55,61 @@ class Runnables:
     announcer: Announcer
 
     def operations(
-        self, service: RunnableService[Any, Any], speech: Speech, *, cascade: bool = True
+        self, service: RunnableService[Any, Any], events: RunEvents, *, cascade: bool = True
     ) -> Operations:
-        """``<name>`` itself, its ``execute``, ``delete``, ``config.yaml`` and ``output.log``; from
-        now on its runs are announced."""
-        name = speech.name
-        self.announcer.speaks(service.kind, speech)
+        """``<name>``, ``<name>/execute``, ``/delete``, ``/config.yaml`` and ``/output.log``, with
+        the name that clients use; from now on its runs are announced."""
+        name = events.name
+        self.announcer.add_kind(service.kind, events)
 
-        def file(asked: Parameters, file_name: str) -> Path | None:
-            run = service.details(asked.id()).latest
+        def file(parameters: Parameters, file_name: str) -> Path | None:
+            run = service.details(parameters.id()).latest
             path = self.history.path(run.id) / file_name if run else None
             return path if path and path.is_file() else None
 
         return {
-            name: lambda asked: speech.details(asked.id()),
-            f"{name}/execute": lambda asked: self._execute(asked, name, service),
-            f"{name}/delete": lambda asked: self._delete(asked, name, service, cascade),
-            f"{name}/config.yaml": lambda asked: _config(asked, file(asked, CONFIG)),
-            f"{name}/output.log": lambda asked: _log(asked, file(asked, "log.txt")),
+            name: lambda parameters: events.details(parameters.id()),
+            f"{name}/execute": lambda parameters: self._execute(parameters, name, service),
+            f"{name}/delete": lambda parameters: self._delete(parameters, name, service, cascade),
+            f"{name}/config.yaml": lambda parameters: _config(parameters, file(parameters, CONFIG)),
+            f"{name}/output.log": lambda parameters: _log(parameters, file(parameters, "log.txt")),
         }
 
-    # ------------------------------------------------------------ places
+    # ------------------------------------------------------------ surroundings
 
     def dataset(self, number: DatasetId | None) -> Dataset | None:
         return self.records.datasets.get(number) if number else None
 
-    def place_of(self, runnable: Benchmark | Profile, latest: LatestRun | None) -> Place:
-        """For details of one, with the reason of its job."""
+    def surroundings_of(
+        self, runnable: Benchmark | Profile, latest: LatestRun | None
+    ) -> Surroundings:
+        """For the details of one, with the reason of its job."""
         dataset = self.dataset(runnable.dataset_id)
-        place = _place(self.records.models.get(runnable.model_id), dataset)
-        return replace(place, **self._files(latest), reason=self.reason(latest))
+        surroundings = _surroundings(self.records.models.get(runnable.model_id), dataset)
+        return replace(surroundings, **self._files(latest), reason=self.reason(latest))
 
-    def places(
+    def all_surroundings(
         self, project_id: ProjectId
-    ) -> Callable[[Benchmark | Profile, LatestRun | None], Place | None]:
-        """The same for a list, in two queries; None of what was deleted a moment ago."""
-        models = {model.id: model for model in everything(self.records.models.page, project_id)}
+    ) -> Callable[[Benchmark | Profile, LatestRun | None], Surroundings | None]:
+        """For a list, in two queries; None if the model has just been deleted."""
+        models = {model.id: model for model in all_pages(self.records.models.page, project_id)}
         datasets: dict[DatasetId | None, Dataset] = {
-            dataset.id: dataset for dataset in everything(self.records.datasets.page, project_id)
+            dataset.id: dataset for dataset in all_pages(self.records.datasets.page, project_id)
         }
 
         @cache  # few models and datasets, many rows
-        def shared(model_id: ModelId, dataset_id: DatasetId | None) -> Place | None:
+        def shared(model_id: ModelId, dataset_id: DatasetId | None) -> Surroundings | None:
             model = models.get(model_id)
-            return _place(model, datasets.get(dataset_id)) if model else None
+            return _surroundings(model, datasets.get(dataset_id)) if model else None
 
-        def place(runnable: Benchmark | Profile, latest: LatestRun | None) -> Place | None:
-            same = shared(runnable.model_id, runnable.dataset_id)
+        def surroundings(
+            runnable: Benchmark | Profile, latest: LatestRun | None
+        ) -> Surroundings | None:
+            without_run = shared(runnable.model_id, runnable.dataset_id)
             files = self._files(latest)
-            return replace(same, **files) if same and files else same
+            return replace(without_run, **files) if without_run and files else without_run
 
-        return place
+        return surroundings
 
     def _files(self, latest: LatestRun | None) -> Json:
         if latest is None or latest.started_at is None:
@@ -117,10 +124,10 @@ class Runnables:
     # ------------------------------------------------------------ changes
 
     def sizes(self, dataset_id: DatasetId | None, model_id: ModelId) -> dict[str, int]:
-        return sizes_said(self.dataset(dataset_id), self.records.models.get(model_id))
+        return dataset_sizes(self.dataset(dataset_id), self.records.models.get(model_id))
 
     def changed_model(self, before: Benchmark | Profile, dataset_id: DatasetId | None) -> ModelSpec:
-        """With the sizes that another dataset says; None: it stays."""
+        """With the sizes of the new dataset, if there is one."""
         model = before.spec.model
         if dataset_id is None:
             return model
@@ -131,12 +138,12 @@ class Runnables:
     # ------------------------------------------------------------ operations
 
     def _execute(
-        self, asked: Parameters, name: str, service: RunnableService[Any, Any]
-    ) -> dict[str, Any]:
-        """Answer at once; the announcer reports what becomes of it. What starting it raises is the
-        answer: then nothing was started, and nothing will be reported."""
-        request_id = request_of(asked)
-        number = number_of(asked, f"{name}_id")
+        self, parameters: Parameters, name: str, service: RunnableService[Any, Any]
+    ) -> Json:
+        """Answers at once; the announcer reports the outcome. If starting raises, nothing was
+        started and nothing will be announced."""
+        request_id = request_of(parameters)
+        number = number_of(parameters, f"{name}_id")
         with self.records.database.writing():
             if active := self.records.runs.active(RunOf(service.kind, number)):
                 is_running = active[0].state == "running"
@@ -150,29 +157,29 @@ class Runnables:
         return PROCESSING
 
     def _delete(
-        self, asked: Parameters, name: str, service: RunnableService[Any, Any], cascade: bool
-    ) -> dict[str, Any]:
-        """``{"id": null}`` when number and name do not belong together: then nothing happens.
+        self, parameters: Parameters, name: str, service: RunnableService[Any, Any], cascade: bool
+    ) -> Json:
+        """Answers ``{"id": null}``, and deletes nothing, if number and name do not match.
 
-        What runs is stopped first, and its end is reported once.
+        An active run is stopped first, and its end is announced once.
         """
-        if "id" not in asked or "name" not in asked:
+        if "id" not in parameters or "name" not in parameters:
             raise BadValue(f"Missing {name} id or {name} name.")
-        number = asked.id()
+        number = parameters.id()
         try:
-            if service.get(number).name != asked.text("name"):
+            if service.get(number).name != parameters.text("name"):
                 return {"id": None}
             self.jobs.stop(RunOf(service.kind, number))
             with self.archive.deleting():
                 service.delete(number, cascade=cascade)
-        except NotFound:  # also when another client was quicker
+        except NotFound:  # perhaps another client was quicker
             return {"id": None}
         return {"id": number}
 
 
-def _place(model: Model, dataset: Dataset | None) -> Place:
+def _surroundings(model: Model, dataset: Dataset | None) -> Surroundings:
     """Without a run."""
-    return Place(
+    return Surroundings(
         model=model_shape(model),
         dataset=dataset_shape(dataset) if dataset else NO_DATASET,
         unfit=unfit_note(dataset, model),
@@ -181,12 +188,12 @@ def _place(model: Model, dataset: Dataset | None) -> Place:
 
 
 @contextlib.contextmanager
-def before_its_first_run(noun: str, state: State) -> Iterator[None]:
-    """What refuses to be changed since it was run says so in the words that clients know."""
+def before_first_run(noun: str, state: State) -> Iterator[None]:
+    """Words the refusal to change settings after a run as clients know it."""
     try:
         yield
     except WrongState as error:
-        if state == "draft":  # for another reason
+        if state == "draft":  # refused for another reason
             raise
         raise WrongState(
             f"Can not modify {noun} that has been run.",
@@ -195,38 +202,40 @@ def before_its_first_run(noun: str, state: State) -> Iterator[None]:
         ) from error
 
 
-def _config(asked: Parameters, file: Path | None) -> Response:
+def _config(parameters: Parameters, file: Path | None) -> Response:
     if file is None:
         raise FileNotFound("Unable to find config file")
-    return Response(file.read_bytes(), media_type="text/vnd.yaml", headers=_refresh(asked))
+    return Response(file.read_bytes(), media_type="text/vnd.yaml", headers=_refresh(parameters))
 
 
-def _log(asked: Parameters, file: Path | None) -> Response:
+def _log(parameters: Parameters, file: Path | None) -> Response:
     if file is None:
         raise FileNotFound("Unable to find output log")
     text = read_chunk(file, max(0, file.stat().st_size - MOST_BYTES), MOST_BYTES).text
-    return Response(text, media_type="text/plain", headers=_refresh(asked))
+    return Response(text, media_type="text/plain", headers=_refresh(parameters))
 
 
-def request_of(asked: Parameters) -> str:
-    """Only echoed, never a key: clients use the same one twice."""
-    found = asked.value("request_id")
-    if isinstance(found, int | float) and not isinstance(found, bool):
-        return str(found)
-    if found is None or found == "":
+def request_of(parameters: Parameters) -> str:
+    """Echoed in events, but no key: clients use the same one twice."""
+    request_id = parameters.value("request_id")
+    if isinstance(request_id, int | float) and not isinstance(request_id, bool):
+        return str(request_id)
+    if request_id is None or request_id == "":
         raise BadValue("Missing request id.")
-    return asked.text("request_id")
+    return parameters.text("request_id")
 
 
-def number_of(asked: Parameters, name: str) -> int:
-    """``name``; or, as the original took it, the one other key with "id" in it."""
-    if name in asked:
-        return asked.id(name)
-    others = [key for key in asked.said if "id" in key and key != "request_id" and key in asked]
-    return asked.id(others[0] if len(others) == 1 else name)
+def number_of(parameters: Parameters, name: str) -> int:
+    """``name``, or else, as in the original, the only other parameter with "id" in its name."""
+    if name in parameters:
+        return parameters.id(name)
+    others = [
+        key for key in parameters.raw if "id" in key and key != "request_id" and key in parameters
+    ]
+    return parameters.id(others[0] if len(others) == 1 else name)
 
 
-def _refresh(asked: Parameters) -> dict[str, str]:
-    """Browsers ask again by themselves after so many seconds."""
-    seconds = asked.whole("autorefresh", 0, most=SLOWEST_S)
+def _refresh(parameters: Parameters) -> dict[str, str]:
+    """Makes browsers reload after so many seconds."""
+    seconds = parameters.integer("autorefresh", 0, most=SLOWEST_S)
     return {"refresh": str(seconds)} if seconds else {}

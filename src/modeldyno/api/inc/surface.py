@@ -10,10 +10,8 @@ from modeldyno.api.inc import (
     diagnosis,
     dictionaries,
     examples,
-    jobs,
     models,
     optimizations,
-    possible_values,
     profilings,
     projects,
     system,
@@ -22,7 +20,7 @@ from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.broadcast import Broadcast
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.runnables import Runnables
-from modeldyno.api.inc.workload import Calls
+from modeldyno.api.inc.workload import WorkloadCalls
 
 if TYPE_CHECKING:
     from modeldyno.server import Server
@@ -32,18 +30,16 @@ def operations_of(server: Server, broadcast: Broadcast, announcer: Announcer) ->
     """Each noun gets the services it uses."""
     records, history = server.records, server.history
     runnables = Runnables(records, history, server.jobs, server.archive, announcer)
-    calls = Calls(server.workloads, server.benchmarks, records.models, announcer, broadcast)
+    calls = WorkloadCalls(server.workloads, server.benchmarks, records.models, announcer, broadcast)
     return {
         **benchmarks.operations(records, history, server.benchmarks, runnables, calls),
         **datasets.operations(records.datasets, server.datasets),
         **diagnosis.operations(records),
-        **dictionaries.operations(),
+        **dictionaries.operations(server.examples),
         **examples.operations(server.examples, server.example_projects, broadcast),
-        **jobs.operations(records.jobs),
         **models.operations(records.models, server.model_files, server.file_inspections, broadcast),
         **optimizations.operations(records, history, server.optimizations, runnables),
-        **possible_values.operations(server.examples),
         **profilings.operations(records, history, server.profiles, runnables),
         **projects.operations(records, server.projects),
-        **system.operations(server.file_browser, server.system),
+        **system.operations(server.file_browser, server.system, records.jobs),
     }

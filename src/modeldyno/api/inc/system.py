@@ -1,4 +1,5 @@
-"""``system_info``, ``filesystem`` and ``get_default_path``: the machine, and where models lie."""
+"""``system_info``, ``jobs/queue``, ``filesystem`` and ``get_default_path``: the machine, its queue,
+and where models are."""
 
 from __future__ import annotations
 
@@ -7,40 +8,51 @@ from typing import TYPE_CHECKING, Any
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.core.errors import BadValue
+from modeldyno.core.runs import RunKind
 from modeldyno.services.file_browser import FILTERS
 from modeldyno.services.system import Machine
 
 if TYPE_CHECKING:
     from modeldyno.services.file_browser import FileBrowser
     from modeldyno.services.system import SystemService
+    from modeldyno.store.records.jobs import JobRecords
 
 UNKNOWN = "unknown"
+NAMES: dict[RunKind, str] = {"profile": "profiling"}
 
 
-def operations(folders: FileBrowser, system: SystemService) -> Operations:
+def operations(folders: FileBrowser, system: SystemService, jobs: JobRecords) -> Operations:
     def system_info(_: Parameters) -> dict[str, Any]:
         return _machine(system.machine())
 
-    def filesystem(asked: Parameters) -> dict[str, Any]:
-        kind = asked.text("filter", "")
+    def queue(_: Parameters) -> dict[str, str]:
+        """``{"benchmark_5": "1"}``: the place of each in the queue, "0" of the one that runs."""
+        running, waiting = jobs.in_order()
+        places = [*((run_of, 0) for run_of in running)]
+        places += [(run_of, place) for place, run_of in enumerate(waiting, 1)]
+        return {f"{NAMES.get(of.kind, of.kind)}_{of.id}": str(place) for of, place in places}
+
+    def filesystem(parameters: Parameters) -> dict[str, Any]:
+        kind = parameters.text("filter", "")
         if kind not in FILTERS:
             raise BadValue(f"There is no filter {kind[:100]!r}", fix=f"Use one of {FILTERS[1:]}")
-        shown = folders.look(asked.text("path", ""), kind)
+        listing = folders.look(parameters.text("path", ""), kind)
         contents = [
             {
                 "name": entry.path,
                 "type": "directory" if entry.is_folder else "file",
                 "is_model": entry.is_model,
             }
-            for entry in shown.entries
+            for entry in listing.entries
         ]
-        return {"path": shown.path, "contents": contents}
+        return {"path": listing.path, "contents": contents}
 
     def default_path(_: Parameters) -> dict[str, str]:
         return {"path": folders.first}
 
     return {
         "system_info": system_info,
+        "jobs/queue": queue,
         "filesystem": filesystem,
         "get_default_path": default_path,
     }
@@ -81,5 +93,5 @@ def _versions(machine: Machine, *packages: str) -> dict[str, str | None]:
     return {f"{name.replace('-', '_')}_version": machine.versions[name] for name in packages}
 
 
-def _megahertz(found: float | None) -> str:
-    return UNKNOWN if found is None else f"{found:.0f}MHz"
+def _megahertz(frequency: float | None) -> str:
+    return UNKNOWN if frequency is None else f"{frequency:.0f}MHz"

@@ -1,4 +1,4 @@
-"""``benchmark`` with an input model: the call of 1.9, and its three events in their own shape."""
+"""``benchmark`` with an input model (1.9 of the contract), and its three events."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import shutil
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.api.inc.announcing import FAILED, Move
+from modeldyno.api.inc.announcing import StateChange
+from modeldyno.api.inc.broadcast import Status, failed
 from modeldyno.api.inc.operations import PROCESSING
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.core.benchmarks import best_cell
@@ -25,46 +26,42 @@ if TYPE_CHECKING:
     from modeldyno.store.records.models import ModelRecords
 
 SIDES: tuple[Side, ...] = ("input_model", "optimized_model")
-# As the document calls what is to be found out, and as its answers call it.
+# By the names of requests, the names of answers.
 MODES: dict[str, Mode] = {
     "benchmark": "performance",
     "performance": "performance",
     "accuracy": "accuracy",
 }
 NO_ACCURACY = "Accuracy is not measured yet: it comes with datasets in a later version"
-NOTHING_MEASURED = {
-    "message": f"Nothing was measured. {NO_ACCURACY}",
-    "code": FAILED,
-    "error_code": NotYet.code,
-}
-NUMBERS = ("instances", "cores_per_instance", "batch_size")  # we choose them; still no nonsense
+NOTHING_MEASURED = failed(f"Nothing was measured. {NO_ACCURACY}", NotYet.code)
+NUMBERS = ("instances", "cores_per_instance", "batch_size")  # checked, though we choose them
 
 
 @dataclass
-class _Call:
-    """How far it is."""
+class _Progress:
+    """How far a workload is, and what has been reported of it."""
 
     workload: Workload
     done: set[RunId] = field(default_factory=set)
-    told: int = 0  # measurements
+    reported: int = 0  # measurements
     details: dict[str, dict[str, Any]] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
     is_over: bool = False
 
     def next(self) -> tuple[WorkloadModel, Mode] | None:
-        """The one to be told now, in their order; None while it has not been measured."""
-        if self.told == len(self.workload.measurements):
+        """The next measurement to report, in order; None while it is not done."""
+        if self.reported == len(self.workload.measurements):
             return None
-        part, mode = self.workload.measurements[self.told]
+        part, mode = self.workload.measurements[self.reported]
         return (part, mode) if mode == "accuracy" or part.run_id in self.done else None
 
     @property
-    def progress(self) -> str:
-        return f"{self.told}/{len(self.workload.measurements)}"
+    def fraction(self) -> str:
+        return f"{self.reported}/{len(self.workload.measurements)}"
 
 
-class Calls:
-    """Everything but ``begin`` happens in the announcer's thread."""
+class WorkloadCalls:
+    """``begin`` may be called from any thread; all else runs in the announcer's."""
 
     def __init__(
         self,
@@ -79,120 +76,124 @@ class Calls:
         self._models = models
         self._announcer = announcer
         self._broadcast = broadcast
-        self._calls: dict[RunId, _Call] = {}
+        self._progress: dict[RunId, _Progress] = {}
         for workload in self._service.unfinished():
-            self._go_on(workload)
-        announcer.instead(self.hear)
+            self._resume(workload)
+        announcer.add_claim(self.on_change)
 
-    def begin(self, asked: Parameters) -> dict[str, Any]:
-        """What cannot be read is refused here, and then nothing is told."""
+    def begin(self, parameters: Parameters) -> dict[str, Any]:
+        """Refuses what cannot be read; then there are no events."""
         models = [
-            _wanted(asked, side)
+            _model_request(parameters, side)
             for side in SIDES
-            if side == "input_model" or asked.value(side) not in (None, "", {})
+            if side == "input_model" or parameters.value(side) not in (None, "", {})
         ]
-        folder = asked.text("workspace_path", "")
-        made = self._service.begin(_id(asked), models, folder, self._remember)
-        if not made.run_ids:  # nothing to wait for
-            self._tell(_Call(made))
+        folder = parameters.text("workspace_path", "")
+        workload = self._service.begin(_id(parameters), models, folder, self._remember)
+        if not workload.run_ids:  # nothing to wait for
+            self._report(_Progress(workload))
         return PROCESSING
 
-    def hear(self, move: Move) -> bool:
-        """Whether the run is of one of these calls."""
-        call = self._calls.get(move.run_id)
-        if call is None:
+    def on_change(self, change: StateChange) -> bool:
+        """Whether the run is part of a workload."""
+        progress = self._progress.get(change.run_id)
+        if progress is None:
             return False
-        if move.state == "running":
-            self._say_started(call)
-        elif move.state not in ACTIVE and not call.is_over:
-            if move.state == "done":
-                call.done.add(move.run_id)
-                self._tell(call)
+        if change.state == "running":
+            self._report_start(progress)
+        elif change.state not in ACTIVE and not progress.is_over:
+            if change.state == "done":
+                progress.done.add(change.run_id)
+                self._report(progress)
             else:
-                self._fail(call, self._announcer.why(move))
-        if move.state not in ACTIVE:
-            self._calls.pop(move.run_id, None)
+                self._fail(progress, self._announcer.why(change))
+        if change.state not in ACTIVE:
+            self._progress.pop(change.run_id, None)
         return True
 
-    # ------------------------------------------------------------ inside
+    # ------------------------------------------------------------ events
 
-    def _remember(self, workload: Workload, call: _Call | None = None) -> None:
-        call = call or _Call(workload)
+    def _remember(self, workload: Workload, progress: _Progress | None = None) -> None:
+        progress = progress or _Progress(workload)
         for run_id in workload.run_ids:
-            self._calls[run_id] = call
+            self._progress[run_id] = progress
 
-    def _go_on(self, workload: Workload) -> None:
-        """Of an earlier server. What was done then was told then; what ended otherwise, or was the
-        last, is still to be told."""
-        call = _Call(workload)
-        self._remember(workload, call)
+    def _resume(self, workload: Workload) -> None:
+        """A workload of an earlier server, which has reported what was done; what ended otherwise,
+        or came last, is still to be reported."""
+        progress = _Progress(workload)
+        self._remember(workload, progress)
         states = self._service.states(workload)
         ended = {run_id: state for run_id, state in states.items() if state not in ACTIVE}
-        failed = [run_id for run_id, state in ended.items() if state != "done"]
-        owed = failed[:1] or ([*ended][-1:] if len(ended) == len(states) else [])
-        call.done |= {
+        failures = [run_id for run_id, state in ended.items() if state != "done"]
+        unreported = failures[:1] or ([*ended][-1:] if len(ended) == len(states) else [])
+        progress.done |= {
             RunId(run_id)
             for run_id, state in ended.items()
-            if state == "done" and run_id not in owed
+            if state == "done" and run_id not in unreported
         }
-        while (found := call.next()) is not None:
-            self._count(call, *found)
+        while (measurement := progress.next()) is not None:
+            self._count(progress, *measurement)
         for part in workload.parts:
-            if part.run_id in owed and part.run_id is not None:
+            if part.run_id in unreported and part.run_id is not None:
                 of = RunOf("benchmark", part.benchmark_id or 0)
                 state = states[part.run_id]
-                self._announcer.owe(Move(part.run_id, of, workload.project_id, state))
+                self._announcer.defer(StateChange(part.run_id, of, workload.project_id, state))
 
-    def _say_started(self, call: _Call) -> None:
-        if not call.workload.is_started:
-            call.workload = replace(call.workload, is_started=True)
-            self._service.keep(call.workload)
-            self._say("benchmark_start", call, {"message": "started"})
+    def _report_start(self, progress: _Progress) -> None:
+        if not progress.workload.is_started:
+            progress.workload = replace(progress.workload, is_started=True)
+            self._service.keep(progress.workload)
+            self._emit("benchmark_start", progress, {"message": "started"})
 
-    def _tell(self, call: _Call) -> None:
-        """Each measurement that is there, and the end after the last."""
-        self._say_started(call)
+    def _report(self, progress: _Progress) -> None:
+        """Each measurement that is done, and the end after the last."""
+        self._report_start(progress)
         try:
-            while (found := call.next()) is not None:
-                self._count(call, *found)
-                self._say("benchmark_progress", call, self._so_far(call))
+            while (measurement := progress.next()) is not None:
+                self._count(progress, *measurement)
+                self._emit("benchmark_progress", progress, self._so_far(progress))
         except NotFound:  # deleted a moment after it was done
-            self._fail(call, self._announcer.why(_gone(call)))
+            self._fail(progress, self._announcer.why(_deletion(progress)))
             return
-        if call.told == len(call.workload.measurements):
-            is_good = bool(call.workload.run_ids)
-            self._finish(call, {} if is_good else NOTHING_MEASURED, is_good=is_good)
+        if progress.reported == len(progress.workload.measurements):
+            is_good = bool(progress.workload.run_ids)
+            self._finish(progress, {} if is_good else NOTHING_MEASURED, is_good=is_good)
 
-    def _fail(self, call: _Call, why: dict[str, Any]) -> None:
-        self._service.stop(call.workload)  # first: a database that is away costs no finish
-        self._finish(call, why, is_good=False)
+    def _fail(self, progress: _Progress, why: dict[str, Any]) -> None:
+        self._service.stop(
+            progress.workload
+        )  # first: if the database is unreachable, the finish is retried
+        self._finish(progress, why, is_good=False)
 
-    def _finish(self, call: _Call, why: dict[str, Any], *, is_good: bool) -> None:
-        note = {"note": call.workload.note} if call.workload.note else {}
-        told = self._so_far(call) | why | note
-        self._say("benchmark_finish", call, told, is_good=is_good)
-        call.is_over = True
-        self._service.forget(call.workload)
+    def _finish(self, progress: _Progress, why: dict[str, Any], *, is_good: bool) -> None:
+        note = {"note": progress.workload.note} if progress.workload.note else {}
+        data = self._so_far(progress) | why | note
+        self._emit("benchmark_finish", progress, data, is_good=is_good)
+        progress.is_over = True
+        self._service.forget(progress.workload)
 
-    def _count(self, call: _Call, part: WorkloadModel, mode: Mode) -> None:
-        """Raises NotFound when it is gone by now; then nothing was counted."""
+    def _count(self, progress: _Progress, part: WorkloadModel, mode: Mode) -> None:
+        """Raises NotFound, and counts nothing, if it has been deleted."""
         side = part.wanted.side
         if mode == "accuracy":
-            call.figures |= {f"acc_{side}": None, "message": NO_ACCURACY}
+            progress.figures |= {f"acc_{side}": None, "message": NO_ACCURACY}
         else:
-            told, throughput = self._measured(call, part)
-            call.details[f"{side}_benchmark"] = {"performance": told}
-            call.figures[f"perf_throughput_{side}"] = throughput
-            self._service.write_log(call.workload, part)
-        call.told += 1
+            performance, throughput = self._performance(progress, part)
+            progress.details[f"{side}_benchmark"] = {"performance": performance}
+            progress.figures[f"perf_throughput_{side}"] = throughput
+            self._service.write_log(progress.workload, part)
+        progress.reported += 1
 
-    def _measured(self, call: _Call, part: WorkloadModel) -> tuple[dict[str, Any], float | None]:
+    def _performance(
+        self, progress: _Progress, part: WorkloadModel
+    ) -> tuple[dict[str, Any], float | None]:
         assert part.benchmark_id is not None
         best = best_cell(self._benchmarks.outcome(part.benchmark_id).cells)
         axes = best.axes if best else {}
         model = self._models.get(part.model_id)
-        config = self._service.config_path(call.workload, part)
-        told = {
+        config = self._service.config_path(progress.workload, part)
+        performance = {
             "instances": axes.get("instances"),
             "cores_per_instance": axes.get("cores"),
             "model_path": part.wanted.path,
@@ -205,41 +206,47 @@ class Calls:
             "command": config_command(config),
         }
         throughput = best.throughput_per_s if best else None
-        return told, None if throughput is None else round(throughput, 3)
+        return performance, None if throughput is None else round(throughput, 3)
 
-    def _so_far(self, call: _Call) -> dict[str, Any]:
-        return {"execution_details": call.details, "progress": call.progress, **call.figures}
+    def _so_far(self, progress: _Progress) -> dict[str, Any]:
+        return {
+            "execution_details": progress.details,
+            "progress": progress.fraction,
+            **progress.figures,
+        }
 
-    def _say(self, event: str, call: _Call, data: dict[str, Any], *, is_good: bool = True) -> None:
-        told = {"id": call.workload.id, **data}
-        self._broadcast.say(event, "success" if is_good else "error", told)
+    def _emit(
+        self, event: str, progress: _Progress, data: dict[str, Any], *, is_good: bool = True
+    ) -> None:
+        status: Status = "success" if is_good else "error"
+        self._broadcast.emit(event, status, {"id": progress.workload.id, **data})
 
 
-def _gone(call: _Call) -> Move:
-    run_id = next(iter(call.workload.run_ids))
-    return Move(run_id, RunOf("benchmark", 0), call.workload.project_id, "cancelled")
+def _deletion(progress: _Progress) -> StateChange:
+    run_id = next(iter(progress.workload.run_ids))
+    return StateChange(run_id, RunOf("benchmark", 0), progress.workload.project_id, "cancelled")
 
 
-def _id(asked: Parameters) -> str | int:
-    found = asked.said.get("id")
-    if isinstance(found, list) and not isinstance(asked.said["input_model"], list):
+def _id(parameters: Parameters) -> str | int:
+    value = parameters.raw.get("id")
+    if isinstance(value, list) and not isinstance(parameters.raw["input_model"], list):
         raise BadValue("id is no text", why="it is a text or a whole number, not a list")
-    if isinstance(found, int) and not isinstance(found, bool):
-        return found
-    return asked.text("id", "")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return parameters.text("id", "")
 
 
-def _wanted(asked: Parameters, side: Side) -> WorkloadModelRequest:
-    said = asked.value(side)
-    model = Parameters({"path": said}) if isinstance(said, str) else asked.inside(side)
-    for said_of in (asked, model):
+def _model_request(parameters: Parameters, side: Side) -> WorkloadModelRequest:
+    value = parameters.value(side)
+    model = Parameters({"path": value}) if isinstance(value, str) else parameters.nested(side)
+    for level in (parameters, model):
         for name in NUMBERS:
-            said_of.whole(name, 1, least=1)
+            level.integer(name, 1, least=1)
     path = model.text("path", "")
     if not path:
         raise BadValue(MISSING, why=f"{side} has no path")
     modes = []
-    for word in model.texts("mods") or asked.texts("mods") or ("benchmark",):
+    for word in model.texts("mods") or parameters.texts("mods") or ("benchmark",):
         if word not in MODES:
             raise BadValue("Could not parse value", why=f"mods are {', '.join(MODES)}")
         modes.append(MODES[word])
