@@ -91,6 +91,7 @@ def test_a_look_at_what_has_not_changed_asks_no_database(settings, records, tmp_
     watch = FolderWatch(records, open_history(settings), settings.workspace / "runs")
     watch._poll(full=False)
     records.close()  # whoever asks it now makes a new connection
-    opened = records.database.engine.pool.checkedin()
+    pool = records.database.engine.pool
+    opened = pool.checkedin() + pool.checkedout()
     watch._poll(full=False)
-    assert records.database.engine.pool.checkedin() == opened == 0
+    assert pool.checkedin() + pool.checkedout() == opened == 0

@@ -22,5 +22,5 @@ class TestSqlite(StoreContract):
         with counted(desk.database) as said:
             desk.records.benchmarks.page(wanted)
         with desk.database.reading() as connection:
-            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {said[0]}", (1, 21, 0)).all()
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {said[0]}", (1, 0)).all()
         assert not [step for *_, step in plan if "SCAN" in step or "TEMP B-TREE" in step], plan

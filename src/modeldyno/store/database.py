@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, PoolProxiedConnection, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -54,6 +54,7 @@ class Database:
     def __init__(self, engine: Engine, reading_engine: Engine) -> None:
         self.engine = engine
         self.reading_engine = reading_engine
+        self._idle_readers: list[PoolProxiedConnection] = []
         self._of_thread = threading.local()
         self._listeners: list[Callable[[], None]] = []
         self._counter: sqlite3.Connection | None = None
@@ -68,10 +69,29 @@ class Database:
         if (current := self._current()) is not None:
             yield current
             return
-        engine = self.reading_engine
-        with translated(engine.url), engine.connect() as connection, connection.begin():
-            schema.begin(connection)
-            yield connection
+        with translated(self.engine.url):
+            connection = self._reader()
+            try:
+                schema.begin(connection)
+                yield connection
+                _end(connection)
+                self._idle_readers.append(connection.connection)
+            except BaseException:
+                connection.close()
+                raise
+
+    def _reader(self) -> Connection:
+        """A connection for reading stays checked out until it has to be checked again: checkout
+        and checkin take longer than a short query."""
+        while self._idle_readers:
+            try:
+                idle = self._idle_readers.pop()  # the last one used: its caches are warm
+            except IndexError:  # another thread took it
+                break
+            if _is_alive(idle):
+                return Connection(self.reading_engine, idle)
+            idle.close()
+        return self.reading_engine.connect()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -113,6 +133,8 @@ class Database:
         return connection
 
     def close(self) -> None:
+        while self._idle_readers:
+            self._idle_readers.pop().close()
         self.engine.dispose()
         self.reading_engine.dispose()
         if self._counter is not None:
@@ -214,6 +236,24 @@ def _postgresql(place: URL, patience_s: float, **options: Any) -> Engine:
     event.listen(engine, "checkout", check)
     event.listen(engine, "checkin", note_time)
     return engine
+
+
+def _end(connection: Connection) -> None:
+    """End a read; the connection stays open."""
+    if connection.in_transaction():
+        connection.rollback()
+    elif connection.dialect.name == "sqlite":
+        connection.connection.rollback()
+    connection.info[_USED_AT] = time.monotonic()
+
+
+def _is_alive(idle: PoolProxiedConnection) -> bool:
+    """Without a round trip; False if unsure."""
+    driver: Any = idle.driver_connection
+    if isinstance(driver, sqlite3.Connection):
+        return True
+    is_fresh = time.monotonic() - idle.info[_USED_AT] < _FRESH_S
+    return is_fresh and not _has_input(driver.fileno())
 
 
 def _has_input(descriptor: int) -> bool:

@@ -22,6 +22,7 @@ from sqlalchemy import (
     Table,
     and_,
     bindparam,
+    literal_column,
     or_,
     tuple_,
 )
@@ -56,12 +57,12 @@ def page_of(
     """
     sorting = _sorting(list_query, sortings)
     _require_valid(list_query)
-    values = {"most": list_query.limit + 1, "of_project": list_query.project_id}
+    values = {"of_project": list_query.project_id}
     if list_query.cursor is not None:
         query = query.where(
             _after(list_query, sorting, number, _decode_cursor(list_query, sorting, number))
         )
-    query = _in_order(query, sorting, list_query.descending, number)
+    query = _in_order(query, sorting, list_query.descending, number, list_query.limit + 1)
     if is_constant and not _is_filtered(list_query):
         rows = rows_of(connection, query, **values)
     else:
@@ -82,6 +83,7 @@ def _is_filtered(list_query: ListQuery) -> bool:
         list_query.until,
         list_query.engine,
         list_query.state,
+        list_query.cell,
     )
     return any(conditions) or list_query.cursor is not None
 
@@ -91,11 +93,15 @@ def _is_filtered(list_query: ListQuery) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _in_order(query: Query, sorting: Sorting, descending: bool, number: Column[Any]) -> Query:
+def _in_order(
+    query: Query, sorting: Sorting, descending: bool, number: Column[Any], limit: int
+) -> Query:
     if sorting.column.key not in query.selected_columns:
         query = query.add_columns(sorting.column)
     order = _order(sorting, descending, number)
-    return query.order_by(*order).limit(bindparam("most"))
+    # In the text: PostgreSQL plans a prepared statement anew each time if its limit is a parameter,
+    # which takes five times as long as running it.
+    return query.order_by(*order).limit(literal_column(str(limit)))
 
 
 @lru_cache(maxsize=64)

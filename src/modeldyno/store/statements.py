@@ -14,6 +14,8 @@ from sqlalchemy.exc import DBAPIError
 
 Query: TypeAlias = "Select[*tuple[Any, ...]]"
 
+_CURSOR = "modeldyno_cursor"
+
 
 def rows_of(connection: Connection, query: Query, **values: Any) -> list[Any]:
     """All rows, as named tuples. ``query`` must be one of a few constants, with a ``bindparam`` for
@@ -43,14 +45,13 @@ class _Statement:
         parameters: Any = self._parameters | values
         if self._order is not None:
             parameters = [parameters[name] for name in self._order]
-        driver: Any = connection.connection.driver_connection
         # For listeners, such as a test that counts statements.
         connection.dispatch.before_cursor_execute(
             connection, None, self._text, parameters, None, False
         )
         try:
-            cursor = driver.execute(self._text, parameters)
-            rows = cursor.fetchall()
+            cursor = _cursor_of(connection)
+            rows = cursor.execute(self._text, parameters).fetchall()
         except connection.dialect.loaded_dbapi.Error as error:
             raise _wrapped(connection, self._text, error) from error
         if self._readers is None:
@@ -66,6 +67,16 @@ class _Statement:
             for kind, column in zip(self._types, description, strict=True)
         )
         return [(place, read) for place, read in enumerate(readers) if read]
+
+
+def _cursor_of(connection: Connection) -> Any:
+    """One for as long as the connection lives: psycopg needs as long for a cursor as for a row."""
+    info = connection.info
+    cursor = info.get(_CURSOR)
+    if cursor is None:
+        driver: Any = connection.connection.driver_connection
+        cursor = info[_CURSOR] = driver.cursor()
+    return cursor
 
 
 def _read(row: Any, readers: list[tuple[int, Any]]) -> list[Any]:

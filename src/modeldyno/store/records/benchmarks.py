@@ -133,7 +133,8 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
         """All that a page about it shows, in two queries."""
         with self._database.reading() as connection:
             row = self._row(connection, number, _DETAILS)
-            of_one = {"number": number, "baseline": row.baseline_id}
+            # Never null: PostgreSQL would plan anew for it each time.
+            of_one = {"number": number, "baseline": row.baseline_id or number}
             rows = rows_of(connection, _SHOWN_DOCUMENTS_OF_ONE, **of_one)
             cells = _shown_cells(connection, [row], rows, with_documents=True)
             outline = _outline(connection, row)
@@ -178,14 +179,7 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
             )
             cells = _cells_of_page(connection, page.items, with_documents=with_cells)
             rows = tuple(
-                BenchmarkRow._make(
-                    (
-                        *row[: len(_LISTED)],
-                        summary_text(row),
-                        _outline(connection, row),
-                        cells.get(row.id, _NO_CELLS),
-                    )
-                )
+                BenchmarkRow._make((*_listed(connection, row), cells.get(row.id, _NO_CELLS)))
                 for row in page.items
             )
         return Page(rows, page.next)
@@ -195,6 +189,14 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
         is_latest = row.measured_id == row.latest_id
         measured = latest if is_latest else latest_run(row, "measured")
         return BenchmarkOutcome(self._read(row), latest, measured, tuple(cells.get(row.id, ())))
+
+
+def _listed(connection: Connection, row: Any) -> tuple[Any, ...]:
+    """The fields of a BenchmarkRow without its cells."""
+    if row.revision >= REVISION:
+        fields: tuple[Any, ...] = row[: len(_LISTED) + 2]
+        return fields
+    return (*row[: len(_LISTED)], summary_text(row), _outline(connection, row))
 
 
 def _outline(connection: Connection, row: Any) -> str:
