@@ -8,10 +8,12 @@ import pytest
 from onnx import helper
 
 from modeldyno.core.errors import BadValue, InputUnresolved
+from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
 from modeldyno.core.results import Failure
 from modeldyno.core.sentences import unranked_sentence
 from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
+from modeldyno.jobs.rounds import FRESH_SESSIONS
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
@@ -255,3 +257,18 @@ def test_the_host_is_in_every_result(room, tmp_path):
     again = room.service.run(spec(script(tmp_path / "m.json"), iterations=5))
     assert result.host == again.host
     assert len(result.host.fingerprint) == 16
+
+
+def test_progress_counts_the_checks_of_a_winner_and_never_falls(room, tmp_path):
+    """The rounds take more sessions than first planned, and then the winner is measured anew."""
+    model = script(tmp_path / "m.json", latency_us=100)
+    reports: list[JobMessage] = []
+    budget = replace(SHORT, seconds=1.0, floor_half_width=1e-9, typical_half_width=1e-9)
+    result = room.service.run(spec(model, batch=(1, 8), budget=budget), reports.append)
+    progress = [r for r in reports if isinstance(r, Progress) and r.units_planned]
+    shares = [each.units_done / each.units_planned for each in progress]
+    assert shares == sorted(shares)
+    winners = {standing.leader for standing in result.standings.values() if standing.has_winner}
+    checks = [each for each in progress if each.doing.startswith("checking ")]
+    assert len(checks) >= FRESH_SESSIONS * len(winners)
+    assert shares[-1] == 1.0 or not winners

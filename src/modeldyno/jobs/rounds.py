@@ -49,6 +49,11 @@ class Rounds:
         self._disturbed: list[int] = []
         self._gauges: dict[str, EnergyGauge] = {}
         self._states: dict[int, tuple[object, CellProgress]] = {}  # as last reported
+        self._done = sum(len(cell.units) for cell in cells)  # sessions; none is ever taken back
+        # Sessions still to come after the rounds: a winner's fresh ones, and repeated rounds.
+        self._checks = FRESH_SESSIONS if self.is_sweep and self._aims_at_precision else 0
+        self._are_rounds_over = False  # only checks are left
+        self._share = 0.0  # of the work done, as last reported
 
     @property
     def is_sweep(self) -> bool:
@@ -71,6 +76,7 @@ class Rounds:
                 self._note_canary(self._next)
                 self._next += 1
                 self._stop_outraced_cells()
+            self._are_rounds_over = True
             if not self.is_sweep:
                 return ({},)
             if not self._aims_at_precision:
@@ -78,8 +84,10 @@ class Rounds:
             self._repeat_disturbed(workers)
             standings = self._standings()
             every = [standing for workload in standings for standing in workload.values()]
-            for leader in dict.fromkeys(s.leader for s in every if s.has_winner):
-                self._remeasure(self._cells[leader], workers)
+            winners = [*dict.fromkeys(s.leader for s in every if s.has_winner)]
+            self._checks = FRESH_SESSIONS * len(winners)
+            for winner in winners:
+                self._remeasure(self._cells[winner], workers)
         return standings
 
     # ------------------------------------------------------------ visits
@@ -127,9 +135,7 @@ class Rounds:
         self._context.send(self._progress(cell))
 
     def _wait(self, why: str) -> None:
-        done = sum(len(cell.units) for cell in self._cells)
-        planned = planned_units(self._spec, len(self._cells))
-        self._context.send(Progress(done, max(done, planned), why))
+        self._context.send(Progress(self._done, self._planned(), why))
 
     def _measure(
         self, cell: Cell, process: int, workers: list[Worker], cpus: tuple[int, ...]
@@ -223,6 +229,7 @@ class Rounds:
         cell.note(call_note(cell.spec.contract, session.facts))
         self._context.send(Unit(cell.number, process, session, number))
         cell.units.append(MeasuredUnit(process, number, session))
+        self._done += 1
 
     # ------------------------------------------------------------ racing
 
@@ -284,6 +291,7 @@ class Rounds:
             if winner.error is not None:
                 break
             process = first + count // self._spec.budget.sessions_per_process
+            self._checks -= 1
             self._visit(winner, self._next + count, process, workers, lambda *_: None)
         workers.dismiss(winner)
         self._next += FRESH_SESSIONS
@@ -307,9 +315,14 @@ class Rounds:
 
     def _repeat_disturbed(self, workers: CellWorkers) -> None:
         """Rounds in which the machine changed are kept, and measured once more."""
-        for number in self._disturbed[:MOST_REPEATED]:
-            cells = [c for c in self._cells if c.error is None and number in c.floors()]
+        rounds = [
+            [c for c in self._cells if c.error is None and number in c.floors()]
+            for number in self._disturbed[:MOST_REPEATED]
+        ]
+        self._checks += sum(map(len, rounds))
+        for cells in rounds:
             for cell in cells:
+                self._checks -= 1
                 reason, cell.stop_reason = cell.stop_reason, None
                 self._visit(
                     cell, self._next, cell.units[-1].process, workers, lambda *_, r=reason: r
@@ -319,22 +332,45 @@ class Rounds:
     # ------------------------------------------------------------ progress
 
     def _progress(self, cell: Cell) -> Progress:
-        """Units done of units planned; the plan changes if cells stop early or go on longer."""
-        each = planned_units(self._spec, 1)
-        cells = self._cells
-        ahead = [len(c.units) if c.is_over else max(each, len(c.units) + 1) for c in cells]
-        left = [max(0.0, self._spec.budget.seconds - c.used_s) for c in cells if not c.is_over]
-        states = tuple(map(self._state, cells))
+        """Units done of units planned. The share that is done never falls; it leaps if cells stop
+        early."""
+        states = tuple(map(self._state, self._cells))
         now = states[cell.number]
         return Progress(
-            units_done=sum(len(c.units) for c in cells),
-            units_planned=sum(ahead),
-            doing=cell.name,
+            units_done=self._done,
+            units_planned=self._planned(),
+            doing=f"checking {cell.name}" if self._are_rounds_over else cell.name,
             estimate_s=now.estimate_s,
             relative_half_width=now.relative_half_width,
-            remaining_s=sum(left),
+            remaining_s=self._remaining_s(cell),
             cells=states,
         )
+
+    def _planned(self) -> int:
+        units = self._done + self._checks + sum(map(self._sessions_left, self._open_cells()))
+        if self._done < self._share * units:
+            units = max(self._done, int(self._done / self._share))
+        if units:
+            self._share = max(self._share, self._done / units)
+        return units
+
+    def _open_cells(self) -> list[Cell]:
+        return [] if self._are_rounds_over else [c for c in self._cells if not c.is_over]
+
+    def _sessions_left(self, cell: Cell) -> int:
+        """Until its budget is spent, at the pace so far."""
+        units, budget_s = len(cell.units), self._spec.budget.seconds
+        if self._spec.iterations is not None:
+            return 1
+        if not units:
+            return planned_units(self._spec, 1)
+        return max(1, round(units * (budget_s - cell.used_s) / cell.used_s))
+
+    def _remaining_s(self, cell: Cell) -> float:
+        """At most; a winner's fresh sessions take about as long as those of this cell."""
+        budget_s = self._spec.budget.seconds
+        of_rounds = sum(max(0.0, budget_s - each.used_s) for each in self._open_cells())
+        return of_rounds + self._checks * cell.used_s / max(1, len(cell.units))
 
     def _state(self, cell: Cell) -> CellProgress:
         """Cached, since only one cell of a sweep has changed."""
