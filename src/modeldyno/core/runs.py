@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 from modeldyno.core import figures
 from modeldyno.core.documents.described import KindSchema
 from modeldyno.core.ids import JobId, ModelId, ProjectId, RunId
+from modeldyno.core.specs import RunSpec
 
 if TYPE_CHECKING:
     from modeldyno.core.documents.runnables import SummaryDocument
     from modeldyno.core.results import BenchmarkResult, CellResult, Failure, RunResult
-    from modeldyno.core.specs import RunSpec
 
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 State = Literal["draft"] | RunState  # of a runnable: a draft has not run yet
