@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from modeldyno.engines import environments
-from modeldyno.services.environments import EnvironmentService
+from modeldyno.services.environments import add_engine, remove_engine
 
 NAME = "second-onnxruntime"
 # One that needs little besides itself.
@@ -23,9 +23,9 @@ def main() -> None:
     if isinstance(there, environments.Environment):
         if there.requirements == REQUIREMENTS and python.exists():
             return
-        EnvironmentService().remove(NAME)
+        remove_engine(NAME)
     print(f"Installing {' '.join(REQUIREMENTS)} into an environment of its own ...", flush=True)
-    EnvironmentService().add(NAME, requirements=REQUIREMENTS)
+    add_engine(NAME, requirements=REQUIREMENTS)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from modeldyno.core.errors import EngineFailed
 from modeldyno.core.results import Verdict
 from modeldyno.demo import model_path
 from modeldyno.engines.onnxruntime import OnnxRuntime
-from modeldyno.services.environments import EnvironmentService
+from modeldyno.services.environments import add_engine
 from tests import onnx_models, schemas, terminal
 from tests.api.v1 import server
 from tests.environments import VERSION, second_onnxruntime, shelf
@@ -27,7 +27,7 @@ def second(tmp_path, monkeypatch):
     """ONNX Runtime is there twice: ``onnxruntime`` and ``older``."""
     monkeypatch.setenv("MODELDYNO_WORKSPACE", str(tmp_path / "workspace"))
     shelf(tmp_path / "engines", monkeypatch)
-    return EnvironmentService().add("older", python=str(second_onnxruntime()))
+    return add_engine("older", python=str(second_onnxruntime()))
 
 
 def versions(told) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from modeldyno.core.specs import CellSpec
 from modeldyno.demo import model_path
 from modeldyno.engines import catalog
 from modeldyno.engines.deepsparse import DeepSparseSession
-from modeldyno.services.environments import EnvironmentService
+from modeldyno.services.environments import add_engine
 from tests.environments import deepsparse, shelf
 from tests.onnx_models import FLOAT, model, saved, value
 
@@ -29,7 +29,7 @@ def workspace(tmp_path, monkeypatch):
 
 @pytest.fixture
 def added():
-    EnvironmentService().add("deepsparse", python=str(deepsparse()), accept_licence=True)
+    add_engine("deepsparse", python=str(deepsparse()), accept_licence=True)
 
 
 def net(path, opset=21, ir=10):

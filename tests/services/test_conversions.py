@@ -45,7 +45,7 @@ class Models:
             name="net.onnx",
             path="net.onnx",
             sha256="0" * 64,
-            facts=SimpleNamespace(format="onnx"),
+            facts=SimpleNamespace(format="onnx", size_bytes=0, external=()),
             format="onnx",
             boundary=None,
         )

@@ -10,10 +10,8 @@ from modeldyno.core.errors import BadValue, EngineUnavailable, InstallFailed, Mo
 from modeldyno.engines import catalog, environments
 from modeldyno.engines.availability import availability
 from modeldyno.engines.environments import Environment
-from modeldyno.services.environments import EnvironmentService
+from modeldyno.services.environments import add_engine, remove_engine
 from tests.environments import VERSION, bare, package, second_onnxruntime, shelf, site_of
-
-SERVICE = EnvironmentService()
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +26,7 @@ def empty(tmp_path_factory):
 
 def refusal(name: str, **said) -> ModeldynoError:
     with pytest.raises(ModeldynoError) as caught:
-        SERVICE.add(name, **said)
+        add_engine(name, **said)
     assert [one.name for one in environments.added_environments()] == []
     return caught.value
 
@@ -56,7 +54,7 @@ def test_it_must_be_said_where_the_engine_is():
 
 
 def test_options_of_pip_are_no_requirements():
-    assert "is no requirement" in refusal("second", requirements=["--index-url=x"]).title
+    assert "is not a requirement" in refusal("second", requirements=["--index-url=x"]).title
 
 
 def test_an_engine_that_we_do_not_know_is_refused(empty):
@@ -93,13 +91,13 @@ def test_another_python_beside_our_own_is_none_of_ours(tmp_path, monkeypatch):
         (tmp_path / name).chmod(0o755)
     (tmp_path / "python3").symlink_to("python3.11")
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python3.11"))
-    assert "is no Python" in refusal("second", python=str(tmp_path / "python3.12")).title
+    assert "is not a usable Python" in refusal("second", python=str(tmp_path / "python3.12")).title
     assert "in which Modeldyno runs" in refusal("second", python=str(tmp_path / "python3")).title
 
 
 @pytest.mark.usefixtures("starts_processes")
 def test_a_program_that_is_no_python_is_refused(tmp_path):
-    assert "is no Python" in refusal("second", python=shutil.which("true")).title
+    assert "is not a usable Python" in refusal("second", python=shutil.which("true")).title
 
 
 @pytest.mark.usefixtures("starts_processes")
@@ -158,7 +156,7 @@ def test_when_pip_fails_its_last_words_are_told_and_nothing_is_left(folder, tmp_
     told: list[str] = []
     wheel = tmp_path / "onnxruntime-9.0-py3-none-any.whl"
     wheel.write_text("no wheel")
-    error = refusal("second", requirements=[str(wheel)], tell=told.append)
+    error = refusal("second", requirements=[str(wheel)], report=told.append)
     assert isinstance(error, InstallFailed)
     assert wheel.name in error.why
     assert told[0].startswith("Making an environment")
@@ -169,7 +167,7 @@ def test_two_cannot_change_engines_at_once(folder, empty):
     folder.mkdir()
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert "Somebody else" in refusal("second", python=str(empty)).title
+        assert "Another process" in refusal("second", python=str(empty)).title
 
 
 # ---------------------------------------------------------------- once it is there
@@ -183,18 +181,18 @@ def kept(name: str, python: str, **more) -> Environment:
 
 @pytest.mark.usefixtures("starts_processes")
 def test_one_that_was_added_is_listed_and_can_be_removed(folder):
-    SERVICE.add("second", python=str(second_onnxruntime()))
+    add_engine("second", python=str(second_onnxruntime()))
     found = availability()[-1]
     assert (found.name, found.usable, found.adapter) == ("second", True, "onnxruntime")
     assert found.version == VERSION
     assert found.origin == str(second_onnxruntime())
     with pytest.raises(BadValue, match="is taken"):
-        SERVICE.add("second", python=str(second_onnxruntime()))
-    SERVICE.remove("second")
+        add_engine("second", python=str(second_onnxruntime()))
+    remove_engine("second")
     assert left_in(folder) == []
     assert second_onnxruntime().exists()
     with pytest.raises(BadValue, match="No engine"):
-        SERVICE.remove("second")
+        remove_engine("second")
 
 
 def test_one_whose_python_went_away_says_so(tmp_path):
@@ -215,7 +213,7 @@ def test_a_damaged_entry_is_listed_and_can_be_removed(folder):
     (folder / "second").mkdir(parents=True)
     (folder / "second" / "engine.json").write_text("{}")
     assert "its entry is damaged" in str(availability()[-1].why_not)
-    SERVICE.remove("second")
+    remove_engine("second")
     assert left_in(folder) == []
 
 

@@ -90,16 +90,16 @@ def add(
         modeldyno engines add nightly --python ~/envs/nightly/bin/python
     """
     from modeldyno.cli.progress import doing
-    from modeldyno.services.environments import EnvironmentService
+    from modeldyno.services.environments import add_engine
 
     with doing(quiet) as tell:
-        added = EnvironmentService().add(
+        added = add_engine(
             name,
             python=python,
             requirements=pip or (),
             engine=engine,
             accept_licence=accept_licence,
-            tell=tell,
+            report=tell,
         )
     if json:
         from modeldyno.engines.availability import availability
@@ -126,9 +126,9 @@ def remove(
         modeldyno engines remove ort120
     """
     from modeldyno.engines.availability import availability
-    from modeldyno.services.environments import EnvironmentService
+    from modeldyno.services.environments import remove_engine
 
-    EnvironmentService().remove(name)
+    remove_engine(name)
     if json:
         _document(availability())
     else:

@@ -1,5 +1,5 @@
-"""Where a user said that a model begins and ends: checked when it is said, and told to the engine
-that can begin and end there."""
+"""Input and output nodes that a user chose for a model: checked, and passed on to the engine that
+can run a part of a graph."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from modeldyno.inputs.model_overrides import (
 from modeldyno.store.content import with_files
 
 _ENGINE, _OPTION = "tensorflow", "outputs"
-_ANY_NODE = "tf-graph"  # the format of files that can begin and end at any node
+_FROZEN_GRAPH = "tf-graph"  # the only format that can begin and end at any node
 _WITH_SIGNATURES = "saved-model"
 _MOST_NAMED = 10
 
 Shapes = Sequence[tuple[int, ...]]  # of inputs, without the batch
 
 
-# ---------------------------------------------------------------- said
+# ---------------------------------------------------------------- choose
 
 
 def boundary_of(
@@ -48,63 +48,64 @@ def boundary_of(
     new: NewModel,
     read_graph: Callable[[], Graph],
 ) -> Boundary:
-    """Raises BadValue for a node that the model does not have, or cannot begin or end at."""
-    found = replace(new.boundary or Boundary(), inputs=inputs, outputs=outputs)
+    """Raises BadValue for nodes that the model does not have, or cannot begin or end at."""
+    boundary = replace(new.boundary or Boundary(), inputs=inputs, outputs=outputs)
     facts = new.facts
     if facts is None:
-        return found
+        return boundary
     own_inputs, own_outputs = _names(facts.inputs), _names(facts.outputs)
-    if facts.format != _ANY_NODE:
+    if facts.format != _FROZEN_GRAPH:
         if says_inputs(facts):
-            _expect_own("input_nodes", inputs, own_inputs, facts)
-        _expect_own("output_nodes", outputs, own_outputs, facts)
-        return found
-    if not _strange(inputs, own_inputs) and not _strange(outputs, own_outputs):
-        return found
+            _require_own_nodes("input_nodes", inputs, own_inputs, facts)
+        _require_own_nodes("output_nodes", outputs, own_outputs, facts)
+        return boundary
+    inner_inputs = _nodes_beyond(inputs, own_inputs)
+    if not inner_inputs and not _nodes_beyond(outputs, own_outputs):
+        return boundary
     try:
         graph = read_graph()
-    except GraphUnavailable:  # too large to be looked through: the engine will tell
+    except GraphUnavailable:  # too large to check: the engine will report it
         graph = None
     if graph is not None:
-        known = {tensor.name for tensor in graph.tensors} | {node.name for node in graph.nodes}
-        _expect_nodes("input_nodes", inputs, known)
-        _expect_nodes("output_nodes", outputs, known)
-    if not _strange(inputs, own_inputs):
-        return found
-    return replace(found, fed=_fed(inputs, shapes, facts, graph))
+        names = {tensor.name for tensor in graph.tensors} | {node.name for node in graph.nodes}
+        _require_nodes("input_nodes", inputs, names)
+        _require_nodes("output_nodes", outputs, names)
+    if not inner_inputs:
+        return boundary
+    return replace(boundary, fed=_fed_inputs(inputs, shapes, facts, graph))
 
 
-def _fed(
+def _fed_inputs(
     names: tuple[str, ...], shapes: Shapes, facts: ModelFacts, graph: Graph | None
 ) -> tuple[InputSpec, ...]:
-    """What goes in at these nodes: as the file says, or as somebody said."""
+    """The inputs at these nodes: from the file, the graph, or the given shapes."""
     declared = {spec.name: spec for spec in facts.inputs}
     tensors = {tensor.name: tensor for tensor in graph.tensors} if graph else {}
-    said = dict(zip(names, shapes, strict=True)) if len(names) == len(shapes) else {}
-    found = []
+    given = dict(zip(names, shapes, strict=True)) if len(names) == len(shapes) else {}
+    inputs = []
     for name in names:
-        plain = _plain(name)
-        if plain in declared:
-            found.append(declared[plain])
+        tensor_name = _tensor_name(name)
+        if tensor_name in declared:
+            inputs.append(declared[tensor_name])
             continue
-        noted = tensors.get(plain)
-        shape: tuple[Dim, ...] | None = _open(noted.shape if noted else None)
-        if name in said:
-            shape = ("batch", *said[name])
+        tensor = tensors.get(tensor_name)
+        shape: tuple[Dim, ...] | None = _with_size_names(tensor.shape if tensor else None)
+        if name in given:
+            shape = ("batch", *given[name])
         if shape is None:
             raise BadValue(
-                f"Nobody says of which shape {name!r} is",
-                why="the file does not, and a graph that begins there is fed there",
-                fix="Say it in `shape`, for each of the input nodes and without the batch: "
+                f"The shape of {name!r} is unknown",
+                why="the file does not say it, and a graph that begins there needs it as an input",
+                fix="Give it in `shape`, for each of the input nodes and without the batch: "
                 "[[224, 224, 3], [10]]",
             )
-        dtype = noted.dtype if noted and noted.dtype else "float32"
-        found.append(InputSpec(plain, dtype, shape))
-    return tuple(found)
+        dtype = tensor.dtype if tensor and tensor.dtype else "float32"
+        inputs.append(InputSpec(tensor_name, dtype, shape))
+    return tuple(inputs)
 
 
-def _open(shape: tuple[Dim, ...] | None) -> tuple[Dim, ...] | None:
-    """With names for sizes that have none, as ``--input`` would have them."""
+def _with_size_names(shape: tuple[Dim, ...] | None) -> tuple[Dim, ...] | None:
+    """Names for unnamed sizes, as in ``--input``."""
     if shape is None:
         return None
     return tuple(
@@ -113,34 +114,38 @@ def _open(shape: tuple[Dim, ...] | None) -> tuple[Dim, ...] | None:
     )
 
 
-def _expect_own(what: str, said: tuple[str, ...], own: tuple[str, ...], facts: ModelFacts) -> None:
-    strange = _strange(said, own)
-    if strange and own:
+def _require_own_nodes(
+    field: str, names: tuple[str, ...], own: tuple[str, ...], facts: ModelFacts
+) -> None:
+    others = _nodes_beyond(names, own)
+    if others and own:
         raise BadValue(
-            f"{what}: the model has no {strange[0][:100]!r}",
-            why=f"{facts.format} files say themselves where they begin and end: "
+            f"{field}: the model has no {others[0][:100]!r}",
+            why=f"{facts.format} files have fixed inputs and outputs: "
             f"{', '.join(own[:_MOST_NAMED])}",
-            fix=f"Leave {what} out",
+            fix=f"Leave {field} out",
         )
 
 
-def _expect_nodes(what: str, said: tuple[str, ...], known: Collection[str]) -> None:
-    for name in said:
-        if _plain(name) in known or _plain(name).rpartition(":")[0] in known:
+def _require_nodes(field: str, names: tuple[str, ...], graph_names: Collection[str]) -> None:
+    for name in names:
+        tensor_name = _tensor_name(name)
+        if tensor_name in graph_names or tensor_name.rpartition(":")[0] in graph_names:
             continue
-        close = difflib.get_close_matches(name, known, n=1)
+        close = difflib.get_close_matches(name, graph_names, n=1)
         raise BadValue(
-            f"{what}: the graph has no node {name[:100]!r}",
+            f"{field}: the graph has no node {name[:100]!r}",
             fix=f"Did you mean {close[0][:100]}?" if close else "See its graph for its nodes",
         )
 
 
-def _strange(said: Sequence[str], own: Collection[str]) -> list[str]:
-    return [name for name in said if _plain(name) not in own and name not in own]
+def _nodes_beyond(names: Sequence[str], own: Collection[str]) -> list[str]:
+    """Those that are not the model's own inputs or outputs."""
+    return [name for name in names if _tensor_name(name) not in own and name not in own]
 
 
-def _plain(name: str) -> str:
-    """TensorFlow's ``x:0`` is what ``x`` makes."""
+def _tensor_name(name: str) -> str:
+    """TensorFlow's ``x:0`` is the first output of ``x``."""
     return name.removesuffix(":0")
 
 
@@ -148,44 +153,43 @@ def _names(specs: Sequence[TensorSpec] | Sequence[Signature]) -> tuple[str, ...]
     return tuple(spec.name for spec in specs)
 
 
-# ---------------------------------------------------------------- run
+# ---------------------------------------------------------------- apply
 
 
-def pinned_to(said: ModelSpec, model: Model) -> ModelSpec:
-    """What was vouched for is what is run, whatever the file holds by then, and from where the user
-    said that it begins. Raises BadValue for a signature that it does not have."""
+def pinned_to(spec: ModelSpec, model: Model) -> ModelSpec:
+    """With the content and architecture that are trusted, whatever the file contains by then, and
+    with the inputs the user chose. Raises BadValue for a signature that it does not have."""
     facts = model.facts
-    if said.signature and facts is not None:
+    if spec.signature and facts is not None:
         if facts.format != _WITH_SIGNATURES:
             raise without_signatures(model.name, facts.format)
-        if facts.signatures:  # they were not noted always
-            check_signature(said.signature, _names(facts.signatures), model.name)
-    fed = model.boundary.fed if model.boundary else ()
-    built = said.architecture or (architecture_of(facts) if facts is not None else None)
-    said = replace(said, sha256=model.sha256, inputs=said.inputs or fed, architecture=built)
-    return said if facts is None else with_files(said, facts)
+        if facts.signatures:  # older facts have none
+            check_signature(spec.signature, _names(facts.signatures), model.name)
+    architecture = spec.architecture or (architecture_of(facts) if facts is not None else None)
+    inputs = spec.inputs or _fed(model)
+    spec = replace(spec, sha256=model.sha256, inputs=inputs, architecture=architecture)
+    return spec if facts is None else with_files(spec, facts)
 
 
 def inputs_of(model: Model) -> tuple[InputSpec, ...]:
-    """What goes in where the user said that it begins."""
+    """Its inputs, or those at the input nodes that the user chose."""
     if model.facts is None:
         return ()
-    fed = model.boundary.fed if model.boundary else ()
-    return completed(model.facts, ModelSpec(model.path, inputs=fed)).inputs
+    return completed(model.facts, ModelSpec(model.path, inputs=_fed(model))).inputs
 
 
 def with_boundary(cell: CellSpec, model: Model) -> CellSpec:
-    """A frozen graph can begin and end at any node; other files say themselves where they do.
+    """With the outputs the user chose, for a frozen graph.
 
-    Raises BadValue for an engine that runs it from its own beginning to its own end only.
+    Raises BadValue for an engine that only runs whole graphs.
     """
-    if not has_own_ends(model):
+    if not has_chosen_nodes(model):
         return cell
-    entry = catalog.find(cell.engine) if cell.engine else catalog.for_format(_ANY_NODE)
+    entry = catalog.find(cell.engine) if cell.engine else catalog.for_format(_FROZEN_GRAPH)
     if entry.adapter != _ENGINE:
         raise BadValue(
             f"{entry.title or entry.name} runs the whole graph of {model.name!r}",
-            why=f"{_said(model)}, and only TensorFlow can begin and end at any node",
+            why=f"{_chosen_nodes(model)}, and only TensorFlow can begin and end at any node",
             fix="Use TensorFlow, or a project without input and output nodes",
         )
     outputs = _chosen_outputs(model)
@@ -195,28 +199,30 @@ def with_boundary(cell: CellSpec, model: Model) -> CellSpec:
 
 
 def require_whole_model(model: Model) -> None:
-    """Raises BadValue where the user said that it begins or ends elsewhere than its file says."""
-    if has_own_ends(model):
+    """Raises BadValue if the user chose other inputs or outputs than its file's."""
+    if has_chosen_nodes(model):
         raise BadValue(
-            f"{model.name!r} is converted as a whole only",
-            why=_said(model),
+            f"{model.name!r} can only be converted as a whole",
+            why=_chosen_nodes(model),
             fix="Convert it in a project without input and output nodes",
         )
 
 
-def has_own_ends(model: Model) -> bool:
-    fed = model.boundary.fed if model.boundary else ()
-    return model.format == _ANY_NODE and bool(fed or _chosen_outputs(model))
+def has_chosen_nodes(model: Model) -> bool:
+    return model.format == _FROZEN_GRAPH and bool(_fed(model) or _chosen_outputs(model))
+
+
+def _fed(model: Model) -> tuple[InputSpec, ...]:
+    return model.boundary.fed if model.boundary else ()
 
 
 def _chosen_outputs(model: Model) -> tuple[str, ...]:
-    said = model.boundary.outputs if model.boundary else ()
+    chosen = model.boundary.outputs if model.boundary else ()
     detected = _names(model.facts.outputs) if model.facts else ()
-    return () if said == detected else said
+    return () if chosen == detected else chosen
 
 
-def _said(model: Model) -> str:
-    fed = _names(model.boundary.fed) if model.boundary else ()
-    ends = [("begins", fed), ("ends", _chosen_outputs(model))]
-    told = [f"it {verb} at {', '.join(nodes[:_MOST_NAMED])}" for verb, nodes in ends if nodes]
-    return f"its project says that {' and '.join(told)}"
+def _chosen_nodes(model: Model) -> str:
+    ends = [("begins", _names(_fed(model))), ("ends", _chosen_outputs(model))]
+    parts = [f"it {verb} at {', '.join(nodes[:_MOST_NAMED])}" for verb, nodes in ends if nodes]
+    return f"its project says that {' and '.join(parts)}"

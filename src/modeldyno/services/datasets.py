@@ -1,9 +1,10 @@
-"""Datasets of projects, as forms describe them: checked, typed, and with code to fill in."""
+"""Datasets of projects, from the values of a form; custom ones get a code template."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,18 @@ from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.dictionaries import DictionaryEntry, DictionaryName, names
 from modeldyno.core.errors import BadValue, NotFound, StorageFailed
 from modeldyno.core.ids import DatasetId, ProjectId
-from modeldyno.services.dataset_code import code_for
 from modeldyno.services.typed_values import MOST_PARTS, is_blank, typed
 from modeldyno.store.dictionaries import dictionaries
 from modeldyno.store.records.all import Records
 
 CUSTOM = "custom"
 MOST_TRANSFORMS = 100
+_TEMPLATE = Path(__file__).with_name("custom_dataset_template.txt")
 
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetForm:
-    """What somebody filled in; nothing of it is checked yet."""
+    """The values of a form, not checked yet."""
 
     project_id: ProjectId
     name: str
@@ -37,7 +38,7 @@ class DatasetForm:
 
 
 class DatasetService:
-    """``folder`` is where code is written for datasets that the user's own code reads."""
+    """``folder`` is where code templates of custom datasets are written."""
 
     def __init__(self, records: Records, folder: Path) -> None:
         self._records = records
@@ -45,30 +46,32 @@ class DatasetService:
 
     def add(self, form: DatasetForm) -> Dataset:
         """All or nothing. Raises BadValue for what no reader or transform takes."""
-        new = read(form)
+        new = new_dataset(form)
         with self._records.database.writing():
-            made = self._records.datasets.add(new)
-            metric = (made.metric or {}).get("name")
-            if CUSTOM not in (made.kind, metric):
-                return made
-            code = code_for(reads=made.kind == CUSTOM, judges=metric == CUSTOM)
-            path = self._write(made, code)
-            return self._records.datasets.set_template(made.id, str(path))
+            dataset = self._records.datasets.add(new)
+            metric = (dataset.metric or {}).get("name")
+            if CUSTOM not in (dataset.kind, metric):
+                return dataset
+            code = _template(reads=dataset.kind == CUSTOM, judges=metric == CUSTOM)
+            path = self._write_template(dataset, code)
+            return self._records.datasets.set_template(dataset.id, str(path))
 
     def delete(self, dataset_id: DatasetId, name: str) -> bool:
-        """Whether there was one of that number and name; raises StillUsed, with who uses it."""
+        """Whether there was one of that number and name; raises StillUsed, with its users."""
         try:
-            found = self._records.datasets.get(dataset_id)
+            dataset = self._records.datasets.get(dataset_id)
         except NotFound:
             return False
-        if found.name != name:
+        if dataset.name != name:
             return False
         self._records.datasets.delete(dataset_id)
-        self._tidy(found)
+        if dataset.template_path is not None:
+            _remove_unchanged_template(Path(dataset.template_path))
         return True
 
-    def _write(self, dataset: Dataset, code: str) -> Path:
-        path = self._folder / f"{_file_name(dataset.name)}_{dataset.id}" / "code_template.py"
+    def _write_template(self, dataset: Dataset, code: str) -> Path:
+        folder = re.sub(r"[^a-z0-9_-]+", "_", dataset.name.lower())[:50] or "dataset"
+        path = self._folder / f"{folder}_{dataset.id}" / "code_template.py"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(code, encoding="utf-8")
@@ -76,33 +79,34 @@ class DatasetService:
             raise StorageFailed(
                 "The code template could not be written",
                 why=error.strerror or str(error),
-                fix="Free some space, or see that the workspace can be written",
+                fix="Free some space, or make the workspace writable",
             ) from error
         return path
 
-    def _tidy(self, dataset: Dataset) -> None:
-        """Code that somebody has worked on stays."""
-        if dataset.template_path is None:
-            return
-        path = Path(dataset.template_path)
-        ours = [code_for(reads=reads, judges=judges) for reads, judges in _WAYS]
-        try:
-            if path.read_text(encoding="utf-8") in ours:
-                path.unlink()
-                path.parent.rmdir()
-        except (OSError, ValueError):  # gone, changed, or with files beside it
-            return
+
+def _template(*, reads: bool, judges: bool) -> str:
+    """The class that reads samples, the one that judges answers, or both."""
+    head, dataset, metric = _TEMPLATE.read_text(encoding="utf-8").strip().split("\n\n\nclass ")
+    classes = [dataset] * reads + [metric] * judges
+    return "\n\n\nclass ".join((head, *classes)) + "\n"
 
 
-_WAYS = ((True, False), (False, True), (True, True))
+def _remove_unchanged_template(path: Path) -> None:
+    ways = ((True, False), (False, True), (True, True))
+    templates = [_template(reads=reads, judges=judges) for reads, judges in ways]
+    with suppress(OSError, ValueError):  # deleted already, not text, or with files beside it
+        if path.read_text(encoding="utf-8") in templates:
+            path.unlink()
+            path.parent.rmdir()
 
 
-def read(form: DatasetForm) -> NewDataset:
-    known = dictionaries()
-    _expect(form.dataloader, known.dataloaders, "dataloader")
-    parameters = _typed("dataloader", form.dataloader, form.parameters)
-    if form.location.strip() and _has_root(form.dataloader):
-        parameters = {"root": ""} | parameters | {"root": form.location.strip()}
+def new_dataset(form: DatasetForm) -> NewDataset:
+    _require_entry("dataloader", form.dataloader)
+    parameters = _typed_parameters("dataloader", form.dataloader, form.parameters)
+    location = form.location.strip()
+    entries = [entry for entry in _entries("dataloader") if entry.name == form.dataloader]
+    if location and any(param.name == "root" for entry in entries for param in entry.params):
+        parameters = {"root": ""} | parameters | {"root": location}
     return NewDataset(
         project_id=form.project_id,
         name=form.name,
@@ -114,97 +118,91 @@ def read(form: DatasetForm) -> NewDataset:
     )
 
 
-def _has_root(dataloader: str) -> bool:
-    entries = [entry for entry in dictionaries().dataloaders if entry.name == dataloader]
-    return any(param.name == "root" for entry in entries for param in entry.params)
-
-
-def _transforms(told: Any) -> tuple[dict[str, Any], ...]:
-    if not isinstance(told, list) or len(told) > MOST_TRANSFORMS:
+def _transforms(value: Any) -> tuple[dict[str, Any], ...]:
+    if not isinstance(value, list) or len(value) > MOST_TRANSFORMS:
         raise BadValue(
-            "transform is no list that we take",
+            f"transform must be a list of up to {MOST_TRANSFORMS}",
             fix='Send a list: [{"name": "Resize", "params": …}]',
         )
-    found = []
-    for one in told:
-        name = one.get("name") if isinstance(one, dict) else None
+    transforms = []
+    for transform in value:
+        name = transform.get("name") if isinstance(transform, dict) else None
         if not isinstance(name, str):
             raise BadValue("A transform has no name", fix='Send {"name": "Resize", "params": …}')
-        _expect(name, dictionaries().transforms, "transform")
-        found.append({"name": name, "params": _typed("transform", name, one.get("params"))})
-    return tuple(found)
+        _require_entry("transform", name)
+        parameters = _typed_parameters("transform", name, transform.get("params"))
+        transforms.append({"name": name, "params": parameters})
+    return tuple(transforms)
 
 
-def _filter(told: Any) -> dict[str, Any] | None:
-    if not told:
+def _filter(value: Any) -> dict[str, Any] | None:
+    if not value:
         return None
-    if not isinstance(told, dict) or len(told) > MOST_PARTS:
-        raise BadValue("filter is no object", fix='Send {"LabelBalance": {"size": 1}}')
-    return told
+    if not isinstance(value, dict) or len(value) > MOST_PARTS:
+        raise BadValue("filter must be an object", fix='Send {"LabelBalance": {"size": 1}}')
+    return value
 
 
-def _metric(name: str, told: Any) -> dict[str, Any] | None:
+def _metric(name: str, value: Any) -> dict[str, Any] | None:
     if not name:
         return None
-    _expect(name, dictionaries().metrics, "metric")
-    if is_blank(told) or told == []:
+    params = _require_entry("metric", name).params
+    if is_blank(value) or value == []:
         return {"name": name, "param": {}}
-    if isinstance(told, dict) or _are_pairs(told):
-        return {"name": name, "param": _typed("metric", name, told)}
-    entry = next(entry for entry in dictionaries().metrics if entry.name == name)
-    if len(entry.params) != 1:
+    if isinstance(value, dict) or _are_pairs(value):
+        return {"name": name, "param": _typed_parameters("metric", name, value)}
+    if len(params) != 1:
         raise BadValue(f"{name} has no parameter for that value", fix="Send an object")
-    only = entry.params[0]  # its value may come without its name
-    return {"name": name, "param": typed(only.type, only.name, told)}
+    return {"name": name, "param": typed(params[0].type, params[0].name, value)}
 
 
-def _typed(group: DictionaryName, owner: str, told: Any) -> dict[str, Any]:
-    """Each as its name wants it; those that nobody filled in are left out."""
-    found: dict[str, Any] = {}
-    for name, value in _pairs(owner, told).items():
+def _typed_parameters(group: DictionaryName, owner: str, value: Any) -> dict[str, Any]:
+    """Each as the type of its name; empty ones are left out."""
+    parameters: dict[str, Any] = {}
+    for name, text in _pairs(owner, value).items():
         type = dictionaries().type_of(group, owner, name)
         if type is None:
-            known = [p.name for e in _entries(group) if e.name == owner for p in e.params]
+            entries = [entry for entry in _entries(group) if entry.name == owner]
+            valid = [param.name for entry in entries for param in entry.params]
             raise BadValue(
                 f"{owner} has no parameter {name[:100]!r}",
-                fix=f"It has: {', '.join(known)}" if known else "It has none",
+                fix=f"It has: {', '.join(valid)}" if valid else "It has none",
             )
         if type == "":
-            found[name] = _typed(group, owner, value)
-        elif not is_blank(value):
-            found[name] = typed(type, name, value)
-    return found
+            parameters[name] = _typed_parameters(group, owner, text)
+        elif not is_blank(text):
+            parameters[name] = typed(type, name, text)
+    return parameters
 
 
-def _pairs(owner: str, told: Any) -> Mapping[str, Any]:
-    """Of an object, or of a list of ``{"name": …, "value": …}``, as the dictionaries have them."""
-    if not told:
+def _pairs(owner: str, value: Any) -> Mapping[str, Any]:
+    """Of an object, or of a list of ``{"name": …, "value": …}``, as in the dictionaries."""
+    if not value:
         return {}
-    if _are_pairs(told):
-        told = {one["name"]: one.get("params") or one.get("value") for one in told}
-    if not isinstance(told, dict) or len(told) > MOST_PARTS:
-        raise BadValue(f"The parameters of {owner} are no object", fix='Send {"name": value}')
-    return told
+    if _are_pairs(value):
+        value = {pair["name"]: pair.get("params") or pair.get("value") for pair in value}
+    if not isinstance(value, dict) or len(value) > MOST_PARTS:
+        raise BadValue(f"The parameters of {owner} must be an object", fix='Send {"name": value}')
+    return value
 
 
-def _are_pairs(told: Any) -> bool:
-    return isinstance(told, list) and all(
-        isinstance(one, dict) and isinstance(one.get("name"), str) for one in told
+def _are_pairs(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(pair, dict) and isinstance(pair.get("name"), str) for pair in value
     )
 
 
 def _entries(group: DictionaryName) -> tuple[DictionaryEntry, ...]:
-    found: tuple[DictionaryEntry, ...] = getattr(dictionaries(), f"{group}s")
-    return found
+    entries: tuple[DictionaryEntry, ...] = getattr(dictionaries(), f"{group}s")
+    return entries
 
 
-def _expect(name: str, among: Iterable[DictionaryEntry], what: str) -> None:
-    known = names(among)
-    if name not in known:
-        raise BadValue(
-            f"There is no {what} {name[:100]!r}", fix=f"Choose one of: {', '.join(known)}"
-        )
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^a-z0-9_-]+", "_", name.lower())[:50] or "dataset"
+def _require_entry(group: DictionaryName, name: str) -> DictionaryEntry:
+    """The first of that name; raises BadValue."""
+    entries = _entries(group)
+    for entry in entries:
+        if entry.name == name:
+            return entry
+    raise BadValue(
+        f"There is no {group} {name[:100]!r}", fix=f"Choose one of: {', '.join(names(entries))}"
+    )

@@ -1,8 +1,8 @@
-"""Judge two measured benchmarks: which is quicker, how sure that is, and what else differs."""
+"""Compare two measured benchmarks: which is faster, how sure that is, and what else differs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from modeldyno.core.benchmarks import BenchmarkOutcome
@@ -60,11 +60,11 @@ class _Measured:
 
 @dataclass(frozen=True)
 class _Alternation:
-    """A comparison that has a result; ``is_turned``: what is A here was B there."""
+    """A comparison that has a result; ``is_swapped``: our A is its B."""
 
     id: ComparisonId
     result: ComparisonResult
-    is_turned: bool
+    is_swapped: bool
 
 
 class JudgementService:
@@ -73,15 +73,15 @@ class JudgementService:
         self._exports = exports
 
     def judge(self, a: Picked, b: Picked) -> BenchmarkJudgement:
-        """Raises NotFound for what is not there, or was not measured; BadValue for a cell that a
-        benchmark does not have."""
+        """Raises NotFound for a benchmark that does not exist or was not measured, and BadValue for
+        a cell that it does not have."""
         first, second = self._measured(a), self._measured(b)
         pairs = _pairs(first, second)
-        compared = self._alternations(first, second)
-        cells = tuple(_judge(first, second, pair, compared) for pair in pairs)
-        one = pairs[0] if pairs else (first.numbers[0], second.numbers[0])
+        alternations = self._alternations(first, second)
+        cells = tuple(_judge(first, second, pair, alternations) for pair in pairs)
+        shown = pairs[0] if pairs else (first.numbers[0], second.numbers[0])
         settings = settings_between(
-            first.result, second.result, first.cell(one[0]), second.cell(one[1])
+            first.result, second.result, first.cell(shown[0]), second.cell(shown[1])
         )
         return BenchmarkJudgement(
             a=first.side,
@@ -98,7 +98,7 @@ class JudgementService:
         if outcome.measured is None:
             raise NotFound(
                 f"Benchmark {picked.benchmark_id} has no result",
-                why="nothing of it was measured yet",
+                why="it was not measured yet",
                 fix="Run it, or choose another one",
             )
         result: BenchmarkResult = self._exports.result(outcome.measured.id)
@@ -110,9 +110,9 @@ class JudgementService:
         return _Measured(picked, outcome, result)
 
     def _alternations(self, a: _Measured, b: _Measured) -> list[_Alternation]:
-        """Newest first; those that cannot be read are none."""
+        """Newest first, without unreadable ones."""
         models = a.outcome.benchmark.model_id, b.outcome.benchmark.model_id
-        found = []
+        alternations = []
         for comparison, run_id in self._records.comparisons.between(*models):
             try:
                 result: ComparisonResult = self._exports.result(run_id)
@@ -120,127 +120,110 @@ class JudgementService:
                 continue
             ways = {(comparison.a_model_id, comparison.b_model_id): False}
             ways.setdefault((comparison.b_model_id, comparison.a_model_id), True)
-            is_turned = ways[models]
-            found.append(_Alternation(comparison.id, result, is_turned))
-            if models[0] == models[1]:  # of one model with two settings, either may be A
-                found.append(_Alternation(comparison.id, result, not is_turned))
-        return found
+            is_swapped = ways[models]
+            alternations.append(_Alternation(comparison.id, result, is_swapped))
+            if models[0] == models[1]:  # one model with two settings: either may be A
+                alternations.append(_Alternation(comparison.id, result, not is_swapped))
+        return alternations
 
 
 def _pairs(a: _Measured, b: _Measured) -> list[tuple[int, int]]:
     if a.picked.cell is not None and b.picked.cell is not None:
         return [(a.picked.cell, b.picked.cell)]
     here, there = ([axes_of(side.cell(n)) for n in side.numbers] for side in (a, b))
-    return [(a.numbers[one], b.numbers[other]) for one, other in matched(here, there)]
+    return [(a.numbers[i], b.numbers[j]) for i, j in matched(here, there)]
 
 
 def _judge(
-    a: _Measured,
-    b: _Measured,
-    pair: tuple[int, int],
-    compared: list[_Alternation],
+    a: _Measured, b: _Measured, pair: tuple[int, int], alternations: list[_Alternation]
 ) -> CellJudgement:
     sides = a.cell(pair[0]), b.cell(pair[1])
-    alternation = next((one for one in compared if _is_of(one, *sides)), None)
-    if alternation is not None:
-        return _by_alternation(pair, sides, alternation)
-    hosts = (encode(side.result.host) for side in (a, b))
-    why = machines_apart(*hosts) or obstacle(*sides)
-    if why:
-        return _not_comparable(pair, sides, why)
-    return _apart(pair, sides, a.result.run_id == b.result.run_id)
-
-
-def _apart(
-    pair: tuple[int, int], sides: tuple[CellResult, CellResult], is_one_run: bool
-) -> CellJudgement:
-    one, other = (side.measurement for side in sides)
-    assert one is not None
-    assert other is not None
-    for name, found in (("A", one), ("B", other)):
-        if not is_over_sessions(found.latency.floor):
-            return _not_comparable(
-                pair, sides, f"{name} rests on too few sessions to know how far they differ"
-            )
-    items = sides[0].items, sides[1].items
-    ratio = unpaired_ratio(one.latency.floor, other.latency.floor, items)
-    typical = unpaired_ratio(one.latency.typical, other.latency.typical, items)
-    doubted = doubt(*sides)
-    apart = "" if is_one_run else "measured one after the other: what changed between is in it"
-    return CellJudgement(
-        a=_told(pair[0], sides[0]),
-        b=_told(pair[1], sides[1]),
-        verdict="inconclusive" if doubted else compare_verdict(ratio, MARGIN),
-        why=doubted or apart,
-        ratio=ratio,
-        typical_ratio=typical,
-        basis="one run" if is_one_run else "separate runs",
-        comparison_id=None,
-        pairs=None,
-    )
-
-
-def _by_alternation(
-    pair: tuple[int, int], sides: tuple[CellResult, CellResult], found: _Alternation
-) -> CellJudgement:
-    result = found.result
-    ratio, typical = result.ratio, result.typical_ratio
-    if found.is_turned:
-        ratio, typical = ratio.inverse, typical.inverse
-    return CellJudgement(
-        a=_told(pair[0], sides[0]),
-        b=_told(pair[1], sides[1]),
-        verdict=compare_verdict(ratio, result.spec.margin),
-        why="",
-        ratio=ratio,
-        typical_ratio=typical,
-        basis="alternation",
-        comparison_id=found.id,
-        pairs=result.pairs,
-        margin=result.spec.margin,
-    )
-
-
-def _not_comparable(
-    pair: tuple[int, int], sides: tuple[CellResult, CellResult], why: str
-) -> CellJudgement:
-    return CellJudgement(
-        a=_told(pair[0], sides[0]),
-        b=_told(pair[1], sides[1]),
+    first, second = (_side(number, cell) for number, cell in zip(pair, sides, strict=True))
+    judgement = CellJudgement(
+        a=first,
+        b=second,
         verdict="not-comparable",
-        why=why,
+        why="",
         ratio=None,
         typical_ratio=None,
         basis=None,
         comparison_id=None,
         pairs=None,
     )
+    alternation = next((each for each in alternations if _is_of(each, *sides)), None)
+    if alternation is not None:
+        return _by_alternation(judgement, alternation)
+    hosts = (encode(side.result.host) for side in (a, b))
+    if why := machines_apart(*hosts) or obstacle(*sides) or _lack_of_sessions(*sides):
+        return replace(judgement, why=why)
+    return _apart(judgement, *sides, is_same_run=a.result.run_id == b.result.run_id)
 
 
-def _told(number: int, cell: CellResult) -> JudgedCell:
-    found = cell.measurement
-    return JudgedCell(
-        number=number,
-        name=cell.spec.name,
-        sessions=found.sessions if found else 0,
-        samples=found.samples if found else 0,
-        noise=found.noise if found else None,
+def _lack_of_sessions(a: CellResult, b: CellResult) -> str:
+    for name, cell in (("A", a), ("B", b)):
+        if cell.measurement and not is_over_sessions(cell.measurement.latency.floor):
+            return f"{name} rests on too few sessions to know how far they differ"
+    return ""
+
+
+def _apart(
+    judgement: CellJudgement, a: CellResult, b: CellResult, *, is_same_run: bool
+) -> CellJudgement:
+    """From separate measurements of two cells that both have one."""
+    assert a.measurement is not None
+    assert b.measurement is not None
+    latencies = a.measurement.latency, b.measurement.latency
+    items = a.items, b.items
+    ratio = unpaired_ratio(latencies[0].floor, latencies[1].floor, items)
+    why_inconclusive = doubt(a, b)
+    caveat = "" if is_same_run else "measured one after the other: what changed between is in it"
+    return replace(
+        judgement,
+        verdict="inconclusive" if why_inconclusive else compare_verdict(ratio, MARGIN),
+        why=why_inconclusive or caveat,
+        ratio=ratio,
+        typical_ratio=unpaired_ratio(latencies[0].typical, latencies[1].typical, items),
+        basis="one run" if is_same_run else "separate runs",
     )
 
 
-def _is_of(found: _Alternation, a: CellResult, b: CellResult) -> bool:
-    result = found.result
-    there = [*zip((result.a, result.b), result.spec.configurations(), strict=True)]
-    first, second = reversed(there) if found.is_turned else there
+def _by_alternation(judgement: CellJudgement, alternation: _Alternation) -> CellJudgement:
+    result = alternation.result
+    ratio, typical = result.ratio, result.typical_ratio
+    if alternation.is_swapped:
+        ratio, typical = ratio.inverse, typical.inverse
+    return replace(
+        judgement,
+        verdict=compare_verdict(ratio, result.spec.margin),
+        ratio=ratio,
+        typical_ratio=typical,
+        basis="alternation",
+        comparison_id=alternation.id,
+        pairs=result.pairs,
+        margin=result.spec.margin,
+    )
+
+
+def _side(number: int, cell: CellResult) -> JudgedCell:
+    measurement = cell.measurement
+    return JudgedCell(
+        number=number,
+        name=cell.spec.name,
+        sessions=measurement.sessions if measurement else 0,
+        samples=measurement.samples if measurement else 0,
+        noise=measurement.noise if measurement else None,
+    )
+
+
+def _is_of(alternation: _Alternation, a: CellResult, b: CellResult) -> bool:
+    """Whether it compared the very cells ``a`` and ``b``."""
+    result = alternation.result
+    sides = [*zip((result.a, result.b), result.spec.configurations(), strict=True)]
+    first, second = reversed(sides) if alternation.is_swapped else sides
     return _is_side(*first, a) and _is_side(*second, b)
 
 
 def _is_side(side: SideResult, spec: CellSpec, cell: CellResult) -> bool:
-    facts = side.facts
-    there = axis_fields(as_ran(spec, side.batch_size, facts))
-    contracts = facts.contract or side.spec.contract, _contract(cell)
-    return there == axes_of(cell) and contracts[0] == contracts[1]
-
-
-def _contract(cell: CellResult) -> str:
-    return (cell.facts.contract if cell.facts else None) or cell.spec.contract
+    if axis_fields(as_ran(spec, side.batch_size, side.facts)) != axes_of(cell):
+        return False
+    return side.contract == cell.contract

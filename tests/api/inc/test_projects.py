@@ -121,7 +121,7 @@ def test_what_runs_whole_graphs_only_refuses_chosen_nodes(served, root, nodes):
     [
         ("net.pb", {"input_nodes": "prodct", "shape": "2"}, "Did you mean product?"),
         ("net.pb", {"output_nodes": "z"}, "output_nodes: the graph has no node 'z'"),
-        ("net.pb", {"input_nodes": "product"}, "Nobody says of which shape 'product' is"),
+        ("net.pb", {"input_nodes": "product"}, "The shape of 'product' is unknown"),
         ("net.onnx", {"input_nodes": "product"}, "input_nodes: the model has no 'product'"),
         ("net.onnx", {"output_nodes": "product"}, "output_nodes: the model has no 'product'"),
     ],
