@@ -18,7 +18,7 @@ from pathlib import Path
 import trustme
 
 from modeldyno.core.examples import Example
-from modeldyno.store.transfers import Ways
+from modeldyno.store.transfers import Network
 
 PEM = Path(__file__).parents[1] / ".cache" / "model_server.pem"
 HOST, OTHER_HOST = "models.test", "other.test"
@@ -146,8 +146,8 @@ class ModelServer(ThreadingHTTPServer):
         self.looked_up.append(host)
         return [("127.0.0.1", self.port)]
 
-    def ways(self, **other: object) -> Ways:
-        return ways(self.port, **({"look_up": self.look_up} | other))
+    def network(self, **other: object) -> Network:
+        return network(self.port, **({"look_up": self.look_up} | other))
 
     def finish_request(self, request: object, client_address: object) -> None:
         with self._tls.wrap_socket(request, server_side=True) as secure:  # type: ignore[arg-type]
@@ -170,7 +170,7 @@ def model_server() -> Iterator[ModelServer]:
             thread.join()
 
 
-def ways(port: int, **other: object) -> Ways:
+def network(port: int, **other: object) -> Network:
     """To a server here, whatever the host's name; loopback is no obstacle."""
     usual: dict[str, object] = {
         "hosts": frozenset({HOST, OTHER_HOST}),
@@ -179,7 +179,7 @@ def ways(port: int, **other: object) -> Ways:
         "certificates": lambda: ssl.create_default_context(cafile=certificate()),
         "patience_s": 20.0,
     }
-    return Ways(**(usual | other))  # type: ignore[arg-type]  # as the tests give them
+    return Network(**(usual | other))  # type: ignore[arg-type]  # as the tests give them
 
 
 def redirect(location: str, **headers: str) -> File:

@@ -106,11 +106,11 @@ def open_examples(settings: Settings) -> ExampleService:
     from modeldyno.store.downloads import Downloads
     from modeldyno.store.examples import catalogue, hosts
     from modeldyno.store.objects import Objects
-    from modeldyno.store.transfers import Ways
+    from modeldyno.store.transfers import Network
 
     return ExampleService(
         catalogue(),
         Objects(settings.workspace / "objects"),
-        Downloads(settings.workspace / "downloads", Ways(hosts())),
+        Downloads(settings.workspace / "downloads", Network(hosts())),
         allow_downloads=settings.allow_downloads,
     )

@@ -11,14 +11,14 @@ from modeldyno.services.examples import ExampleService
 from modeldyno.settings import Settings
 from modeldyno.store.downloads import Downloads
 from modeldyno.store.objects import Objects
-from tests.model_server import example, ways
+from tests.model_server import example, network
 
 
 def open_examples(settings: Settings) -> ExampleService:
     return ExampleService(
         {"net": example(), "other": example(slug="other", sha256="0" * 64)},
         Objects(settings.workspace / "objects", kept_free=0),
-        Downloads(settings.workspace / "downloads", ways(PORT), kept_free=0, pauses_s=()),
+        Downloads(settings.workspace / "downloads", network(PORT), kept_free=0, pauses_s=()),
         allow_downloads=settings.allow_downloads,
     )
 

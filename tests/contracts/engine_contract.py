@@ -50,16 +50,16 @@ class EngineContract:
         assert facts.providers
         assert facts.threads == 1
 
-    @pytest.mark.parametrize("wanted", [True, False])
-    def test_threads_spin_as_they_are_told_or_it_is_refused(self, wanted, target):
+    @pytest.mark.parametrize("requested", [True, False])
+    def test_threads_spin_as_they_are_told_or_it_is_refused(self, requested, target):
         """Silently another way is the one answer that is wrong."""
-        asked = replace(target, threads=2, spinning=wanted)
+        options = replace(target, threads=2, spinning=requested)
         try:
-            with self.engine.open(asked) as session:
-                told = session.facts.spinning
+            with self.engine.open(options) as session:
+                spinning = session.facts.spinning
         except BadValue as error:
-            told = wanted if "threads spin cannot be set" in error.title else None
-        assert told is wanted
+            spinning = requested if "threads spin cannot be set" in error.title else None
+        assert spinning is requested
 
     def test_running_gives_outputs_by_name_and_leaves_the_inputs_alone(self, target):
         inputs = self.inputs()

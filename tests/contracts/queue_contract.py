@@ -132,16 +132,16 @@ class QueueContract:
         finally:
             server.lifetime.close()
         with room.opened() as server:
-            found = room.job(job.id)
+            interrupted = room.job(job.id)
             kept = room.units(job)
-            assert (found.state, found.attempts) == ("interrupted", 2)
-            assert found.reason == f"the server ended unexpectedly; {kept} sessions kept"
+            assert (interrupted.state, interrupted.attempts) == ("interrupted", 2)
+            assert interrupted.reason == f"the server ended unexpectedly; {kept} sessions kept"
             until(lambda: not is_running(helper.pid), "the orphan's end")
             helper.wait()
             assert room.is_tidy(job)
             last = server.records.events.last_number()
         with room.opened() as server:  # looking again changes nothing
-            assert room.job(job.id) == found
+            assert room.job(job.id) == interrupted
             assert server.records.events.last_number() == last
 
     def vanish(self, room: QueueRoom, job) -> subprocess.Popen[bytes]:
@@ -151,8 +151,8 @@ class QueueContract:
         records.jobs.claim(job.id, GONE)
         records.leases.take(job.id, GONE, [0])
         room.server.folders.reopen(job.run_id)
-        told = (folder.path / "state.json").read_text()
-        (folder.path / "state.json").write_text(told.replace(f'"pid": {os.getpid()}', '"pid": 1'))
+        state = (folder.path / "state.json").read_text()
+        (folder.path / "state.json").write_text(state.replace(f'"pid": {os.getpid()}', '"pid": 1'))
         return subprocess.Popen(
             ["/bin/sleep", "3600"],
             env={"HOME": str(folder.scratch)},
@@ -193,8 +193,8 @@ class QueueContract:
             server.lock.announce("http://127.0.0.1:5000")
             with pytest.raises(ServerRunning) as refused:
                 open_server(room.settings, cores=room.cores)
-            told = f"it is process {os.getpid()}, at http://127.0.0.1:5000"
-            assert refused.value.why == told
+            first_server = f"it is process {os.getpid()}, at http://127.0.0.1:5000"
+            assert refused.value.why == first_server
             job = room.start(room.short())  # the first one goes on
             room.until_state(job.id, "done")
         with room.opened():
@@ -242,7 +242,7 @@ class QueueContract:
             assert {(lease.job_id, lease.owner) for lease in held} == {(job.id, this_job_owner())}
             server.jobs.cancel(job.id)
             room.until_state(job.id, "cancelled")
-            assert not [one for one in server.jobs.leases() if one.job_id == job.id]
+            assert not [lease for lease in server.jobs.leases() if lease.job_id == job.id]
             room.until_state(behind.id, "done")
 
 

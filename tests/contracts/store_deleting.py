@@ -64,9 +64,9 @@ class Deleting:
             assert getattr(desk.records, table).page().items == (), table
         assert desk.records.benchmarks.get(kept.id) == kept
         assert run.id in desk.records.runs.tombstones()
-        told = desk.kinds(seen)
-        assert told[-1] == "project.deleted"
-        assert sorted(set(told)) == [
+        kinds = desk.kinds(seen)
+        assert kinds[-1] == "project.deleted"
+        assert sorted(set(kinds)) == [
             "dataset.deleted",
             "model.deleted",
             "project.deleted",

@@ -55,8 +55,8 @@ class Indexing:
         return RunIndex(desk.database, history, desk.clock)
 
     def test_runs_of_the_terminal_appear_with_their_figures(self, desk, index, history):
-        found = index.refresh()
-        assert found == Indexed(added=tuple(reversed(history.ids())))
+        indexed = index.refresh()
+        assert indexed == Indexed(added=tuple(reversed(history.ids())))
         (project,) = desk.records.projects.page().items
         (model,) = desk.records.models.page().items
         assert (project.name, model.name, model.origin) == ("Terminal", "digits.onnx", "terminal")
@@ -115,8 +115,8 @@ class Indexing:
     ):
         ended = Path(shutil.copytree(folders, tmp_path / "ended"))
         for folder in folders.iterdir():
-            told = {"state": "running", "failure": None, "owner": GONE}
-            (folder / "state.json").write_text(json.dumps(told))
+            state = {"state": "running", "failure": None, "owner": GONE}
+            (folder / "state.json").write_text(json.dumps(state))
             for name in ("result.json", "model.json"):
                 (folder / name).unlink(missing_ok=True)
         index.refresh()
@@ -141,18 +141,21 @@ class Indexing:
         again = RunId(max(history.ids())[:-6] + "ffffff")
         shutil.copytree(ended, folders / again)
         result, state = (folders / again / name for name in ("result.json", "state.json"))
-        told = [(result, result.read_text().replace(before.id, again)), (state, state.read_text())]
+        contents = [
+            (result, result.read_text().replace(before.id, again)),
+            (state, state.read_text()),
+        ]
         (folders / again / "model.json").unlink(missing_ok=True)
         result.unlink()
         state.write_text(json.dumps({"state": "running", "failure": None, "owner": GONE}))
         index.refresh()
         assert len(desk.records.models.page().items) == 2
-        for path, text in told:
+        for path, text in contents:
             path.write_text(text)
         assert index.refresh().changed == (again,)
-        assert [one.id for one in desk.records.models.page().items] == [model.id]
-        for one in desk.records.comparisons.page().items:
-            assert (one.a_model_id, one.b_model_id) == (model.id, model.id)
+        assert [row.id for row in desk.records.models.page().items] == [model.id]
+        for row in desk.records.comparisons.page().items:
+            assert (row.a_model_id, row.b_model_id) == (model.id, model.id)
 
     def test_a_comparison_with_another_gate_is_the_same_one(self, desk, index, folders, history):
         index.refresh()
@@ -166,7 +169,7 @@ class Indexing:
             (document["spec"] if name == "result.json" else document)["fail_if_slower"] = 0.05
             path.write_text(json.dumps(document))
         index.refresh()
-        assert [one.id for one in desk.records.comparisons.page().items] == [comparison.id]
+        assert [row.id for row in desk.records.comparisons.page().items] == [comparison.id]
         assert len(desk.records.runs.page(of=RunOf("comparison", comparison.id)).items) == 2
 
     def test_a_run_that_its_terminal_forgot_has_failed(self, desk, index, folders, history):
@@ -194,17 +197,17 @@ class Indexing:
         (folders / torn / "state.json").write_text("[]")
         (folders / "20261115-000000-zzzzzz").mkdir()
         (folders / "notes.txt").write_text("mine")
-        found = index.refresh()
-        assert set(found.unreadable) == {broken, torn}
-        assert set(found.added) == set(rest)
+        indexed = index.refresh()
+        assert set(indexed.unreadable) == {broken, torn}
+        assert set(indexed.added) == set(rest)
 
     def test_a_run_that_no_row_can_hold_hides_no_other(self, desk, index, folders, history):
         first, odd, *rest = history.ids()
         spec = folders / odd / "spec.json"
-        told = re.sub(r'"engine": "\w*"', r'"engine": "\\ud800"', spec.read_text())
-        spec.write_text(told)
-        found = index.refresh()
-        assert (set(found.added), found.unreadable) == ({first, *rest}, (odd,))
+        surrogate = re.sub(r'"engine": "\w*"', r'"engine": "\\ud800"', spec.read_text())
+        spec.write_text(surrogate)
+        indexed = index.refresh()
+        assert (set(indexed.added), indexed.unreadable) == ({first, *rest}, (odd,))
         assert {run.id for run in desk.records.runs.page().items} == {first, *rest}
         assert index.refresh() == Indexed(unreadable=(odd,))
 
@@ -222,8 +225,8 @@ class Indexing:
             is_check=True, checked=4, missing=(gone,), different=(figures, cells)
         )
         progress: list[tuple[int, int]] = []
-        found = index.rebuild(check=True, on_progress=lambda *done: progress.append(done))
-        assert found == expected
+        differences = index.rebuild(check=True, on_progress=lambda *done: progress.append(done))
+        assert differences == expected
         assert progress[-1] == (4, 4)
         assert index.rebuild(check=True) == expected  # nothing was changed
         assert index.rebuild() == replace(expected, is_check=False)
@@ -279,8 +282,8 @@ class Indexing:
         desk.records.runs.delete(run_id)
         state = folders / run_id / "state.json"
         done = state.read_text()
-        told = {"state": "running", "failure": None, "owner": encode(this_process())}
-        state.write_text(json.dumps(told))
+        running = {"state": "running", "failure": None, "owner": encode(this_process())}
+        state.write_text(json.dumps(running))
         assert sweep(desk.records.runs, folders) == ()
         assert state.exists()
         state.write_text(done)

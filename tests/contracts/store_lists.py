@@ -71,11 +71,11 @@ class Lists:
             "throughput": lambda row: values.throughput(row.summary),
             "samples": lambda row: row.summary.samples,
         }[sort]
-        known = [row for row in rows if key(row) is not None]
-        unknown = [row for row in rows if key(row) is None]
-        known.sort(key=lambda row: (key(row), row.id), reverse=descending)
-        unknown.sort(key=lambda row: row.id, reverse=descending)
-        return [row.id for row in known + unknown]
+        with_value = [row for row in rows if key(row) is not None]
+        without_value = [row for row in rows if key(row) is None]
+        with_value.sort(key=lambda row: (key(row), row.id), reverse=descending)
+        without_value.sort(key=lambda row: row.id, reverse=descending)
+        return [row.id for row in with_value + without_value]
 
     def test_lines_that_come_and_go_meanwhile_disturb_no_page(self, desk):
         model = desk.model()

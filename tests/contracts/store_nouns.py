@@ -110,9 +110,13 @@ class Nouns:
 
     def test_what_a_worker_finds_in_a_file_is_added_later(self, desk):
         model = desk.model()
-        found = desk.records.models.set_facts(model.id, FACTS)
-        assert found.facts == FACTS
-        assert (found.format, found.sha256, found.size_bytes) == ("onnx", "a" * 64, 2**40)
+        inspected = desk.records.models.set_facts(model.id, FACTS)
+        assert inspected.facts == FACTS
+        assert (inspected.format, inspected.sha256, inspected.size_bytes) == (
+            "onnx",
+            "a" * 64,
+            2**40,
+        )
 
     def test_trust_is_in_a_content_wherever_it_is(self, desk):
         content = "b" * 64
@@ -121,8 +125,8 @@ class Nouns:
         other = desk.model(sha256="c" * 64)
         assert desk.records.models.trust(content, "mine") == 2
         for model in (one, two):
-            found = desk.records.models.get(model.id)
-            assert (found.trusted_at, found.trust_reason) != (None, "")
+            trusted = desk.records.models.get(model.id)
+            assert (trusted.trusted_at, trusted.trust_reason) != (None, "")
         assert desk.records.models.get(other.id) == other
         assert desk.records.models.distrust(content) == 2
         assert desk.records.models.get(one.id) == one
@@ -283,10 +287,10 @@ class Nouns:
         desk.records.runs.finish(failed.id, SummaryDocument(), [nothing], "failed")
         desk.benchmark()  # of another project
         with counted(desk.database) as queries:
-            found = desk.records.benchmarks.outcomes(benchmark.project_id)
+            outcomes = desk.records.benchmarks.outcomes(benchmark.project_id)
         assert len(queries) == 2
-        assert [one.benchmark.id for one in found] == [benchmark.id, draft.id]
-        first, second = found
+        assert [outcome.benchmark.id for outcome in outcomes] == [benchmark.id, draft.id]
+        first, second = outcomes
         assert first.latest is not None
         assert (first.latest.id, first.latest.state, first.latest.job_id) == (
             failed.id,
@@ -416,17 +420,19 @@ class Nouns:
         profile = desk.profile(desk.model())
         assert desk.records.profiles.agreement(profile.id) is None
         run = desk.run(RunOf("profile", profile.id))
-        told = [("b", "Relu", 0.25), ("a", "Conv", 0.5), ("c", "Add", 0.125)]
+        operators = [("b", "Relu", 0.25), ("a", "Conv", 0.5), ("c", "Add", 0.125)]
         rows = [
             ProfileRow(run_id=run.id, number=n, node=node, op_type=op, total_s=time)
-            for n, (node, op, time) in enumerate(told)
+            for n, (node, op, time) in enumerate(operators)
         ]
         desk.records.profiles.add_rows(run.id, rows[:1])
         desk.records.profiles.add_rows(run.id, rows)  # of the whole, once it has gone on
 
-        def nodes(**said):
-            found = desk.records.profiles.some_rows(run.id, ProfileRowsQuery(by="node", **said))
-            return [row.node for row in found]
+        def nodes(**options):
+            selected = desk.records.profiles.some_rows(
+                run.id, ProfileRowsQuery(by="node", **options)
+            )
+            return [row.node for row in selected]
 
         assert nodes() == ["a", "b", "c"]
         assert nodes(sort="graph") == ["b", "a", "c"]

@@ -176,5 +176,5 @@ def check(desk, plain) -> None:
     runs = desk.records.runs.page(everything).items
     assert {r.id: (r.of.id, r.state, values.typical_ms(r.summary)) for r in runs} == plain.runs
     for name in ("done", "failed", "queued"):
-        found = desk.records.runs.page(ListQuery(state=name, limit=500)).items
-        assert len(found) == sum(told[1] == name for told in plain.runs.values())
+        in_state = desk.records.runs.page(ListQuery(state=name, limit=500)).items
+        assert len(in_state) == sum(run[1] == name for run in plain.runs.values())

@@ -248,10 +248,10 @@ class States:
 
         def write(_: int) -> None:
             desk.project()
-            found = [event.number for event in desk.records.events.since(0).events]
-            assert found == sorted(found)
-            seen.append(found[-1])
-            missing = [n for n in range(1, found[-1] + 1) if n not in found]
+            numbers = [event.number for event in desk.records.events.since(0).events]
+            assert numbers == sorted(numbers)
+            seen.append(numbers[-1])
+            missing = [n for n in range(1, numbers[-1] + 1) if n not in numbers]
             assert not missing
 
         with ThreadPoolExecutor(4) as pool:

@@ -20,7 +20,7 @@ from modeldyno.services.examples import ExampleService
 from modeldyno.store.downloads import Downloads
 from modeldyno.store.examples import hosts
 from modeldyno.store.objects import Objects
-from modeldyno.store.transfers import Ways
+from modeldyno.store.transfers import Network
 from modeldyno.store.web_addresses import WebAddress, web_address, why_not_public
 from tests.api.v1.server import serving
 from tests.model_server import HOST, OTHER_HOST, File, example, model_server, redirect
@@ -48,8 +48,10 @@ def server(running):
 
 @pytest.fixture
 def fetch(server, tmp_path):
-    def fetched(wanted=NET, **ways):
-        downloads = Downloads(tmp_path / "downloads", server.ways(**ways), kept_free=0, pauses_s=())
+    def fetched(wanted=NET, **network):
+        downloads = Downloads(
+            tmp_path / "downloads", server.network(**network), kept_free=0, pauses_s=()
+        )
         with downloads.fetching(wanted, lambda done, total: None, lambda: False) as path:
             return path.read_bytes()
 
@@ -72,14 +74,14 @@ def test_p17_another_content_is_refused_and_deleted(fetch, server, tmp_path, cha
 
 def test_p17_a_model_is_loaded_from_no_hub():
     """Hubs load what they fetch: nothing of ours asks one, nor fetches in any other way."""
-    ways = {"urllib.request", "requests", "httpx", "aiohttp", "torch.hub", "onnx.hub",
+    imports_of_clients = {"urllib.request", "requests", "httpx", "aiohttp", "torch.hub", "onnx.hub",
             "huggingface_hub", "tensorflow_hub", "kagglehub", "ftplib"}  # fmt: skip
     # A client of our own server talks HTTP as well, to an address that its user gave it.
     files = [
         path for path in PACKAGE.rglob("*.py") if "client" not in str(path.relative_to(PACKAGE))
     ]
     imports = {path: imported(path.read_text()) for path in files}
-    assert not [path for path, found in imports.items() if found & ways]
+    assert not [path for path, found in imports.items() if found & imports_of_clients]
     fetching = [path.name for path, found in imports.items() if "http.client" in found]
     assert fetching == ["transfers.py"]
     assert imported("import torch.hub\nfrom urllib import request") >= {
@@ -230,9 +232,9 @@ def test_a_certificate_of_another_host_is_refused(fetch, server):
 
 
 def test_what_is_used_outside_of_tests_checks_addresses_and_certificates():
-    ways = Ways(frozenset())
-    context = ways.certificates()
-    assert ways.why_not is why_not_public
+    network = Network(frozenset())
+    context = network.certificates()
+    assert network.why_not is why_not_public
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
 
 
@@ -269,7 +271,7 @@ def test_p19_a_host_that_wants_a_password_gets_none(fetch, server):
 
 @pytest.fixture
 def service(server, tmp_path):
-    downloads = Downloads(tmp_path / "downloads", server.ways(), kept_free=0, pauses_s=())
+    downloads = Downloads(tmp_path / "downloads", server.network(), kept_free=0, pauses_s=())
     objects = Objects(tmp_path / "objects", kept_free=0)
     return ExampleService({"net": NET}, objects, downloads, allow_downloads=True)
 

@@ -64,7 +64,7 @@ def server(running):
 @pytest.fixture
 def service(server, tmp_path):
     def make(*examples, allow_downloads=True):
-        downloads = Downloads(tmp_path / "downloads", server.ways(), kept_free=0, pauses_s=())
+        downloads = Downloads(tmp_path / "downloads", server.network(), kept_free=0, pauses_s=())
         objects = Objects(tmp_path / "objects", kept_free=0)
         known = {one.slug: one for one in examples or (example(),)}
         return ExampleService(known, objects, downloads, allow_downloads=allow_downloads)

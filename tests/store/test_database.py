@@ -253,11 +253,11 @@ def test_without_room_for_the_copy_nothing_is_changed(tmp_path):
 
 def test_the_file_is_durable_and_guards_its_references(sqlite):
     with sqlite.reading() as connection:
-        found = {
+        pragmas = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         }
-    assert found == {
+    assert pragmas == {
         "journal_mode": "wal",
         "synchronous": 2,
         "foreign_keys": 1,
@@ -271,8 +271,8 @@ def test_readers_do_not_wait_for_a_writer(sqlite):
     with sqlite.writing() as connection:
         connection.execute(text("UPDATE projects SET name = 'y'"))
         with ThreadPoolExecutor(1) as another:
-            found = another.submit(records.projects.page).result()
-        assert found.items[0].name == "x"
+            page = another.submit(records.projects.page).result()
+        assert page.items[0].name == "x"
     assert records.projects.page().items[0].name == "y"
 
 
@@ -478,12 +478,12 @@ def test_what_was_acknowledged_survives_a_kill_at_any_moment(place, acknowledged
     command = [sys.executable, "-c", WRITER, str(workspace), url or ""]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        told = [int(process.stdout.readline()) for _ in range(acknowledged)]
+        acknowledged_ids = [int(process.stdout.readline()) for _ in range(acknowledged)]
         process.kill()
-        told += [int(line) for line in process.stdout]
+        acknowledged_ids += [int(line) for line in process.stdout]
     records = records_of(open_database(*place))
     kept = {project.id for project in records.projects.page(ListQuery(limit=500)).items}
-    assert set(told) <= kept
+    assert set(acknowledged_ids) <= kept
     assert len(kept) == len(records.events.since(0).events)  # a row and its event, or neither
     if url is None:
         with records.database.reading() as connection:
@@ -534,8 +534,10 @@ def test_steps_of_one_thread_happen_together_or_not_at_all(sqlite):
 
 def test_as_many_read_at_once_as_a_server_has_threads(fresh):
     with ExitStack() as reading:
-        found = [reading.enter_context(fresh.reading()) for _ in range(CONNECTIONS)]
-        assert [connection.scalar(text("SELECT 1")) for connection in found] == [1] * CONNECTIONS
+        connections = [reading.enter_context(fresh.reading()) for _ in range(CONNECTIONS)]
+        assert [connection.scalar(text("SELECT 1")) for connection in connections] == [
+            1
+        ] * CONNECTIONS
 
 
 def test_a_closed_file_is_open_nowhere(tmp_path):

@@ -43,7 +43,7 @@ def server(running):
 @pytest.fixture
 def downloads(server, tmp_path):
     def make(**other):
-        usual = {"ways": server.ways(), "kept_free": 0, "pauses_s": (0.0, 0.0)}
+        usual = {"network": server.network(), "kept_free": 0, "pauses_s": (0.0, 0.0)}
         return Downloads(tmp_path / "downloads", **(usual | other))
 
     return make
@@ -74,19 +74,19 @@ def test_a_file_comes_whole_and_leaves_nothing_behind(downloads, server, tmp_pat
 
 
 def test_progress_is_told_from_the_first_byte_to_the_last(downloads):
-    told = []
+    reports = []
     ticking = itertools.count()  # a second between any two looks
-    fetched(downloads(clock=lambda: next(ticking)), say=lambda *how_far: told.append(how_far))
-    assert told[0] == (0, len(DATA))
-    assert told[-1] == (len(DATA), len(DATA))
-    assert told == sorted(told)
-    assert len(told) > 5
+    fetched(downloads(clock=lambda: next(ticking)), say=lambda *progress: reports.append(progress))
+    assert reports[0] == (0, len(DATA))
+    assert reports[-1] == (len(DATA), len(DATA))
+    assert reports == sorted(reports)
+    assert len(reports) > 5
 
 
 def test_progress_is_told_at_most_four_times_a_second(downloads):
-    told = []
-    fetched(downloads(clock=lambda: 5.0), say=lambda *how_far: told.append(how_far))
-    assert told == [(0, len(DATA)), (len(DATA), len(DATA))]
+    reports = []
+    fetched(downloads(clock=lambda: 5.0), say=lambda *progress: reports.append(progress))
+    assert reports == [(0, len(DATA)), (len(DATA), len(DATA))]
 
 
 # ---------------------------------------------------------------- cuts
@@ -210,18 +210,20 @@ def test_a_host_that_is_not_known_says_so(downloads, server):
         raise socket.gaierror(-2, "Name or service not known")
 
     with pytest.raises(DownloadFailed) as caught:
-        fetched(downloads(ways=server.ways(look_up=unknown)))
+        fetched(downloads(network=server.network(look_up=unknown)))
     assert caught.value.title == "The host models.test was not found"
     assert caught.value.why
     assert caught.value.fix
 
 
 def test_a_host_that_does_not_answer_says_so(downloads, server, closed_port):
-    ways = server.ways(look_up=lambda host: [("127.0.0.1", closed_port)])
+    network = server.network(look_up=lambda host: [("127.0.0.1", closed_port)])
     with pytest.raises(DownloadFailed, match=r"models\.test cannot be reached: .*refused"):
-        fetched(downloads(ways=ways))
-    ways = server.ways(look_up=lambda host: [("127.0.0.1", closed_port), *server.look_up(host)])
-    assert fetched(downloads(ways=ways)) == DATA  # its next address does
+        fetched(downloads(network=network))
+    network = server.network(
+        look_up=lambda host: [("127.0.0.1", closed_port), *server.look_up(host)]
+    )
+    assert fetched(downloads(network=network)) == DATA  # its next address does
 
 
 @pytest.fixture
@@ -234,7 +236,7 @@ def closed_port():
 def test_a_host_that_falls_silent_is_given_up(downloads, server, tmp_path):
     server.files["/net.pb"] = File(DATA, stalls=[100_000])
     with pytest.raises(DownloadFailed, match=r"models\.test sent nothing for 0\.3 s"):
-        fetched(downloads(ways=server.ways(patience_s=0.3), pauses_s=()))
+        fetched(downloads(network=server.network(patience_s=0.3), pauses_s=()))
     assert DATA.startswith(part(tmp_path) or b"")
 
 
@@ -243,7 +245,7 @@ def test_who_stops_does_not_wait_for_the_host(downloads, server, tmp_path, stall
     """The host would keep us for its whole patience, or until the test's time is over."""
     server.files["/net.pb"] = File(DATA, stalls=[stalls])
     with pytest.raises(Cancelled):
-        fetched(downloads(ways=server.ways(patience_s=300.0)), stop=server.stalled.is_set)
+        fetched(downloads(network=server.network(patience_s=300.0)), stop=server.stalled.is_set)
     assert len(part(tmp_path) or b"") <= stalls
     assert fetched(downloads()) == DATA
 
@@ -257,7 +259,9 @@ def test_who_stops_does_not_wait_for_a_name_to_be_looked_up(downloads, server):
         return []
 
     with pytest.raises(Cancelled):
-        fetched(downloads(ways=server.ways(look_up=slow, patience_s=300.0)), stop=looking.is_set)
+        fetched(
+            downloads(network=server.network(look_up=slow, patience_s=300.0)), stop=looking.is_set
+        )
     over.set()
 
 

@@ -65,13 +65,13 @@ def of_another_model(path):
     "damage", [truncate, flip, empty, honest_checksum_of_rubbish, of_another_model]
 )
 def test_a_damaged_entry_is_no_entry_and_is_thrown_away(damage, folder):
-    kept = Graphs(folder)
-    kept.save(graph())
+    cache = Graphs(folder)
+    cache.save(graph())
     damage(entry(folder))
-    assert kept.load("a" * 64) is None
+    assert cache.load("a" * 64) is None
     assert list(folder.iterdir()) == []
-    kept.save(graph())
-    assert kept.load("a" * 64) == graph()
+    cache.save(graph())
+    assert cache.load("a" * 64) == graph()
 
 
 def test_entries_of_older_versions_are_thrown_away(folder):
@@ -85,30 +85,30 @@ def test_what_was_not_looked_at_for_longest_gives_way(folder):
     big = 200
     Graphs(folder).save(graph("a", big))
     size = entry(folder).stat().st_size
-    kept = Graphs(folder, most_bytes=3 * size)
+    cache = Graphs(folder, most_bytes=3 * size)
     for number, letter in enumerate("bc"):
-        kept.save(graph(letter, big))
+        cache.save(graph(letter, big))
         os.utime(folder / f"{letter * 64}.2.json", ns=(number + 1, number + 1))
     os.utime(folder / ("a" * 64 + ".2.json"), ns=(0, 0))
-    kept.load("a" * 64)  # the oldest, but it was looked at
-    kept.save(graph("d", big))
+    cache.load("a" * 64)  # the oldest, but it was looked at
+    cache.save(graph("d", big))
     assert sorted(path.name[0] for path in folder.iterdir()) == ["a", "c", "d"]
 
 
 def test_one_graph_that_is_larger_than_the_limit_is_kept_alone(folder):
-    kept = Graphs(folder, most_bytes=10)
-    kept.save(graph("a"))
-    kept.save(graph("b"))
-    assert kept.load("b" * 64) == graph("b")
+    cache = Graphs(folder, most_bytes=10)
+    cache.save(graph("a"))
+    cache.save(graph("b"))
+    assert cache.load("b" * 64) == graph("b")
     assert len(list(folder.iterdir())) == 1
 
 
 def test_a_workspace_that_cannot_be_written_is_only_logged(tmp_path, caplog):
     (tmp_path / "graphs").write_text("a file, not a folder")
-    kept = Graphs(tmp_path / "graphs")
-    kept.save(graph())
-    assert kept.load("a" * 64) is None
-    assert "could not be kept" in caplog.text
+    cache = Graphs(tmp_path / "graphs")
+    cache.save(graph())
+    assert cache.load("a" * 64) is None
+    assert "could not be cached" in caplog.text
 
 
 @pytest.mark.parametrize("key", ["", "../" * 22, "A" * 64, "a" * 63])

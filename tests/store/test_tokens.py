@@ -38,16 +38,16 @@ def test_defect_20_the_token_is_private_from_the_start_under_any_umask(path):
 
 
 def test_those_who_start_together_share_one_token(path):
-    found = []
+    tokens = []
     threads = [
-        threading.Thread(target=lambda: found.append(TokenFile(path).current())) for _ in range(16)
+        threading.Thread(target=lambda: tokens.append(TokenFile(path).current())) for _ in range(16)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 16
-    assert len(set(found)) == 1
+    assert len(tokens) == 16
+    assert len(set(tokens)) == 1
 
 
 def test_a_rotated_token_is_another_and_everybody_sees_it(path):

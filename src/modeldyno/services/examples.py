@@ -21,10 +21,10 @@ from modeldyno.engines import catalog
 from modeldyno.formats.containers.extraction import ArchiveLimits, extract
 from modeldyno.formats.near_misses import near_misses
 from modeldyno.services import keras_models
-from modeldyno.store.downloads import Downloads, Say
+from modeldyno.store.downloads import Downloads, OnProgress
 from modeldyno.store.examples import wheel_file
 from modeldyno.store.objects import Objects, StoredObject, storing
-from modeldyno.store.transfers import Stop, heed
+from modeldyno.store.transfers import Stop, check_stop
 from modeldyno.store.web_addresses import refused
 from modeldyno.worker.untrusted_folders import discard_tree
 
@@ -76,7 +76,7 @@ class ExampleService:
         return self._shown(self._find(slug), _formats_that_run())
 
     def fetch(
-        self, slug: str, say: Say = lambda done, total: None, stop: Stop = lambda: False
+        self, slug: str, say: OnProgress = lambda done, total: None, stop: Stop = lambda: False
     ) -> FetchedExample:
         """The model, in the workspace; at once when it is there already.
 
@@ -168,7 +168,7 @@ class ExampleService:
             self._downloads.keep(example, stored)
         return stored
 
-    def _download(self, example: Example, say: Say, stop: Stop) -> StoredObject:
+    def _download(self, example: Example, say: OnProgress, stop: Stop) -> StoredObject:
         with self._downloads.fetching(example, say, stop) as whole:
             if example.is_archive:
                 with self._unpacked(example, whole, stop) as model:
@@ -209,7 +209,7 @@ class _Heeding(io.FileIO):
         self._stop = stop
 
     def readinto(self, buffer: WriteableBuffer, /) -> int | None:
-        heed(self._stop)
+        check_stop(self._stop)
         return super().readinto(buffer)
 
 

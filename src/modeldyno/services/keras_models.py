@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from modeldyno.core.errors import ExampleUnavailable
-from modeldyno.store.transfers import Stop, heed
+from modeldyno.store.transfers import Stop, check_stop
 
 LONGEST_S = 600.0
 _LOOK_S = 0.1
@@ -62,7 +62,7 @@ def build(name: str, path: Path, stop: Stop) -> None:
 def _wait(process: subprocess.Popen[bytes], stop: Stop) -> None:
     deadline = time.monotonic() + LONGEST_S
     while process.poll() is None:
-        heed(stop)
+        check_stop(stop)
         if time.monotonic() > deadline:
             raise ExampleUnavailable(
                 "Building the model took too long", why=f"{LONGEST_S:.0f} s were not enough"

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
+    Boolean,
     Column,
     ColumnElement,
     DateTime,
@@ -111,3 +113,17 @@ class Moment(TypeDecorator[datetime]):
 
 def _read(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(f"{text}+00:00")
+
+
+# By the words of migrations: they never change.
+MIGRATION_TYPES: dict[str, Any] = {
+    "bool": Boolean(),
+    "hash": String(64),
+    "int": Integer(),
+    "json": JSON(none_as_null=True),
+    "key": Key,
+    "long": Long,
+    "moment": Moment(),
+    "real": Float(53),
+    "text": Text(),
+}

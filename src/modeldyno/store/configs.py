@@ -1,6 +1,6 @@
 """``config.yaml``: a benchmark as ``modeldyno bench --config`` reads it.
 
-A run of a server has one in its folder, so that whoever sees the result can repeat it.
+Runs of a server have one in their folder, so they can be repeated in a terminal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_BYTES = 64 << 10
 
 
 def config_text(spec: RunSpec) -> str:
-    """ "" of a spec that has none."""
+    """Empty for a spec that cannot be written as a configuration."""
     config = spec.config()
     if config is None:
         return ""
@@ -36,19 +36,19 @@ def write_config(folder: Path, spec: RunSpec) -> None:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The keys and values of a file, not looked at yet; raises BadValue."""
+    """The keys and values of a file, unchecked; raises BadValue if it is not such a file."""
     try:
         content = read_small(path, MOST_BYTES)
     except OSError as error:
         raise BadValue(f"Cannot read {path}", why=error.strerror or str(error)) from error
-    found = _parsed(path, content)
-    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+    values = _parsed(path, content)
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise BadValue(
             f"{path} is no configuration",
             why="it does not hold names and values",
             fix="Write lines such as `model: resnet50.onnx` and `batch_size: 8`",
         )
-    return found
+    return values
 
 
 def _parsed(path: Path, content: bytes) -> object:
@@ -67,16 +67,16 @@ def _loader() -> type[SafeLoader]:
     import yaml
 
     class Strict(yaml.SafeLoader):
-        """A key that comes twice is a mistake, not a change of mind."""
+        """Refuses a key that is there twice."""
 
         def construct_mapping(self, node: MappingNode, deep: bool = False) -> dict[Any, Any]:
-            seen = set()
+            keys = set()
             for key, _ in node.value:
-                if key.value in seen:
+                if key.value in keys:
                     raise yaml.constructor.ConstructorError(
                         None, None, f"{key.value!r} is there twice", key.start_mark
                     )
-                seen.add(str(key.value))
+                keys.add(str(key.value))
             return super().construct_mapping(node, deep)
 
     return Strict

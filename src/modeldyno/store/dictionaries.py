@@ -1,4 +1,4 @@
-"""The dictionaries that come with the package, ``dictionaries.json``: read when first needed."""
+"""The dictionaries in the package, ``dictionaries.json``: read when first needed."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ Json = dict[str, Any]
 
 @cache
 def dictionaries(path: Path = FILE) -> Dictionaries:
-    told = json.loads(path.read_text(encoding="utf-8"))
+    content = json.loads(path.read_text(encoding="utf-8"))
     return Dictionaries(
-        dataloaders=_entries(told, "dataloader"),
-        transforms=_entries(told, "transform"),
-        metrics=_entries(told, "metric"),
+        dataloaders=_entries(content, "dataloader"),
+        transforms=_entries(content, "transform"),
+        metrics=_entries(content, "metric"),
         presets=tuple(
             Preset(**preset | {"transforms": tuple(preset["transforms"])})
-            for preset in told["presets"]
+            for preset in content["presets"]
         ),
-        values=told["values"],
+        values=content["values"],
         types={
-            group: {name: about["type"] for name, about in known.items()}
-            for group, known in told["parameters"].items()
+            group: {name: about["type"] for name, about in parameters.items()}
+            for group, parameters in content["parameters"].items()
         },
     )
 
 
-def _entries(told: Json, group: DictionaryName) -> tuple[DictionaryEntry, ...]:
-    helps, about = told["help"][f"{group}s"], told["parameters"][group]
+def _entries(content: Json, group: DictionaryName) -> tuple[DictionaryEntry, ...]:
+    helps, about = content["help"][f"{group}s"], content["parameters"][group]
     return tuple(
         DictionaryEntry(
             id=row["id"],
@@ -51,17 +51,17 @@ def _entries(told: Json, group: DictionaryName) -> tuple[DictionaryEntry, ...]:
             domains=tuple(row["domains"]) if "domains" in row else None,
             show_dataset_location=row.get("show_dataset_location"),
         )
-        for row in told[f"{group}s"]
+        for row in content[f"{group}s"]
     )
 
 
-def _parameter(about: Json, owner: str, told: Json) -> Parameter:
-    known = about.get(f"{owner}.{told['name']}") or about[told["name"]]
+def _parameter(about: Json, owner: str, record: Json) -> Parameter:
+    facts = about.get(f"{owner}.{record['name']}") or about[record["name"]]
     return Parameter(
-        name=told["name"],
-        type=known["type"],
-        help=known["help"],
-        value=told["value"],
-        label=told.get("label"),
-        params=tuple(_parameter(about, owner, part) for part in told.get("params", ())),
+        name=record["name"],
+        type=facts["type"],
+        help=facts["help"],
+        value=record["value"],
+        label=record.get("label"),
+        params=tuple(_parameter(about, owner, part) for part in record.get("params", ())),
     )

@@ -1,6 +1,6 @@
-"""Examples on their way in: ``downloads/<slug>.part``, kept until it is whole, then checked.
+"""Downloads of examples: ``downloads/<slug>.part`` until the file is complete, then it is checked.
 
-Only what the catalogue names is fetched: there is no function here that takes an address.
+Only what the catalogue names is fetched: no function here takes an address.
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ from typing import Any
 from modeldyno.core.codec import Mismatch, decode, encode
 from modeldyno.core.errors import DownloadFailed, StorageFailed, UserError, WrongState
 from modeldyno.core.examples import Example
+from modeldyno.store.durable_files import replace_file
 from modeldyno.store.file_locks import is_locked
 from modeldyno.store.objects import KEPT_FREE, LARGEST, StoredObject, free_space, storing
-from modeldyno.store.transfers import Broken, Reply, Stop, Transfer, Ways, heed
+from modeldyno.store.transfers import Broken, Network, Reply, Stop, Transfer, check_stop
 from modeldyno.store.web_addresses import refused
 
-PAUSES_S = (0.5, 2.0, 5.0)  # before each further try, when something came and then no more
-SAY_EVERY_S = 0.25
-_LOOK_AFTER = 64 << 20  # bytes between two looks at the free space
-_LOOK_EVERY_S = 0.1
+PAUSES_S = (0.5, 2.0, 5.0)  # before each retry, if the attempt before made progress
+REPORT_EVERY_S = 0.25
+_CHECK_EVERY = 64 << 20  # bytes between two checks of the free space
+_POLL_S = 0.1
 _WHOLE, _PART, _WRONG_PART = 200, 206, 416
 
-Say = Callable[[int, int | None], None]  # bytes that are here, bytes of the whole
+OnProgress = Callable[[int, int | None], None]  # bytes received, bytes of the whole file
 
 
 @dataclass(frozen=True)
-class _Begun:
-    """What must still hold when we go on with a part."""
+class _PartFacts:
+    """What must still hold to resume a partial file."""
 
     url: str
-    validator: str  # "" once it is whole
+    validator: str  # "" once it is complete
     total: int | None
 
 
 @dataclass(frozen=True)
 class _StoredDownload:
-    """The model that came of a download, and of which: a new catalogue may have another."""
+    """The model of an earlier download; a new catalogue may have another file."""
 
     url: str | None
     sha256: str | None
@@ -54,7 +55,7 @@ class Downloads:
     def __init__(
         self,
         folder: Path,
-        ways: Ways,
+        network: Network,
         *,
         largest: int = LARGEST,
         kept_free: int = KEPT_FREE,
@@ -63,7 +64,7 @@ class Downloads:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
-        self._ways = ways
+        self._network = network
         self._largest = largest
         self._kept_free = kept_free
         self._free = free
@@ -71,26 +72,25 @@ class Downloads:
         self._clock = clock
 
     @contextmanager
-    def fetching(self, example: Example, say: Say, stop: Stop) -> Iterator[Path]:
-        """The whole file, checked; it goes away at the end, unless that is an error.
+    def fetching(self, example: Example, on_progress: OnProgress, stop: Stop) -> Iterator[Path]:
+        """The complete, checked file; it is deleted at the end, unless there is an error.
 
-        Raises DownloadFailed or Cancelled, and then what has come is kept for the next time;
-        DownloadRefused, and then a file that is not what it should be is deleted; StorageFailed;
-        or WrongState, when somebody else is fetching it.
+        Raises DownloadFailed or Cancelled, after which a later call resumes; DownloadRefused, after
+        which a wrong file is deleted; StorageFailed; or WrongState, if it is being fetched already.
         """
         with self.alone(example):
             part = _Part(self._folder, example)
-            self._complete(part, example, _seldom(say, self._clock), stop)
+            self._complete(part, example, _throttled(on_progress, self._clock), stop)
             try:
-                _check(part, example, stop)
+                _require_listed(part, example, stop)
                 yield part.path
-            except UserError:  # the file is bad, and would be bad the next time
+            except UserError:  # the file is wrong, and would be the next time
                 part.forget()
                 raise
             part.forget()
 
     def kept(self, example: Example) -> StoredObject | None:
-        """What became of it when it was fetched before; whether that is still there is not said."""
+        """What an earlier download gave, which may have been deleted since."""
         try:
             kept: _StoredDownload = decode(
                 _StoredDownload, json.loads(self._note(example).read_text())
@@ -101,7 +101,8 @@ class Downloads:
 
     def keep(self, example: Example, stored: StoredObject) -> None:
         with storing():
-            _write(self._note(example), _StoredDownload(example.url, example.sha256, stored))
+            record = _StoredDownload(example.url, example.sha256, stored)
+            replace_file(self._note(example), json.dumps(encode(record)))
 
     def _note(self, example: Example) -> Path:
         return self._folder / f"{example.slug}.kept"
@@ -117,12 +118,12 @@ class Downloads:
         finally:
             os.close(lock)
 
-    def _complete(self, part: _Part, example: Example, say: Say, stop: Stop) -> None:
+    def _complete(self, part: _Part, example: Example, on_progress: OnProgress, stop: Stop) -> None:
         before = part.size
         for pause_s in (*self._pauses_s, None):
             try:
-                while not self._go_on(part, example, say, stop):
-                    part.forget()  # it is of another file than the host has now
+                while not self._resume(part, example, on_progress, stop):
+                    part.forget()  # the host has another file now
             except Broken as broken:
                 if pause_s is None or part.size == before:
                     raise _failed(example, str(broken), part.size) from broken
@@ -131,34 +132,36 @@ class Downloads:
             else:
                 return
 
-    def _go_on(self, part: _Part, example: Example, say: Say, stop: Stop) -> bool:
-        """One request, up to its end. False: the part is good for nothing, begin again."""
+    def _resume(self, part: _Part, example: Example, on_progress: OnProgress, stop: Stop) -> bool:
+        """One request, up to its end. False: the partial file is useless, start again."""
         assert example.url is not None
-        begun = part.begun()
-        if begun is not None and begun.total == part.size:
+        facts = part.facts()
+        if facts is not None and facts.total == part.size:
             return True
         headers = {"User-Agent": "modeldyno"}
-        if begun is not None:
-            headers |= {"Range": f"bytes={part.size}-", "If-Range": begun.validator}
-        with Transfer(self._ways, example.url, headers, stop) as transfer:
+        if facts is not None:
+            headers |= {"Range": f"bytes={part.size}-", "If-Range": facts.validator}
+        with Transfer(self._network, example.url, headers, stop) as transfer:
             reply = transfer.reply()
-            if begun is not None and reply.status in (_PART, _WRONG_PART):
-                if not _continues(reply, begun, part.size):
+            if facts is not None and reply.status in (_PART, _WRONG_PART):
+                if not _continues(reply, facts, part.size):
                     return False
             elif reply.status != _WHOLE:
                 raise _failed(example, f"the host answers with status {reply.status}", part.size)
             self._check_size(reply, example)
             if reply.status == _WHOLE:
                 part.begin(example.url, reply)
-            self._take(part, transfer, reply, say)
+            self._receive(part, transfer, reply, on_progress)
         return True
 
-    def _take(self, part: _Part, transfer: Transfer, reply: Reply, say: Say) -> None:
-        done = looked_at = part.size
+    def _receive(
+        self, part: _Part, transfer: Transfer, reply: Reply, on_progress: OnProgress
+    ) -> None:
+        done = checked_at = part.size
         most = self._largest if reply.total is None else reply.total
-        # An archive lies here unpacked for a while, and its model is copied.
+        # An archive is unpacked here, and its model copied.
         self._check_room((3 if part.is_archive else 1) * (reply.total or 0) - done)
-        say(done, reply.total)
+        on_progress(done, reply.total)
         with part.appending() as write:
             for piece in transfer.pieces():
                 done += len(piece)
@@ -166,14 +169,14 @@ class Downloads:
                     part.forget()
                     raise refused(f"it is larger than {self._largest >> 20} MiB")
                 write(piece)
-                say(done, reply.total)
-                if done - looked_at >= _LOOK_AFTER:
-                    looked_at = done
+                on_progress(done, reply.total)
+                if done - checked_at >= _CHECK_EVERY:
+                    checked_at = done
                     self._check_room(0)
         if reply.total is not None and done < reply.total:
             raise Broken("the host broke off")
         part.end(done)
-        say(done, done)
+        on_progress(done, done)
 
     def _check_size(self, reply: Reply, example: Example) -> None:
         if not reply.has_end:
@@ -196,13 +199,13 @@ class Downloads:
             )
 
 
-def _continues(reply: Reply, begun: _Begun, size: int) -> bool:
-    same = reply.validator in (None, begun.validator) and begun.total in (None, reply.total)
-    return reply.status == _PART and reply.first == size and same
+def _continues(reply: Reply, facts: _PartFacts, size: int) -> bool:
+    is_same = reply.validator in (None, facts.validator) and facts.total in (None, reply.total)
+    return reply.status == _PART and reply.first == size and is_same
 
 
-def _check(part: _Part, example: Example, stop: Stop) -> None:
-    """Against what the catalogue knows of it."""
+def _require_listed(part: _Part, example: Example, stop: Stop) -> None:
+    """Raises DownloadRefused unless size and checksum are those of the catalogue."""
     if example.size_bytes not in (None, part.size):
         raise refused("it does not have the size that the catalogue knows; it was deleted")
     if example.sha256 not in (None, part.sha256(stop)):
@@ -230,28 +233,28 @@ def _failed(example: Example, why: str, kept: int) -> DownloadFailed:
 def _wait(seconds: float, stop: Stop) -> None:
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
-        heed(stop)
-        time.sleep(min(left, _LOOK_EVERY_S))
+        check_stop(stop)
+        time.sleep(min(left, _POLL_S))
 
 
-def _seldom(say: Say, clock: Callable[[], float]) -> Say:
-    """Four times a second and at the end: nobody reads faster."""
+def _throttled(on_progress: OnProgress, clock: Callable[[], float]) -> OnProgress:
+    """Reports only changes, at most four times a second and at the end."""
     last_at = float("-inf")
     last: tuple[int, int | None] = (-1, None)
 
-    def told(done: int, total: int | None) -> None:
+    def report(done: int, total: int | None) -> None:
         nonlocal last_at, last
         now = clock()
-        is_news = (done, total) != last
-        if is_news and (done == total or now - last_at >= SAY_EVERY_S):
+        is_due = done == total or now - last_at >= REPORT_EVERY_S
+        if is_due and (done, total) != last:
             last_at, last = now, (done, total)
-            say(done, total)
+            on_progress(done, total)
 
-    return told
+    return report
 
 
 class _Part:
-    """A file that is not whole, and beside it what it takes to go on with it."""
+    """A partial file, and beside it what is needed to resume it."""
 
     def __init__(self, folder: Path, example: Example) -> None:
         self._url = example.url
@@ -266,27 +269,30 @@ class _Part:
         except OSError:
             return 0
 
-    def begun(self) -> _Begun | None:
-        """None: there is nothing to go on with."""
+    def facts(self) -> _PartFacts | None:
+        """None if there is nothing to resume."""
         try:
-            begun: _Begun = decode(_Begun, json.loads(self._about.read_text()))
+            facts: _PartFacts = decode(_PartFacts, json.loads(self._about.read_text()))
         except (OSError, ValueError, Mismatch):
             return None
-        is_ours = begun.url == self._url and self.size > 0
-        return begun if is_ours and (begun.validator or begun.total == self.size) else None
+        is_ours = facts.url == self._url and self.size > 0
+        return facts if is_ours and (facts.validator or facts.total == self.size) else None
 
     def begin(self, url: str, reply: Reply) -> None:
-        """Empty, whatever was there. Without a validator nobody could go on with it."""
+        """Start with an empty file. Without a validator it cannot be resumed."""
         self.forget()
         with storing():
             self.path.touch(mode=0o600)
             if reply.validator is not None:
-                _write(self._about, _Begun(url, reply.validator, reply.total))
+                self._write_facts(_PartFacts(url, reply.validator, reply.total))
 
     def end(self, size: int) -> None:
-        """It is whole, also where the host had not said how large it would be."""
+        """Mark it as complete, even if the host did not announce its size."""
         with storing():
-            _write(self._about, _Begun(self._url or "", "", size))
+            self._write_facts(_PartFacts(self._url or "", "", size))
+
+    def _write_facts(self, facts: _PartFacts) -> None:
+        replace_file(self._about, json.dumps(encode(facts)))
 
     def forget(self) -> None:
         with storing():
@@ -312,13 +318,6 @@ class _Part:
         digest = hashlib.sha256()
         with storing(), self.path.open("rb") as file:
             while piece := file.read(1 << 20):
-                heed(stop)
+                check_stop(stop)
                 digest.update(piece)
         return digest.hexdigest()
-
-
-def _write(path: Path, what: _Begun | _StoredDownload) -> None:
-    """In one step: it is there or it is not."""
-    new = path.with_name(f"{path.name}.new")
-    new.write_text(json.dumps(encode(what)))
-    new.replace(path)

@@ -1,4 +1,4 @@
-"""The catalogue of examples that comes with the package, ``examples.json``: read once, checked."""
+"""The catalogue of examples in the package, ``examples.json``: read once and checked."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @cache
 def catalogue(path: Path = CATALOGUE) -> dict[str, Example]:
-    """By slug, in the catalogue's order. Raises what a file of ours that is wrong deserves."""
+    """By slug, in the catalogue's order; raises ValueError if the file is wrong."""
     entries = json.loads(path.read_text(encoding="utf-8"))["examples"]
     examples = decode(tuple[Example, ...], entries)
     for example in examples:
         if why := _wrong(example):
             raise ValueError(f"example {example.slug!r}: {why}")
-    found = {example.slug: example for example in examples}
-    if len(found) != len(examples):
-        raise ValueError("two examples have one slug")
-    return found
+    by_slug = {example.slug: example for example in examples}
+    if len(by_slug) != len(examples):
+        raise ValueError("two examples have the same slug")
+    return by_slug
 
 
 def hosts(path: Path = CATALOGUE) -> frozenset[str]:
-    """All that anything is ever fetched from."""
+    """All hosts that examples are fetched from."""
     return frozenset(host_of(example.url) for example in catalogue(path).values() if example.url)
 
 
@@ -43,7 +43,8 @@ def host_of(url: str) -> str:
 
 
 def wheel_file(example: Example) -> Path | None:
-    """Where the installed ``onnx`` package has it; None when it does not. Nothing is imported."""
+    """Its path in the installed ``onnx`` package, which is not imported; None if it is not
+    there."""
     package = importlib.util.find_spec("onnx")
     for folder in (package and package.submodule_search_locations) or ():
         path = Path(folder, *names_in(example.file))

@@ -1,4 +1,4 @@
-"""Graphs that were read once, kept in the workspace by the content of their model."""
+"""A cache of graphs in the workspace, by the content of their models."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _UNFINISHED = ".new"
 class Graphs:
     """``graphs/<sha256>.<version>.json``: a line with the checksum of what follows, then the rows.
 
-    A cache and nothing more: what is damaged, old or cannot be written is read again from the
-    model, and people hear of it only in the log.
+    Only a cache: what is damaged, outdated or cannot be written is read again from the model, and
+    only logged.
     """
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES) -> None:
@@ -36,7 +36,7 @@ class Graphs:
         self._most_bytes = most_bytes
 
     def load(self, sha256: str) -> Graph | None:
-        """The graph of the model with this content; None when it must be read."""
+        """The graph of the model with this content; None if it is not in the cache."""
         path = self._path(sha256)
         try:
             with path.open("rb") as file:
@@ -44,15 +44,15 @@ class Graphs:
                 body = file.read(2 * LARGEST_BYTES)
         except OSError:
             return None
-        with _collector_at_rest():
+        with _without_garbage_collection():
             graph = _decoded(checksum, body)
         if graph is None or graph.sha256 != sha256:
-            logger.warning("the kept graph %s is damaged and will be read again", path.name)
+            logger.warning("the cached graph %s is damaged and will be read again", path.name)
             with contextlib.suppress(OSError):
                 path.unlink()
             return None
         with contextlib.suppress(OSError):
-            os.utime(path)  # what was looked at last is thrown away last
+            os.utime(path)  # what was used last is removed last
         return graph
 
     def save(self, graph: Graph) -> None:
@@ -63,7 +63,7 @@ class Graphs:
             self._write(self._path(graph.sha256), body)
             self._make_room()
         except OSError as error:
-            logger.warning("a graph could not be kept: %s", error.strerror)
+            logger.warning("a graph could not be cached: %s", error.strerror)
 
     def _write(self, path: Path, body: bytes) -> None:
         number, name = tempfile.mkstemp(_UNFINISHED, dir=self._folder)
@@ -76,7 +76,7 @@ class Graphs:
             raise
 
     def _make_room(self) -> None:
-        """Throw away what was not looked at for longest, and what older versions left."""
+        """Remove the least recently used entries, and those of older versions."""
         current = f".{ROWS_VERSION}.json"
         entries = [(path, path.stat()) for path in self._folder.iterdir()]
         entries.sort(key=lambda entry: (entry[0].name.endswith(current), entry[1].st_mtime_ns))
@@ -94,9 +94,8 @@ class Graphs:
 
 
 @contextlib.contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Thousands of new objects, none of them garbage: looking for some would take as long as they
-    do themselves."""
+def _without_garbage_collection() -> Iterator[None]:
+    """There are thousands of new objects and no garbage: a search for it would double the time."""
     if not gc.isenabled():
         yield
         return

@@ -1,7 +1,6 @@
-"""Which process a run belongs to, and whether that process is still there.
+"""Which process a run belongs to, and whether that process still exists.
 
-A process that is killed cannot say so. Its run would be "running" for ever, unless whoever reads it
-can see that nobody is at work on it any more.
+A killed process cannot write that its run has ended, so readers check whether the process exists.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from modeldyno.core.jobs import JobOwner
 class Owner:
     host: str
     pid: int
-    started: int  # with the pid, a name that a machine uses only once
+    started: int  # with the pid, unique on a machine until it restarts
 
     def is_gone(self) -> bool:
-        """Whether the process has ended; of other machines and containers nobody can tell."""
+        """Whether the process has ended; False if it is on another machine or in a container."""
         if self.host != platform.node():
             return False
         if self.started:
             return started(self.pid) != self.started
-        return not _answers(self.pid)  # a system that does not say when a process began
+        return not _exists(self.pid)  # the start time is not available
 
 
 def this_process() -> Owner:
@@ -34,12 +33,12 @@ def this_process() -> Owner:
 
 
 def this_job_owner() -> JobOwner:
-    """The same for a database, which may outlive this machine's uptime."""
+    """For a database, whose rows outlive a restart of this machine."""
     return JobOwner(platform.node(), _boot_id(), os.getpid(), started(os.getpid()))
 
 
 def is_gone(owner: JobOwner) -> bool:
-    """Whether that process has ended; of other machines nobody can tell."""
+    """Whether the process has ended; False if it is on another machine."""
     if owner.host != platform.node():
         return False
     if owner.boot_id != _boot_id():
@@ -48,21 +47,21 @@ def is_gone(owner: JobOwner) -> bool:
 
 
 def started(pid: int) -> int:
-    """Clock ticks from boot to the process's start; 0 when it is gone, or not for our eyes."""
+    """Clock ticks from boot to the start of the process; 0 if it has ended or may not be read."""
     try:
         line = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return 0
     state, *fields = line.rpartition(")")[2].split()
-    return 0 if state in "ZX" else int(fields[18])  # a zombie does nothing any more
+    return 0 if state in "ZX" else int(fields[18])  # a zombie has ended
 
 
-def _answers(pid: int) -> bool:
+def _exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's, but there
+    except PermissionError:  # of another user
         return True
     return True
 

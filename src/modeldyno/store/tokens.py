@@ -15,33 +15,33 @@ _BYTES = 32
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{43,128}")  # 43 characters hold 256 bits
 _MOST = 256
 
-_Seen = tuple[int, int, int, int, int]
+_Version = tuple[int, int, int, int, int]
 
 
 class TokenFile:
-    """Made on first use. A file that is open to others, or holds no proper token, is refused."""
+    """Created on first use. A file that others can access, or without a valid token, is refused."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known: tuple[_Seen, str] | None = None
+        self._cached: tuple[_Version, str] | None = None
 
     def current(self) -> str:
-        """Read again only when the file changed: one ``stat`` otherwise, so ask for every request.
+        """Costs one ``stat`` unless the file has changed, so it can be called for every request.
 
         Raises TokenUnusable.
         """
         try:
-            seen = _seen(os.lstat(self._path))
+            version = _version_of(os.lstat(self._path))
         except FileNotFoundError:
             return self._create()
         except OSError as error:
             raise self._unusable(error.strerror or "it cannot be read") from error
-        if self._known is None or self._known[0] != seen:
-            self._known = self._read()
-        return self._known[1]
+        if self._cached is None or self._cached[0] != version:
+            self._cached = self._read()
+        return self._cached[1]
 
     def rotate(self) -> str:
-        """A new token, in one step; from then on the old one opens nothing."""
+        """Replace the token in one step; the old one is invalid from then on."""
         token = secrets.token_urlsafe(_BYTES)
         temporary = self._write(token)
         try:
@@ -54,18 +54,19 @@ class TokenFile:
     def _create(self) -> str:
         temporary = self._write(secrets.token_urlsafe(_BYTES))
         try:
-            # A link, unlike a move, does not overwrite: whoever comes second uses the first's.
+            # A link, unlike a rename, does not overwrite: a second process uses the first one's
+            # token.
             with contextlib.suppress(FileExistsError):
                 os.link(temporary, self._path)
         except OSError as error:
             raise self._unusable(error.strerror or "it cannot be written") from error
         finally:
             temporary.unlink(missing_ok=True)
-        self._known = self._read()
-        return self._known[1]
+        self._cached = self._read()
+        return self._cached[1]
 
     def _write(self, token: str) -> Path:
-        """Private from its first moment: a file that is closed off later was open before."""
+        """A temporary file that is private from its creation."""
         temporary = self._path.with_name(f".{self._path.name}-{secrets.token_hex(8)}")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
@@ -79,7 +80,7 @@ class TokenFile:
             raise self._unusable(error.strerror or "it cannot be written") from error
         return temporary
 
-    def _read(self) -> tuple[_Seen, str]:
+    def _read(self) -> tuple[_Version, str]:
         try:
             descriptor = os.open(
                 self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -97,7 +98,7 @@ class TokenFile:
             text = file.read(_MOST + 1).decode("latin-1").removesuffix("\n")
         if not _SHAPE.fullmatch(text):
             raise self._unusable("it holds no token of 43 letters, digits, - or _")
-        return _seen(status), text
+        return _version_of(status), text
 
     def _unusable(self, why: str) -> TokenUnusable:
         return TokenUnusable(
@@ -107,6 +108,6 @@ class TokenFile:
         )
 
 
-def _seen(status: os.stat_result) -> _Seen:
-    """All that changes when the file is replaced, rewritten or opened up to others."""
+def _version_of(status: os.stat_result) -> _Version:
+    """Changes when the file is replaced, rewritten or made accessible to others."""
     return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode)

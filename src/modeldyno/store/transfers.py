@@ -1,8 +1,8 @@
-"""One file from one of the known hosts, in pieces, over https to an address that was checked.
+"""One file from a known host, in pieces, over https to an address that was checked.
 
-A name is looked up once, and we connect to what was found and found harmless: a second look-up, as
-libraries do it inside, might say something else. Proxies, cookies and passwords of the environment
-are not used; Python's ``http.client`` knows none of them by itself.
+A host name is resolved once, and we connect to the addresses that were checked: libraries resolve
+it again, perhaps to others. Proxies, cookies and passwords of the environment are not used;
+Python's ``http.client`` uses none of them by itself.
 """
 
 from __future__ import annotations
@@ -26,28 +26,28 @@ from modeldyno.store.web_addresses import PORT, WebAddress, refused, web_address
 MOST_REDIRECTS = 3
 PIECE = 256 << 10
 PATIENCE_S = 30.0
-_LOOK_EVERY_S = 0.1  # how soon somebody who waits notices that they should stop
+_POLL_S = 0.1  # between checks whether to stop
 _REDIRECTS = (301, 302, 303, 307, 308)
 _RANGE = re.compile(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18})")
 
 Stop = Callable[[], bool]
 
 
-def heed(stop: Stop) -> None:
-    """Raises Cancelled when somebody wants us to stop."""
+def check_stop(stop: Stop) -> None:
+    """Raises Cancelled if a stop was requested."""
     if stop():
         raise Cancelled("The download was stopped", fix="What has come is kept for the next time")
 
 
 def look_up(host: str) -> list[tuple[str, int]]:
     """Every address of a host, with the port to use, the preferred one first."""
-    found = socket.getaddrinfo(host, PORT, type=socket.SOCK_STREAM)
-    return [(str(place[0]), PORT) for *_, place in found]
+    infos = socket.getaddrinfo(host, PORT, type=socket.SOCK_STREAM)
+    return [(str(address[0]), PORT) for *_, address in infos]
 
 
 @dataclass(frozen=True)
-class Ways:
-    """How to get to a host. Tests look names up elsewhere and trust other certificates."""
+class Network:
+    """How to connect to a host. Tests resolve names and trust certificates in their own way."""
 
     hosts: frozenset[str]
     look_up: Callable[[str], Sequence[tuple[str, int]]] = look_up
@@ -56,42 +56,42 @@ class Ways:
     patience_s: float = PATIENCE_S
 
     def addresses(self, host: str) -> Sequence[tuple[str, int]]:
-        """Checked, all of them: a host that has one bad address may have two faces."""
-        found = self.look_up(host)
-        for address, _ in found:
+        """All of them are checked; raises DownloadRefused if one is not public."""
+        addresses = self.look_up(host)
+        for address, _ in addresses:
             if why_not := self.why_not(address):
                 raise refused(f"{host} leads to an address we do not connect to: {why_not}")
-        return found
+        return addresses
 
 
 @dataclass(frozen=True)
 class Reply:
     status: int
-    first: int  # the place of its first byte in the file
-    total: int | None  # bytes of the whole file; None: it does not say
-    validator: str | None  # what to say to get the rest of the very same file
-    has_end: bool  # whether one can tell a whole body from one that was cut
+    first: int  # offset of its first byte in the file
+    total: int | None  # bytes of the whole file; None: unknown
+    validator: str | None  # identifies this version of the file, to resume it
+    has_end: bool  # whether a complete body can be told from one that was cut
 
 
 class Broken(Exception):
-    """The connection failed or ended early; what came before it is good."""
+    """The connection failed or ended early; what was received before is valid."""
 
 
 class Transfer:
-    """A request, its reply and its body, read by a thread: who waits here can stop waiting.
+    """A request, its reply and its body, read by a thread, so that the caller can stop waiting.
 
-    Nothing can interrupt a thread that looks up a name, so it is left behind then; it holds
-    nothing but itself. A socket is closed under the thread that reads it.
+    A thread that resolves a name cannot be interrupted, so it is abandoned then; it holds no other
+    resources. A thread that reads is ended by closing its socket.
     """
 
-    def __init__(self, ways: Ways, url: str, headers: Mapping[str, str], stop: Stop) -> None:
-        self._ways = ways
+    def __init__(self, network: Network, url: str, headers: Mapping[str, str], stop: Stop) -> None:
+        self._network = network
         self._stop = stop
         self._headers = headers
-        self._handed: queue.Queue[Reply | bytes | Exception | None] = queue.Queue(maxsize=8)
+        self._results: queue.Queue[Reply | bytes | Exception | None] = queue.Queue(maxsize=8)
         self._is_over = threading.Event()
         self._socket: socket.socket | None = None
-        at = web_address(url, ways.hosts)
+        at = web_address(url, network.hosts)
         self._host = at.host
         threading.Thread(target=self._run, args=(at,), daemon=True, name="transfer").start()
 
@@ -111,36 +111,36 @@ class Transfer:
 
     def reply(self) -> Reply:
         """Raises Broken, Cancelled, DownloadRefused or DownloadFailed."""
-        found = self._next()
-        assert isinstance(found, Reply)
-        return found
+        reply = self._next()
+        assert isinstance(reply, Reply)
+        return reply
 
     def pieces(self) -> Iterator[bytes]:
-        """The body, after the reply; raises as that does."""
+        """The body, after the reply; raises as ``reply`` does."""
         while (piece := self._next()) is not None:
             assert isinstance(piece, bytes)
             yield piece
 
-    # ------------------------------------------------------------ whoever waits
+    # ------------------------------------------------------------ the caller
 
     def _next(self) -> Reply | bytes | None:
-        deadline = time.monotonic() + self._ways.patience_s
+        deadline = time.monotonic() + self._network.patience_s
         while True:
-            heed(self._stop)
+            check_stop(self._stop)
             try:
-                handed = self._handed.get(timeout=_LOOK_EVERY_S)
+                result = self._results.get(timeout=_POLL_S)
             except queue.Empty:
                 if time.monotonic() > deadline:
                     raise self._silence() from None
                 continue
-            if isinstance(handed, Exception):
-                raise self._told(handed)
-            return handed
+            if isinstance(result, Exception):
+                raise self._translated(result)
+            return result
 
     def _silence(self) -> Broken:
-        return Broken(f"{self._host} sent nothing for {self._ways.patience_s:g} s")
+        return Broken(f"{self._host} sent nothing for {self._network.patience_s:g} s")
 
-    def _told(self, error: Exception) -> Exception:
+    def _translated(self, error: Exception) -> Exception:
         match error:
             case TimeoutError():
                 return self._silence()
@@ -164,37 +164,37 @@ class Transfer:
 
     def _run(self, at: WebAddress) -> None:
         try:
-            with contextlib.closing(self._arrive(at)) as response:
-                self._hand(_reply(response))
+            with contextlib.closing(self._follow_redirects(at)) as response:
+                self._put(_reply(response))
                 while piece := response.read1(PIECE):
-                    self._hand(piece)
-                self._hand(None)
-        except Exception as error:  # noqa: BLE001 - told to whoever waits, who raises it again
-            self._hand(error)
+                    self._put(piece)
+                self._put(None)
+        except Exception as error:  # noqa: BLE001 - the caller raises it again
+            self._put(error)
         finally:
             self._use(None)
 
-    def _hand(self, what: Reply | bytes | Exception | None) -> None:
+    def _put(self, result: Reply | bytes | Exception | None) -> None:
         while not self._is_over.is_set():
             with contextlib.suppress(queue.Full):
-                self._handed.put(what, timeout=_LOOK_EVERY_S)
+                self._results.put(result, timeout=_POLL_S)
                 return
 
-    def _arrive(self, at: WebAddress) -> HTTPResponse:
+    def _follow_redirects(self, at: WebAddress) -> HTTPResponse:
         for _ in range(MOST_REDIRECTS + 1):
-            response = self._ask(at)
+            response = self._request(at)
             if response.status not in _REDIRECTS:
                 return response
             response.close()
-            at = at.join(response.getheader("Location", ""), self._ways.hosts)
+            at = at.join(response.getheader("Location", ""), self._network.hosts)
             self._host = at.host
         raise refused(f"it sends us on more than {MOST_REDIRECTS} times")
 
-    def _ask(self, at: WebAddress) -> HTTPResponse:
-        context = self._ways.certificates()
+    def _request(self, at: WebAddress) -> HTTPResponse:
+        context = self._network.certificates()
         connection = HTTPSConnection(at.host, context=context)
         plain = self._connected(at.host)
-        # The handshake comes apart, so that the socket can be closed under it, too.
+        # The handshake is separate, so the socket can be closed during it.
         secure = context.wrap_socket(plain, server_hostname=at.host, do_handshake_on_connect=False)
         self._use(secure)
         secure.do_handshake()
@@ -206,13 +206,13 @@ class Transfer:
         return connection.getresponse()
 
     def _connected(self, host: str) -> socket.socket:
-        trouble: OSError = ConnectionRefusedError("it has no address")
-        for place in self._ways.addresses(host):
+        failure: OSError = ConnectionRefusedError("it has no address")
+        for address in self._network.addresses(host):
             try:
-                return socket.create_connection(place, timeout=self._ways.patience_s)
+                return socket.create_connection(address, timeout=self._network.patience_s)
             except OSError as error:
-                trouble = error
-        raise trouble
+                failure = error
+        raise failure
 
     def _use(self, connected: socket.socket | None) -> None:
         if self._socket is not None:
@@ -227,16 +227,16 @@ def _reply(response: HTTPResponse) -> Reply:
         raise refused("it comes packed in a way that nobody asked for")
     first, total = 0, response.length
     if response.status == 206:
-        found = _RANGE.fullmatch(response.getheader("Content-Range", ""))
-        if not found:
+        parts = _RANGE.fullmatch(response.getheader("Content-Range", ""))
+        if not parts:
             raise refused("the host sends a part, and does not say which")
-        first, total = int(found[1]), int(found[2])
+        first, total = int(parts[1]), int(parts[2])
     has_end = response.chunked or response.length is not None
     return Reply(response.status, first, total, _validator(response), has_end)
 
 
 def _validator(response: HTTPResponse) -> str | None:
-    """A weak one would do for a page that looks the same, not for a file that is."""
+    """A strong ETag, else the date: a weak ETag does not promise equal bytes."""
     tag = response.getheader("ETag", "")
     if tag.startswith('"') and tag.isascii() and tag.isprintable():
         return tag

@@ -1,6 +1,6 @@
-"""Addresses on the web that we may fetch from: text and numbers only, nothing is opened.
+"""Checks of web addresses to fetch from; nothing is opened.
 
-Like a path of a stranger, an address is plain or it is refused; nothing is repaired.
+Like a client's path, an address that is not plain is refused, never repaired.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LONGEST = 2048
 _PLAIN = re.compile(r"[!-\[\]-~]+")  # visible ASCII without the backslash
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _OPEN_IPV6 = ipaddress.IPv6Network("2000::/3")
-# Set aside as well, which not every version of Python knows.
+# Reserved as well, which not every version of Python knows.
 _SET_ASIDE = (ipaddress.IPv4Network("192.0.0.0/24"), ipaddress.IPv4Network("192.88.99.0/24"))
 
 
@@ -51,7 +51,7 @@ def web_address(url: str, hosts: Collection[str]) -> WebAddress:
         raise refused("only https is used: anything else could be changed on the way")
     if "@" in parts.netloc or port not in (None, PORT):
         raise refused("its address names a user or a port")
-    if parts.netloc.removesuffix(f":{PORT}") not in hosts:  # as spelled: known names, nothing else
+    if parts.netloc.removesuffix(f":{PORT}") not in hosts:  # exactly as spelled
         raise refused("it lies on a host that is not in the catalogue of examples")
     if parts.fragment or ".." in unquote(unquote(parts.path)).split("/"):
         raise refused("its address holds .. or a #")
@@ -64,9 +64,9 @@ def _target(path: str, query: str) -> str:
 
 
 def why_not_public(address: str) -> str | None:
-    """Why nothing may be fetched from this IP address; None when it is one of the open internet.
+    """Why this IP address is not allowed; None if it is public.
 
-    Whoever answers for a host's name could point it at this machine, or at its neighbours.
+    The owner of a domain could point its name at this machine, or at its neighbours.
     """
     try:
         parsed = ipaddress.ip_address(address)
@@ -75,7 +75,7 @@ def why_not_public(address: str) -> str | None:
     if isinstance(parsed, ipaddress.IPv6Address):
         if parsed.ipv4_mapped or parsed.sixtofour or parsed.teredo:
             return "it wraps another address"
-        if parsed in _NAT64:  # how networks without IPv4 reach the rest: what counts is inside
+        if parsed in _NAT64:  # it stands for the IPv4 address inside
             return why_not_public(str(ipaddress.IPv4Address(int(parsed) & 0xFFFFFFFF)))
     for claim, reason in _REASONS:
         if getattr(parsed, claim):

@@ -1,7 +1,6 @@
-"""The web client that came with INC Bench, out of a folder that the owner names.
+"""The web client of INC Bench, from a folder that the owner names.
 
-The folder is read once, when the server starts: what is asked for later is looked up among the
-names that were found, so no request ever opens a file.
+The folder is read once, when the server starts, so no request opens a file.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from pathlib import Path, PurePosixPath
 from modeldyno.core.errors import BadValue
 
 INDEX = "index.html"
-PLACEHOLDER = (
-    b"{{ url_prefix }}"  # the original filled it in; the client reads its API's base there
-)
+# The original server replaced it; the client reads the base of its API there.
+PLACEHOLDER = b"{{ url_prefix }}"
 PREFIX = b"/"
 MOST_FILES = 1000
 MOST_BYTES = 64 << 20
-# Ours, so that they do not differ from machine to machine: browsers run no script of another type.
+# Not from the system, which may differ: browsers run only scripts of the right type.
 MEDIA_TYPES = {
     ".css": "text/css",
     ".html": "text/html",
@@ -42,7 +40,7 @@ MEDIA_TYPES = {
 class Asset:
     body: bytes
     media_type: str
-    tag: str  # for an ETag: the same for the same content
+    tag: str  # for an ETag: equal for equal content
 
 
 class WebClient:
@@ -51,7 +49,7 @@ class WebClient:
 
     @classmethod
     def read(cls, folder: Path) -> WebClient:
-        """Raises BadValue unless that is the client's folder. Links in it are left out."""
+        """Raises BadValue unless it is the client's folder. Links are left out."""
         assets: dict[str, Asset] = {}
         room = MOST_BYTES
         for name, descriptor, size in _files(folder):
@@ -70,7 +68,7 @@ class WebClient:
         return self._assets[INDEX]
 
     def find(self, name: str) -> Asset | None:
-        """None: the client itself knows what to show there, and begins with its index."""
+        """None for other paths, which the client shows itself, starting with its index."""
         return self._assets.get(name) if name != INDEX else None
 
 
@@ -80,14 +78,14 @@ def asset_of(name: str, body: bytes) -> Asset:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Name below the folder, a descriptor that is good until the next one, and its size."""
+    """The relative name, a descriptor that is valid until the next one, and the size of each."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     for place, _, names, at in os.fwalk(folder, follow_symlinks=False):
         inner = Path(place).relative_to(folder)
         for name in sorted(names):
             try:
                 descriptor = os.open(name, flags, dir_fd=at)
-            except OSError:  # a link, or nothing that we may read
+            except OSError:  # a link, or not readable
                 continue
             try:
                 status = os.fstat(descriptor)

@@ -1,7 +1,6 @@
-"""The built page of the workbench, as `scripts/build_web.py` left it in the package.
+"""The page of the workbench, as `scripts/build_web.py` built it into the package.
 
-It is read once, when somebody first asks for it: what is asked for later is looked up among the
-names that were found, so no request ever opens a file.
+It is read once, on the first request, so later ones open no file.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from modeldyno.store.web_client import INDEX, Asset, asset_of
 
-# An installation with more kinds has a build of its own (scripts/build_web.py --kinds).
+# An installation with more kinds has its own build (scripts/build_web.py --kinds).
 FOLDER = Path(__file__).parents[1] / "static"
 PACKED = ".gz"
 
@@ -20,7 +19,7 @@ PACKED = ".gz"
 @dataclass(frozen=True)
 class PageFile:
     plain: Asset
-    packed: bytes | None  # by gzip, where that is worth it
+    packed: bytes | None  # gzip, if that is smaller
 
 
 class WorkbenchPage:
@@ -29,7 +28,7 @@ class WorkbenchPage:
 
     @property
     def is_built(self) -> bool:
-        """False in a checkout where nobody made it yet."""
+        """False in a checkout without a build."""
         return INDEX in self._files
 
     @property

@@ -81,7 +81,7 @@ def fetching(tmp_path, host, monkeypatch):
                 "other": example("/other.pb", slug="other", name="Other"),
             },
             Objects(settings.workspace / "objects", kept_free=0),
-            Downloads(settings.workspace / "downloads", host.ways(), kept_free=0, pauses_s=()),
+            Downloads(settings.workspace / "downloads", host.network(), kept_free=0, pauses_s=()),
             allow_downloads=settings.allow_downloads,
         )
 

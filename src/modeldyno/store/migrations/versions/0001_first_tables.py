@@ -1,438 +1,220 @@
 """The first tables."""
 
+import re
 from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
 
-from modeldyno.store.columns import Key, Long, Moment
+from modeldyno.store.columns import MIGRATION_TYPES
 
 revision = "0001"
 down_revision = None
 
+_NAMED = "id:int! name:text! name_key:key! created_at:moment! "
+_FIGURES = (  # of the latest run
+    "engine:text device:text precision:text batch_size:int cores:int instances:int floor_s:real "
+    "typical_s:real throughput_per_s:real noise:text accuracy:real verdict:text ratio:real "
+    "ratio_low:real ratio_high:real"
+)
+_NOTED = (
+    "project_id", "model_id", "dataset_id", "benchmark_id", "comparison_id", "optimization_id",
+    "profile_id",
+)  # fmt: skip
 _SORTED_BY = (
     "created_at", "name_key", "state", "typical_s", "last_run_at", "throughput_per_s"
 )  # fmt: skip
+_COLUMN = re.compile(r"(\w+):(\w+)(!?)(?:(>|>>|[?]>)(\w+))?")
+_ON_DELETE = {">": None, ">>": "CASCADE", "?>": "SET NULL"}
 
 
-def _one_of(*columns: str) -> str:
-    return " + ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END" for name in columns) + " = 1"
+def _create(
+    table: str, key: str, words: str, one_of: tuple[str, ...] = (), unique: tuple[str, ...] = ()
+) -> None:
+    """A column is ``name:type``, with ``!`` where there must be a value, and ``>table`` for a
+    reference: with ``>>table`` it is deleted with its target, with ``?>table`` cleared then."""
+    columns, targets = [], []
+    for name, kind, required, arrow, target in _COLUMN.findall(words):
+        counts = key == name and kind in ("int", "long")
+        is_number = kind == "int" and name in key.split() and not target
+        auto: Any = {"autoincrement": counts} if counts or is_number else {}
+        columns.append(sa.Column(name, MIGRATION_TYPES[kind], nullable=not required, **auto))
+        if arrow:
+            targets.append((name, f"{target}.id", _ON_DELETE[arrow]))
+    # Constraints are written in the order in which they are made here.
+    parts: list[Any] = []
+    if one_of:
+        count = " + ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END" for name in one_of)
+        parts.append(sa.CheckConstraint(f"{count} = 1", name=op.f(f"ck_{table}_of_one")))
+    for name, target, ondelete in sorted(targets):
+        reference = op.f(f"fk_{table}_{name}")
+        parts.append(sa.ForeignKeyConstraint([name], [target], reference, ondelete=ondelete))
+    parts.append(sa.PrimaryKeyConstraint(*key.split(), name=op.f(f"pk_{table}")))
+    parts += [sa.UniqueConstraint(name, name=op.f(f"uq_{table}_{name}")) for name in unique]
+    counts = any(column.autoincrement is True for column in columns)
+    op.create_table(table, *columns, *parts, sqlite_autoincrement=counts)
 
 
-def _named() -> tuple[sa.Column[Any], ...]:
-    return (
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("name", sa.Text(), nullable=False),
-        sa.Column("name_key", Key, nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
-    )
-
-
-def _figures() -> tuple[sa.Column[Any], ...]:
-    """Of the latest run."""
-    return (
-        sa.Column("engine", sa.Text(), nullable=True),
-        sa.Column("device", sa.Text(), nullable=True),
-        sa.Column("precision", sa.Text(), nullable=True),
-        sa.Column("batch_size", sa.Integer(), nullable=True),
-        sa.Column("cores", sa.Integer(), nullable=True),
-        sa.Column("instances", sa.Integer(), nullable=True),
-        sa.Column("floor_s", sa.Float(precision=53), nullable=True),
-        sa.Column("typical_s", sa.Float(precision=53), nullable=True),
-        sa.Column("throughput_per_s", sa.Float(precision=53), nullable=True),
-        sa.Column("noise", sa.Text(), nullable=True),
-        sa.Column("accuracy", sa.Float(precision=53), nullable=True),
-        sa.Column("verdict", sa.Text(), nullable=True),
-        sa.Column("ratio", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_low", sa.Float(precision=53), nullable=True),
-        sa.Column("ratio_high", sa.Float(precision=53), nullable=True),
-    )
-
-
-def _key(table: str, *columns: str) -> sa.PrimaryKeyConstraint:
-    return sa.PrimaryKeyConstraint(*columns, name=op.f(f"pk_{table}"))
-
-
-def _refers(table: str, column: str, to: str, ondelete: str | None = None) -> Any:
-    name = op.f(f"fk_{table}_{column}")
-    return sa.ForeignKeyConstraint([column], [f"{to}.id"], name=name, ondelete=ondelete)
-
-
-def _index(table: str, *columns: str, unique: bool = False) -> None:
-    name = op.f(f"ix_{table}_{'_'.join(columns)}")
-    op.create_index(name, table, list(columns), unique=unique)
+def _indexes(table: str, *keys: str, unique: bool = False) -> None:
+    for key in keys:
+        columns = key.split()
+        op.create_index(op.f(f"ix_{table}_{'_'.join(columns)}"), table, columns, unique=unique)
 
 
 def _list_indexes(table: str) -> None:
     """One for each way to sort a project's list, and for the list of all projects."""
-    _index(table, "created_at", "id")
-    _index(table, "project_id", "state", "created_at", "id")
-    for column in _SORTED_BY:
-        _index(table, "project_id", column, "id")
+    _indexes(table, "created_at id", "project_id state created_at id")
+    _indexes(table, *(f"project_id {column} id" for column in _SORTED_BY))
 
 
 def upgrade() -> None:
-    op.create_table(
+    _create(
         "events",
-        sa.Column("number", Long, autoincrement=True, nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("project_id", sa.Integer(), nullable=True),
-        sa.Column("payload", sa.JSON(), nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
-        _key("events", "number"),
-        sqlite_autoincrement=True,
+        "number",
+        "number:long! kind:text! project_id:int payload:json! created_at:moment!",
     )
-    _index("events", "project_id", "number")
-    op.create_table(
-        "projects",
-        sa.Column("modified_at", Moment(), nullable=True),
-        *_named(),
-        _key("projects", "id"),
-        sqlite_autoincrement=True,
-    )
-    _index("projects", "created_at", "id")
-    op.create_table(
-        "tombstones",
-        sa.Column("run_id", Key, nullable=False),
-        sa.Column("removed_at", Moment(), nullable=False),
-        _key("tombstones", "run_id"),
-    )
-    op.create_table(
+    _indexes("events", "project_id number")
+    _create("projects", "id", f"modified_at:moment {_NAMED}")
+    _indexes("projects", "created_at id")
+    _create("tombstones", "run_id", "run_id:key! removed_at:moment!")
+    _create(
         "datasets",
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("parameters", sa.JSON(), nullable=False),
-        sa.Column("transforms", sa.JSON(), nullable=False),
-        sa.Column("filter", sa.JSON(), nullable=True),
-        sa.Column("metric", sa.JSON(), nullable=True),
-        sa.Column("template_path", sa.Text(), nullable=True),
-        *_named(),
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        _refers("datasets", "project_id", "projects"),
-        _key("datasets", "id"),
-        sqlite_autoincrement=True,
+        "id",
+        "kind:text! parameters:json! transforms:json! filter:json metric:json template_path:text "
+        f"{_NAMED} project_id:int!>projects",
     )
-    _index("datasets", "project_id", "created_at", "id")
-    op.create_table(
+    _indexes("datasets", "project_id created_at id")
+    _create(
         "models",
-        sa.Column("path", sa.Text(), nullable=False),
-        sa.Column("format", sa.Text(), nullable=True),
-        sa.Column("sha256", sa.String(length=64), nullable=True),
-        sa.Column("size_bytes", Long, nullable=True),
-        sa.Column("framework", sa.Text(), nullable=False),
-        sa.Column("precision", sa.Text(), nullable=False),
-        sa.Column("domain", sa.Text(), nullable=False),
-        sa.Column("origin", sa.Text(), nullable=False),
-        sa.Column("source", sa.Text(), nullable=False),
-        sa.Column("facts", sa.JSON(), nullable=True),
-        sa.Column("trusted_at", Moment(), nullable=True),
-        sa.Column("trust_reason", sa.Text(), nullable=False),
-        *_named(),
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        _refers("models", "project_id", "projects"),
-        _key("models", "id"),
-        sqlite_autoincrement=True,
+        "id",
+        "path:text! format:text sha256:hash size_bytes:long framework:text! precision:text! "
+        "domain:text! origin:text! source:text! facts:json trusted_at:moment trust_reason:text! "
+        f"{_NAMED} project_id:int!>projects",
     )
-    _index("models", "project_id", "created_at", "id")
-    _index("models", "sha256")
-    op.create_table(
+    _indexes("models", "project_id created_at id", "sha256")
+    _create(
         "benchmarks",
-        sa.Column("model_id", sa.Integer(), nullable=False),
-        sa.Column("dataset_id", sa.Integer(), nullable=True),
-        sa.Column("mode", sa.Text(), nullable=False),
-        sa.Column("spec", sa.JSON(), nullable=False),
-        sa.Column("rerun_of", sa.Integer(), nullable=True),
-        sa.Column("fingerprint", sa.String(length=64), nullable=True),
-        sa.Column("modified_at", Moment(), nullable=True),
-        *_named(),
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.Column("state", Key, nullable=False),
-        sa.Column("last_run_at", Moment(), nullable=True),
-        *_figures(),
-        _refers("benchmarks", "dataset_id", "datasets"),
-        _refers("benchmarks", "model_id", "models"),
-        _refers("benchmarks", "project_id", "projects"),
-        _refers("benchmarks", "rerun_of", "benchmarks", ondelete="SET NULL"),
-        _key("benchmarks", "id"),
-        sqlite_autoincrement=True,
+        "id",
+        "model_id:int!>models dataset_id:int>datasets mode:text! spec:json! "
+        "rerun_of:int?>benchmarks fingerprint:hash modified_at:moment "
+        f"{_NAMED} project_id:int!>projects state:key! last_run_at:moment {_FIGURES}",
     )
     _list_indexes("benchmarks")
-    _index("benchmarks", "dataset_id")
-    _index("benchmarks", "model_id")
-    _index("benchmarks", "project_id", "fingerprint", unique=True)
-    _index("benchmarks", "rerun_of")
-    op.create_table(
+    _indexes("benchmarks", "dataset_id", "model_id")
+    _indexes("benchmarks", "project_id fingerprint", unique=True)
+    _indexes("benchmarks", "rerun_of")
+    _create(
         "comparisons",
-        sa.Column("a_model_id", sa.Integer(), nullable=False),
-        sa.Column("b_model_id", sa.Integer(), nullable=False),
-        sa.Column("spec", sa.JSON(), nullable=False),
-        sa.Column("fingerprint", sa.String(length=64), nullable=True),
-        *_named(),
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.Column("state", Key, nullable=False),
-        sa.Column("last_run_at", Moment(), nullable=True),
-        *_figures(),
-        _refers("comparisons", "a_model_id", "models"),
-        _refers("comparisons", "b_model_id", "models"),
-        _refers("comparisons", "project_id", "projects"),
-        _key("comparisons", "id"),
-        sqlite_autoincrement=True,
+        "id",
+        "a_model_id:int!>models b_model_id:int!>models spec:json! fingerprint:hash "
+        f"{_NAMED} project_id:int!>projects state:key! last_run_at:moment {_FIGURES}",
     )
-    _index("comparisons", "a_model_id")
-    _index("comparisons", "b_model_id")
+    _indexes("comparisons", "a_model_id", "b_model_id")
     _list_indexes("comparisons")
-    _index("comparisons", "project_id", "fingerprint", unique=True)
-    op.create_table(
+    _indexes("comparisons", "project_id fingerprint", unique=True)
+    _create(
         "optimizations",
-        sa.Column("model_id", sa.Integer(), nullable=False),
-        sa.Column("dataset_id", sa.Integer(), nullable=True),
-        sa.Column("type", sa.Text(), nullable=False),
-        sa.Column("target_precision", sa.Text(), nullable=False),
-        sa.Column("settings", sa.JSON(), nullable=False),
-        sa.Column("modified_at", Moment(), nullable=True),
-        *_named(),
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.Column("state", Key, nullable=False),
-        sa.Column("last_run_at", Moment(), nullable=True),
-        *_figures(),
-        _refers("optimizations", "dataset_id", "datasets"),
-        _refers("optimizations", "model_id", "models"),
-        _refers("optimizations", "project_id", "projects"),
-        _key("optimizations", "id"),
-        sqlite_autoincrement=True,
+        "id",
+        "model_id:int!>models dataset_id:int>datasets type:text! target_precision:text! "
+        "settings:json! modified_at:moment "
+        f"{_NAMED} project_id:int!>projects state:key! last_run_at:moment {_FIGURES}",
     )
     _list_indexes("optimizations")
-    _index("optimizations", "dataset_id")
-    _index("optimizations", "model_id")
-    op.create_table(
+    _indexes("optimizations", "dataset_id", "model_id")
+    _create(
         "profiles",
-        sa.Column("model_id", sa.Integer(), nullable=False),
-        sa.Column("dataset_id", sa.Integer(), nullable=True),
-        sa.Column("settings", sa.JSON(), nullable=False),
-        sa.Column("modified_at", Moment(), nullable=True),
-        *_named(),
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.Column("state", Key, nullable=False),
-        sa.Column("last_run_at", Moment(), nullable=True),
-        *_figures(),
-        _refers("profiles", "dataset_id", "datasets"),
-        _refers("profiles", "model_id", "models"),
-        _refers("profiles", "project_id", "projects"),
-        _key("profiles", "id"),
-        sqlite_autoincrement=True,
+        "id",
+        "model_id:int!>models dataset_id:int>datasets settings:json! modified_at:moment "
+        f"{_NAMED} project_id:int!>projects state:key! last_run_at:moment {_FIGURES}",
     )
     _list_indexes("profiles")
-    _index("profiles", "dataset_id")
-    _index("profiles", "model_id")
-    op.create_table(
+    _indexes("profiles", "dataset_id", "model_id")
+    _create(
         "cells",
-        sa.Column("benchmark_id", sa.Integer(), nullable=False),
-        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("engine", Key, nullable=False),
-        sa.Column("device", sa.Text(), nullable=False),
-        sa.Column("precision", sa.Text(), nullable=True),
-        sa.Column("batch_size", sa.Integer(), nullable=False),
-        sa.Column("cores", sa.Integer(), nullable=False),
-        sa.Column("instances", sa.Integer(), nullable=False),
-        _refers("cells", "benchmark_id", "benchmarks", ondelete="CASCADE"),
-        _key("cells", "benchmark_id", "number"),
+        "benchmark_id number",
+        "benchmark_id:int!>>benchmarks number:int! engine:key! device:text! precision:text "
+        "batch_size:int! cores:int! instances:int!",
     )
-    _index("cells", "engine", "benchmark_id")
-    op.create_table(
+    _indexes("cells", "engine benchmark_id")
+    _create(
         "notes",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("project_id", sa.Integer(), nullable=True),
-        sa.Column("model_id", sa.Integer(), nullable=True),
-        sa.Column("dataset_id", sa.Integer(), nullable=True),
-        sa.Column("benchmark_id", sa.Integer(), nullable=True),
-        sa.Column("comparison_id", sa.Integer(), nullable=True),
-        sa.Column("optimization_id", sa.Integer(), nullable=True),
-        sa.Column("profile_id", sa.Integer(), nullable=True),
-        sa.Column("text", sa.Text(), nullable=False),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.Column("modified_at", Moment(), nullable=False),
-        sa.CheckConstraint(
-            _one_of(
-                "project_id",
-                "model_id",
-                "dataset_id",
-                "benchmark_id",
-                "comparison_id",
-                "optimization_id",
-                "profile_id",
-            ),
-            name=op.f("ck_notes_of_one"),
-        ),
-        _refers("notes", "benchmark_id", "benchmarks", ondelete="CASCADE"),
-        _refers("notes", "comparison_id", "comparisons", ondelete="CASCADE"),
-        _refers("notes", "dataset_id", "datasets", ondelete="CASCADE"),
-        _refers("notes", "model_id", "models", ondelete="CASCADE"),
-        _refers("notes", "optimization_id", "optimizations", ondelete="CASCADE"),
-        _refers("notes", "profile_id", "profiles", ondelete="CASCADE"),
-        _refers("notes", "project_id", "projects", ondelete="CASCADE"),
-        _key("notes", "id"),
-        sa.UniqueConstraint("benchmark_id", name=op.f("uq_notes_benchmark_id")),
-        sa.UniqueConstraint("comparison_id", name=op.f("uq_notes_comparison_id")),
-        sa.UniqueConstraint("dataset_id", name=op.f("uq_notes_dataset_id")),
-        sa.UniqueConstraint("model_id", name=op.f("uq_notes_model_id")),
-        sa.UniqueConstraint("optimization_id", name=op.f("uq_notes_optimization_id")),
-        sa.UniqueConstraint("profile_id", name=op.f("uq_notes_profile_id")),
-        sa.UniqueConstraint("project_id", name=op.f("uq_notes_project_id")),
-        sqlite_autoincrement=True,
+        "id",
+        "id:int! project_id:int>>projects model_id:int>>models dataset_id:int>>datasets "
+        "benchmark_id:int>>benchmarks comparison_id:int>>comparisons "
+        "optimization_id:int>>optimizations profile_id:int>>profiles text:text! version:int! "
+        "modified_at:moment!",
+        one_of=_NOTED,
+        unique=tuple(sorted(_NOTED)),
     )
-    op.create_table(
+    _create(
         "pins",
-        sa.Column("optimization_id", sa.Integer(), nullable=False),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("benchmark_id", sa.Integer(), nullable=False),
-        _refers("pins", "benchmark_id", "benchmarks"),
-        _refers("pins", "optimization_id", "optimizations", ondelete="CASCADE"),
-        _key("pins", "optimization_id", "kind"),
+        "optimization_id kind",
+        "optimization_id:int!>>optimizations kind:text! benchmark_id:int!>benchmarks",
     )
-    _index("pins", "benchmark_id")
-    op.create_table(
+    _indexes("pins", "benchmark_id")
+    _create(
         "runs",
-        sa.Column("id", Key, nullable=False),
-        sa.Column("project_id", sa.Integer(), nullable=False),
-        sa.Column("benchmark_id", sa.Integer(), nullable=True),
-        sa.Column("comparison_id", sa.Integer(), nullable=True),
-        sa.Column("optimization_id", sa.Integer(), nullable=True),
-        sa.Column("profile_id", sa.Integer(), nullable=True),
-        sa.Column("kind", sa.Text(), nullable=False),
-        sa.Column("state", Key, nullable=False),
-        sa.Column("spec", sa.JSON(), nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
-        sa.Column("started_at", Moment(), nullable=True),
-        sa.Column("finished_at", Moment(), nullable=True),
-        sa.Column("tool_version", sa.Text(), nullable=True),
-        sa.Column("failure", sa.JSON(), nullable=True),
-        sa.Column("stamp", Long, nullable=True),
-        *_figures(),
-        sa.CheckConstraint(
-            _one_of("benchmark_id", "comparison_id", "optimization_id", "profile_id"),
-            name=op.f("ck_runs_of_one"),
-        ),
-        _refers("runs", "benchmark_id", "benchmarks", ondelete="CASCADE"),
-        _refers("runs", "comparison_id", "comparisons", ondelete="CASCADE"),
-        _refers("runs", "optimization_id", "optimizations", ondelete="CASCADE"),
-        _refers("runs", "profile_id", "profiles", ondelete="CASCADE"),
-        _refers("runs", "project_id", "projects"),
-        _key("runs", "id"),
+        "id",
+        "id:key! project_id:int!>projects benchmark_id:int>>benchmarks "
+        "comparison_id:int>>comparisons optimization_id:int>>optimizations "
+        "profile_id:int>>profiles kind:text! state:key! spec:json! created_at:moment! "
+        "started_at:moment finished_at:moment tool_version:text failure:json stamp:long "
+        f"{_FIGURES}",
+        one_of=("benchmark_id", "comparison_id", "optimization_id", "profile_id"),
     )
-    _index("runs", "benchmark_id", "created_at", "id")
-    _index("runs", "comparison_id", "created_at", "id")
-    _index("runs", "created_at", "id")
-    _index("runs", "optimization_id", "created_at", "id")
-    _index("runs", "profile_id", "created_at", "id")
-    _index("runs", "project_id", "created_at", "id")
-    _index("runs", "state")
-    op.create_table(
+    _indexes(
+        "runs",
+        "benchmark_id created_at id",
+        "comparison_id created_at id",
+        "created_at id",
+        "optimization_id created_at id",
+        "profile_id created_at id",
+        "project_id created_at id",
+        "state",
+    )
+    _create(
         "cell_outcomes",
-        sa.Column("run_id", Key, nullable=False),
-        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("engine", sa.Text(), nullable=False),
-        sa.Column("device", sa.Text(), nullable=False),
-        sa.Column("precision", sa.Text(), nullable=True),
-        sa.Column("batch_size", sa.Integer(), nullable=False),
-        sa.Column("cores", sa.Integer(), nullable=False),
-        sa.Column("instances", sa.Integer(), nullable=False),
-        sa.Column("floor_s", sa.Float(precision=53), nullable=True),
-        sa.Column("typical_s", sa.Float(precision=53), nullable=True),
-        sa.Column("throughput_per_s", sa.Float(precision=53), nullable=True),
-        sa.Column("noise", sa.Text(), nullable=True),
-        sa.Column("error_code", sa.Text(), nullable=True),
-        _refers("cell_outcomes", "run_id", "runs", ondelete="CASCADE"),
-        _key("cell_outcomes", "run_id", "number"),
+        "run_id number",
+        "run_id:key!>>runs number:int! status:text! engine:text! device:text! precision:text "
+        "batch_size:int! cores:int! instances:int! floor_s:real typical_s:real "
+        "throughput_per_s:real noise:text error_code:text",
     )
-    op.create_table(
+    _create(
         "jobs",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
-        sa.Column("run_id", Key, nullable=False),
-        sa.Column("state", Key, nullable=False),
-        sa.Column("priority", sa.Integer(), nullable=False),
-        sa.Column("position", sa.Integer(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
-        sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("owner_host", sa.Text(), nullable=True),
-        sa.Column("owner_boot_id", sa.Text(), nullable=True),
-        sa.Column("owner_pid", sa.Integer(), nullable=True),
-        sa.Column("owner_started", Long, nullable=True),
-        sa.Column("queued_at", Moment(), nullable=False),
-        sa.Column("started_at", Moment(), nullable=True),
-        sa.Column("finished_at", Moment(), nullable=True),
-        _refers("jobs", "run_id", "runs", ondelete="CASCADE"),
-        _key("jobs", "id"),
-        sa.UniqueConstraint("run_id", name=op.f("uq_jobs_run_id")),
-        sqlite_autoincrement=True,
+        "id",
+        "id:int! run_id:key!>>runs state:key! priority:int! position:int! reason:text! "
+        "attempts:int! owner_host:text owner_boot_id:text owner_pid:int owner_started:long "
+        "queued_at:moment! started_at:moment finished_at:moment",
+        unique=("run_id",),
     )
-    _index("jobs", "queued_at", "id")
-    _index("jobs", "state", "priority", "position")
-    op.create_table(
+    _indexes("jobs", "queued_at id", "state priority position")
+    _create(
         "profile_rows",
-        sa.Column("run_id", Key, nullable=False),
-        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("node", sa.Text(), nullable=False),
-        sa.Column("op_type", Key, nullable=False),
-        sa.Column("total_s", sa.Float(precision=53), nullable=False),
-        sa.Column("cpu_s", sa.Float(precision=53), nullable=True),
-        sa.Column("accelerator_s", sa.Float(precision=53), nullable=True),
-        sa.Column("calls", sa.Integer(), nullable=False),
-        sa.Column("defined", sa.Integer(), nullable=False),
-        _refers("profile_rows", "run_id", "runs", ondelete="CASCADE"),
-        _key("profile_rows", "run_id", "number"),
+        "run_id number",
+        "run_id:key!>>runs number:int! node:text! op_type:key! total_s:real! cpu_s:real "
+        "accelerator_s:real calls:int! defined:int!",
     )
-    op.create_table(
+    _create(
         "trials",
-        sa.Column("run_id", Key, nullable=False),
-        sa.Column("number", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("created_at", Moment(), nullable=False),
-        sa.Column("settings", sa.JSON(), nullable=False),
-        sa.Column("model_id", sa.Integer(), nullable=True),
-        sa.Column("accuracy", sa.Float(precision=53), nullable=True),
-        sa.Column("typical_s", sa.Float(precision=53), nullable=True),
-        sa.Column("size_bytes", Long, nullable=True),
-        sa.Column("is_best", sa.Boolean(), nullable=False),
-        sa.Column("failure", sa.JSON(), nullable=True),
-        _refers("trials", "model_id", "models", ondelete="SET NULL"),
-        _refers("trials", "run_id", "runs", ondelete="CASCADE"),
-        _key("trials", "run_id", "number"),
+        "run_id number",
+        "run_id:key!>>runs number:int! status:text! created_at:moment! settings:json! "
+        "model_id:int?>models accuracy:real typical_s:real size_bytes:long is_best:bool! "
+        "failure:json",
     )
-    _index("trials", "model_id")
-    op.create_table(
+    _indexes("trials", "model_id")
+    _create(
         "core_leases",
-        sa.Column("host", sa.Text(), nullable=False),
-        sa.Column("core", sa.Integer(), autoincrement=False, nullable=False),
-        sa.Column("job_id", sa.Integer(), nullable=False),
-        sa.Column("boot_id", sa.Text(), nullable=False),
-        sa.Column("pid", sa.Integer(), nullable=False),
-        sa.Column("started", Long, nullable=False),
-        sa.Column("taken_at", Moment(), nullable=False),
-        _refers("core_leases", "job_id", "jobs", ondelete="CASCADE"),
-        _key("core_leases", "host", "core"),
+        "host core",
+        "host:text! core:int! job_id:int!>>jobs boot_id:text! pid:int! started:long! "
+        "taken_at:moment!",
     )
-    _index("core_leases", "job_id")
+    _indexes("core_leases", "job_id")
 
 
 def downgrade() -> None:
     for table in (
-        "core_leases",
-        "trials",
-        "profile_rows",
-        "jobs",
-        "cell_outcomes",
-        "runs",
-        "pins",
-        "notes",
-        "cells",
-        "profiles",
-        "optimizations",
-        "comparisons",
-        "benchmarks",
-        "models",
-        "datasets",
-        "tombstones",
-        "projects",
-        "events",
-    ):
+        "core_leases", "trials", "profile_rows", "jobs", "cell_outcomes", "runs", "pins",
+        "notes", "cells", "profiles", "optimizations", "comparisons", "benchmarks",
+        "models", "datasets", "tombstones", "projects", "events",
+    ):  # fmt: skip
         op.drop_table(table)

@@ -13,22 +13,11 @@ from alembic import op
 
 from modeldyno.core.identity import fingerprint
 from modeldyno.core.kinds import spec_from
-from modeldyno.store.columns import Key, Long, Moment
+from modeldyno.store.columns import MIGRATION_TYPES, Key
 
 revision = "0010"
 down_revision = "0009"
 
-_TYPES: dict[str, Any] = {
-    "bool": sa.Boolean(),
-    "hash": sa.String(64),
-    "int": sa.Integer(),
-    "json": sa.JSON(none_as_null=True),
-    "key": Key,
-    "long": Long,
-    "moment": Moment(),
-    "real": sa.Float(53),
-    "text": sa.Text(),
-}
 _NAMES = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "ck": "ck_%(table_name)s_%(constraint_name)s",
@@ -123,7 +112,7 @@ def _columns(words: str) -> Iterator[sa.Column[Any]]:
     """From ``name:type``, with ``!`` where there must be a value."""
     for word in words.split():
         name, _, kind = word.partition(":")
-        yield sa.Column(name, _TYPES[kind.rstrip("!")], nullable=not kind.endswith("!"))
+        yield sa.Column(name, MIGRATION_TYPES[kind.rstrip("!")], nullable=not kind.endswith("!"))
 
 
 def _index(*columns: str, unique: bool = False) -> sa.Index:
