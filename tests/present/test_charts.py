@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from modeldyno.present.charts.axes import Axis, nice_ticks, ratio_ticks, tick_texts
 from modeldyno.present.charts.bars import Bar, bar_chart
-from modeldyno.present.charts.frame import cut
+from modeldyno.present.charts.frame import Scale, cut, nice_ticks, ratio_ticks, tick_texts
 from modeldyno.present.charts.ratios import Ratio, ratio_chart
 from modeldyno.present.charts.scaling import Point, Series, Words, scaling_chart
 
@@ -47,7 +46,7 @@ def test_an_axis_of_ratios_has_one_on_it_and_all_that_is_shown(span):
 
 
 def test_twice_is_as_far_as_half_on_an_axis_of_ratios():
-    axis = Axis(0.25, 4, 0, 100, "log")
+    axis = Scale(0.25, 4, 0, 100, "log")
     assert [axis.place(x) for x in (0.25, 0.5, 1, 2, 4)] == [0, 25, 50, 75, 100]
 
 

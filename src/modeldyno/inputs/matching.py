@@ -14,7 +14,7 @@ from modeldyno.core.models import InputSpec, ModelFacts
 from modeldyno.core.specs import ModelSpec
 from modeldyno.inputs.model_overrides import UNSTATED
 from modeldyno.inputs.name_hints import says_state
-from modeldyno.inputs.open_axes import Place, check_dims, open_axes, said_size
+from modeldyno.inputs.open_axes import Place, check_dims, chosen_size, open_axes
 from modeldyno.inputs.plans import GUESSED, InputPlan, TensorPlan, check_values, plan_inputs
 
 Names = Mapping[str, str]
@@ -173,7 +173,7 @@ def _without(said: dict[str, Number], ours: set[str], theirs: set[str]) -> dict[
 
 def _open_places(party: Party) -> int:
     axes = open_axes(party.facts.inputs)
-    return sum(len(axis.places) for axis in axes if said_size(axis, party.model.dims) is None)
+    return sum(len(axis.places) for axis in axes if chosen_size(axis, party.model.dims) is None)
 
 
 # ---------------------------------------------------------------- the same bytes
@@ -232,7 +232,7 @@ def _guesses(alone: tuple[InputSpec, ...], plan: InputPlan, party: Party) -> lis
 
 
 def _said_sizes(party: Party) -> dict[Place, int]:
-    sizes = ((axis, said_size(axis, party.model.dims)) for axis in open_axes(party.facts.inputs))
+    sizes = ((axis, chosen_size(axis, party.model.dims)) for axis in open_axes(party.facts.inputs))
     return {place: size for axis, size in sizes if size is not None for place in axis.places}
 
 

@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from itertools import chain
 
 from modeldyno.core.errors import BadValue
-from modeldyno.core.models import InputSpec
+from modeldyno.core.models import Dim, InputSpec
 from modeldyno.inputs.name_hints import (
     says_batch,
     says_image_side,
+    says_latent,
     says_past,
     says_sequence,
     says_state,
     says_total,
 )
-from modeldyno.inputs.size_guesses import guesses
 
 Place = tuple[str, int]  # an input's name and a position in its shape
 
 
 @dataclass(frozen=True)
-class Axis:
+class OpenAxis:
     """Places that share one size: all of a symbol, or one unnamed place, or the unnamed batch."""
 
     name: str  # as `--dim` has it
@@ -46,7 +46,7 @@ def label(place: Place) -> str:
     return f"{place[0]}.{place[1]}"
 
 
-def open_axes(inputs: tuple[InputSpec, ...]) -> tuple[Axis, ...]:
+def open_axes(inputs: tuple[InputSpec, ...]) -> tuple[OpenAxis, ...]:
     """Every axis whose size the model does not say, in the order of the inputs."""
     symbols = {dim for spec in inputs for dim in spec.shape or () if isinstance(dim, str)}
     sums = formulas(symbols)
@@ -67,16 +67,16 @@ def _axis(
     batch: set[Place],
     sums: dict[str, ast.expr],
     has_past: bool,
-) -> Axis:
+) -> OpenAxis:
     places = tuple((spec.name, position) for spec, position in members)
     spec, position = members[0]
     symbol = (spec.shape or ())[position]
     name = symbol if isinstance(symbol, str) else label(places[0])
     if name in sums:
-        return Axis(name, places, formula=sums[name])
+        return OpenAxis(name, places, formula=sums[name])
     if places[0] in batch:
-        return Axis(name, places, is_batch=True)
-    return Axis(name, places, guesses(spec, position, has_past))
+        return OpenAxis(name, places, is_batch=True)
+    return OpenAxis(name, places, guesses(spec, position, has_past))
 
 
 # ---------------------------------------------------------------- the batch
@@ -117,12 +117,12 @@ def _is_state(spec: InputSpec, others_have_batch: bool) -> bool:
 
 
 def sizes_of(
-    axes: tuple[Axis, ...], rung: int, batch_size: int, dims: Mapping[str, int]
+    axes: tuple[OpenAxis, ...], rung: int, batch_size: int, dims: Mapping[str, int]
 ) -> dict[Place, int]:
     """The size of every open place. Guesses go round, so that each rung is a new combination."""
     by_name: dict[str, int] = {}
     for axis in sorted(axes, key=lambda axis: axis.formula is not None):
-        said = said_size(axis, dims)
+        said = chosen_size(axis, dims)
         if said is not None:
             by_name[axis.name] = said
         elif axis.formula is not None:
@@ -133,14 +133,14 @@ def sizes_of(
     return {place: by_name[axis.name] for axis in axes for place in axis.places}
 
 
-def said_size(axis: Axis, dims: Mapping[str, int]) -> int | None:
+def chosen_size(axis: OpenAxis, dims: Mapping[str, int]) -> int | None:
     """What the user said about this axis, by its name or by one of its places."""
     said = (dims[name] for name in (axis.name, *axis.labels) if name in dims)
     return next(said, None)
 
 
 def check_dims(
-    dims: Mapping[str, int], axes: tuple[Axis, ...], inputs: tuple[InputSpec, ...]
+    dims: Mapping[str, int], axes: tuple[OpenAxis, ...], inputs: tuple[InputSpec, ...]
 ) -> None:
     """Raises BadValue for a name that nothing has, and for a size that nothing can have."""
     batches = {axis.name for axis in axes if axis.is_batch}
@@ -157,7 +157,7 @@ def check_dims(
 
 
 def _no_such_dim(
-    name: str, known: list[str], axes: tuple[Axis, ...], inputs: tuple[InputSpec, ...]
+    name: str, known: list[str], axes: tuple[OpenAxis, ...], inputs: tuple[InputSpec, ...]
 ) -> BadValue:
     title = f"The model has no open dimension {name!r}"
     fixed = _fixed_places(inputs)
@@ -169,14 +169,14 @@ def _no_such_dim(
         )
     if not known:
         return BadValue(title, why="every input has a fixed shape", fix=f"Leave out --dim {name}")
-    names = ", ".join(dict.fromkeys((*map(_told, axes), "batch")))
+    names = ", ".join(dict.fromkeys((*map(_described, axes), "batch")))
     close = difflib.get_close_matches(name, [*known, "batch"], n=1)
     meant = f"Did you mean --dim {close[0]}=…" if close else "Use one of those"
     return BadValue(title, why=f"it has: {names}", fix=meant)
 
 
-def _told(axis: Axis) -> str:
-    """``s41 (input_ids.1)``: torch.export makes up names that tell nobody anything."""
+def _described(axis: OpenAxis) -> str:
+    """``s41 (input_ids.1)``: torch.export makes up names that say nothing."""
     is_made_up = axis.name[:1] == "s" and axis.name[1:].isdigit()
     return f"{axis.name} ({axis.labels[0]})" if is_made_up else axis.name
 
@@ -248,3 +248,54 @@ def evaluate(tree: ast.expr, sizes: Mapping[str, int]) -> int:
             return value
         case _:
             raise AssertionError(tree)
+
+
+# ---------------------------------------------------------------- guesses
+
+# Exact sizes that models insist on are among them: 576 of a voice detector,
+# 3000 of Whisper, 77 of CLIP. The large ones come late: attention over 16000 takes gigabytes.
+IMAGE = (224, 320, 640, 256, 48, 32, 512, 299, 28, 64)
+FEATURE_MAP = (64, 32, 16, 128, 8, 1)
+CHANNELS = (3, 1)
+FRAMES = (16, 8, 32, 1)
+SIGNAL = (128, 512, 576, 256, 1024, 16000, 3000, 64, 16, 1)
+TOKENS = (128, 64, 77, 32, 16, 256, 512, 1024, 8, 1)
+# With a past, either a prompt after one remembered token or one token after a long past.
+TOKENS_AFTER_PAST = (128, 1, 64, 16)
+PAST = (1, 128, 1, 16)
+
+
+def guesses(spec: InputSpec, position: int, has_past: bool) -> tuple[int, ...]:
+    shape = spec.shape or ()
+    symbol = shape[position] if isinstance(shape[position], str) else ""
+    assert isinstance(symbol, str)
+    if says_past(symbol) or (says_past(spec.name) and not says_sequence(symbol)):
+        return PAST
+    if says_image_side(symbol):
+        return _image_side(spec, shape)
+    if len(shape) == 4 and not says_sequence(symbol):
+        return _of_image(spec, position)
+    if len(shape) == 5:
+        return FRAMES if position < 3 else FEATURE_MAP
+    if has_past:
+        return TOKENS_AFTER_PAST
+    return SIGNAL if spec.dtype.startswith("float") else TOKENS
+
+
+def _of_image(spec: InputSpec, position: int) -> tuple[int, ...]:
+    """[batch, channels, height, width], or the channels last."""
+    shape = spec.shape or ()
+    colours = (1, 3, 4)
+    if shape[1] in colours or (shape[3] in colours and position in (1, 2)):
+        return _image_side(spec, shape)
+    if not any(isinstance(dim, int) for dim in shape[1:]):
+        return CHANNELS if position == 1 else IMAGE
+    return FEATURE_MAP
+
+
+def _image_side(spec: InputSpec, shape: tuple[Dim, ...]) -> tuple[int, ...]:
+    """Like the other side, where that is fixed and no text line's height."""
+    if says_latent(spec.name):
+        return FEATURE_MAP
+    fixed = [d for d in shape[1:] if isinstance(d, int) and d >= 64]
+    return (*fixed[:1], *IMAGE)

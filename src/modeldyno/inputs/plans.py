@@ -9,14 +9,14 @@ from functools import cached_property
 
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.models import InputSpec
-from modeldyno.inputs.batches import Batch, batch_of, batch_of_one
 from modeldyno.inputs.fills import VARIANTS, Fill, Values, check_value, values_for
+from modeldyno.inputs.name_hints import says_batch
 from modeldyno.inputs.open_axes import (
-    Axis,
+    OpenAxis,
     Place,
     check_dims,
+    chosen_size,
     open_axes,
-    said_size,
     sizes_of,
 )
 
@@ -141,7 +141,7 @@ class _InputsRequest:
     """Everything a plan is made from."""
 
     inputs: tuple[InputSpec, ...]
-    axes: tuple[Axis, ...]
+    axes: tuple[OpenAxis, ...]
     batch: Batch
     dims: Mapping[str, int]
     values: Mapping[str, float]
@@ -149,8 +149,8 @@ class _InputsRequest:
     seed: int
 
     @cached_property
-    def guessed(self) -> tuple[Axis, ...]:
-        return tuple(a for a in self.axes if a.is_guessed and said_size(a, self.dims) is None)
+    def guessed(self) -> tuple[OpenAxis, ...]:
+        return tuple(a for a in self.axes if a.is_guessed and chosen_size(a, self.dims) is None)
 
     def rungs(self) -> list[tuple[int, int]]:
         """Which guess of the sizes goes with which variant of the values."""
@@ -204,7 +204,7 @@ class _InputsRequest:
         return next((shape[1] for shape in shapes if len(shape) > 1), 1)
 
     def _tensor(self, spec: InputSpec, values: Values, shape: tuple[int, ...]) -> TensorPlan:
-        unsaid = (a for a in self.axes if not a.is_batch and said_size(a, self.dims) is None)
+        unsaid = (a for a in self.axes if not a.is_batch and chosen_size(a, self.dims) is None)
         ours = {place for axis in unsaid for place in axis.places}
         yields = tuple(i for i in range(len(shape)) if (spec.name, i) in ours)
         return TensorPlan(
@@ -253,3 +253,68 @@ def _size_note(size: int, names: list[str]) -> str:
 def _value_note(spec: InputSpec, values: Values) -> str:
     choose = f"--value {spec.name}=… or --data"
     return f"{GUESSED} {values.guess} for {spec.name}; to choose: {choose}"
+
+
+# ---------------------------------------------------------------- the batch
+
+
+@dataclass(frozen=True)
+class Batch:
+    size: int
+    fixed: int | None = None  # the model's own, where it leaves none open
+    note: str = ""
+    may_be_refused: bool = False  # exports call a batch open that a reshape inside them fixes
+
+
+def batch_of_one(refused: Batch) -> Batch:
+    return Batch(1, note=f"a batch of {refused.size} did not run, so the batch is 1")
+
+
+def batch_of(
+    inputs: tuple[InputSpec, ...],
+    axes: tuple[OpenAxis, ...],
+    batch_size: int,
+    dims: Mapping[str, int],
+) -> Batch:
+    named_so = any(axis.name == "batch" for axis in axes)
+    wanted = batch_size if named_so else dims.get("batch", batch_size)
+    batches = sorted((a for a in axes if a.is_batch), key=lambda axis: not says_batch(axis.name))
+    if batches:
+        said = chosen_size(batches[0], dims)
+        if said is None:
+            return Batch(wanted, may_be_refused=wanted > 1 and "batch" not in dims)
+        if said == wanted:
+            return Batch(wanted)
+        note = f"--dim {batches[0].name}={said} sets the batch; asked {wanted}"
+        return Batch(said, note=note if wanted != 1 else "")
+    if any(spec.shape is None for spec in inputs):  # real data will show
+        return Batch(wanted)
+    fixed = _fixed(inputs)
+    return Batch(fixed or 1, fixed, _fixed_note(fixed, wanted))
+
+
+def _fixed_note(fixed: int | None, wanted: int) -> str:
+    """Of a batch of 1 nobody knows whether anybody asked for it: it is the usual one."""
+    if wanted == (fixed or 1):
+        return ""
+    if fixed is None:
+        return f"the model has no batch dimension, so a call is one item; asked {wanted}"
+    fact = f"the model's batch is fixed at {fixed}"
+    return fact if wanted == 1 else f"{fact}; asked {wanted}"
+
+
+def _fixed(inputs: tuple[InputSpec, ...]) -> int | None:
+    """The batch of a model that leaves none open; None where no axis looks like one."""
+    leading = [
+        spec.shape[0]
+        for spec in inputs
+        if spec.shape is not None and len(spec.shape) > 1 and not _is_single_image(spec)
+    ]
+    sizes = [size for size in leading if isinstance(size, int)]
+    return None if not sizes else 1 if 1 in sizes else sizes[0]
+
+
+def _is_single_image(spec: InputSpec) -> bool:
+    """[3, height, width]: the leading axis holds colours."""
+    shape = spec.shape or ()
+    return len(shape) == 3 and shape[0] in (3, 4) and all(d != 1 for d in shape[1:])

@@ -41,14 +41,14 @@ class _Remark:
     weight: float = 0.0
 
 
-def advise(result: BenchmarkResult, each_cell: bool = False) -> list[Advice]:
+def advise(benchmark: BenchmarkResult, each_cell: bool = False) -> list[Advice]:
     """One for each topic, with the cells it is about; ``each_cell`` keeps them apart."""
-    longer = _longer(result)
+    longer = _longer(benchmark)
     topics: dict[tuple[object, ...], list[tuple[CellResult, _Remark]]] = {}
-    measured = [cell for cell in result.cells if cell.measurement is not None]
+    measured = [cell for cell in benchmark.cells if cell.measurement is not None]
     for cell in measured:
         assert cell.measurement is not None
-        for remark in _about(cell, cell.measurement, result.spec, longer):
+        for remark in _about(cell, cell.measurement, benchmark.spec, longer):
             key = (remark.topic, cell.name if each_cell else "")
             topics.setdefault(key, []).append((cell, remark))
     return [_joined(remarks, len(measured)) for remarks in topics.values()]
@@ -70,11 +70,11 @@ def _joined(remarks: Sequence[tuple[CellResult, _Remark]], cells: int) -> Advice
     )
 
 
-def _longer(result: BenchmarkResult) -> str:
+def _longer(benchmark: BenchmarkResult) -> str:
     """One budget for the whole run: what helps the cell that needs most helps all."""
-    measurements = [cell.measurement for cell in result.cells if cell.measurement]
+    measurements = [cell.measurement for cell in benchmark.cells if cell.measurement]
     few = any(measurement.sessions < FEWEST_SESSIONS for measurement in measurements)
-    return f"--budget {(10 if few else 4) * result.spec.budget.seconds:g}"
+    return f"--budget {(10 if few else 4) * benchmark.spec.budget.seconds:g}"
 
 
 def _about(

@@ -1,4 +1,4 @@
-"""Results as Markdown, to paste where others read: the table, and all it takes to judge it."""
+"""Results as Markdown: the table, and all it takes to judge it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from modeldyno.core import figures
+from modeldyno.core.documents.reports import Report
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.names import shown_name
 from modeldyno.core.requests.commands import bench_command, compare_command, profile_command
 from modeldyno.core.results import (
     BenchmarkResult,
-    CellResult,
     ComparisonResult,
     ProfileResult,
     RunResult,
@@ -29,70 +29,76 @@ from modeldyno.core.sentences import (
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.visible import shell_word, visible
 from modeldyno.present.profile_tables import LEFT, known_roof, profile_rows, roof_lines
-from modeldyno.present.tables import WORDS, benchmark_rows, comparison_rows, interval_legend
+from modeldyno.present.tables import (
+    WORDS,
+    benchmark_rows,
+    comparison_rows,
+    engine_text,
+    interval_legend,
+)
 
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
 
 
-def benchmark_markdown(result: BenchmarkResult) -> str:
-    name = shown_name(result.model.path)
-    head, rows = benchmark_rows(result)
-    lines = [f"### {plain(name)}", "", f"{_settings(result)}.", ""]
+def benchmark_markdown(benchmark: BenchmarkResult) -> str:
+    name = shown_name(benchmark.model.path)
+    head, rows = benchmark_rows(benchmark)
+    lines = [f"### {plain(name)}", "", f"{_settings(benchmark)}.", ""]
     lines += [*_table(head, rows, left=WORDS), ""]
-    lines += [f"- {plain(remark)}" for remark in (*remarks(result), *result.deviations())]
+    lines += [f"- {plain(remark)}" for remark in (*remarks(benchmark), *benchmark.deviations())]
     lines += [""] if lines[-1] else []
-    lines += [interval_legend(result), ""]
-    lines += _origin(result, result.host, bench_command(result.spec, name))
+    lines += [interval_legend(benchmark), ""]
+    lines += _origin(benchmark, benchmark.host, bench_command(benchmark.spec, name))
     return "\n".join(lines)
 
 
-def comparison_markdown(result: ComparisonResult) -> str:
-    a, b = (shown_name(side.model.path) for side in (result.a, result.b))
-    head, rows = comparison_rows(result)
-    stopped = "stopped before its end; " if result.interrupted else ""
+def comparison_markdown(comparison: ComparisonResult) -> str:
+    a, b = (shown_name(side.model.path) for side in (comparison.a, comparison.b))
+    head, rows = comparison_rows(comparison)
+    stopped = "stopped before its end; " if comparison.interrupted else ""
     lines = [f"### {plain(a)} against {plain(b)}", ""]
-    lines += [f"**{stopped}{result.verdict}**: {plain(comparison_sentence(result))}", ""]
+    lines += [f"**{stopped}{comparison.verdict}**: {plain(comparison_sentence(comparison))}", ""]
     lines += [*_table(head, rows, left=("", "model", "engine", "precision")), ""]
-    if result.gate is not None and result.spec.fail_if_slower is not None:
-        lines += [f"**{gate_sentence(result.gate, result.spec.fail_if_slower)}**", ""]
-    lines += [f"- {plain(limit)}" for limit in comparison_limits(result)]
+    if comparison.gate is not None and comparison.spec.fail_if_slower is not None:
+        lines += [f"**{gate_sentence(comparison.gate, comparison.spec.fail_if_slower)}**", ""]
+    lines += [f"- {plain(limit)}" for limit in comparison_limits(comparison)]
     lines += [""] if lines[-1] else []
-    processes = figures.counted(result.processes, "process")
+    processes = figures.counted(comparison.processes, "process")
     lines += [
-        f"{result.pairs} pairs of sessions in {processes}, {result.statistic}, "
-        f"{result.ratio.level:.0%} interval, "
-        f"machine {result.noise}. The ratio is from pairs; the levels are for orientation.",
+        f"{comparison.pairs} pairs of sessions in {processes}, {comparison.statistic}, "
+        f"{comparison.ratio.level:.0%} interval, "
+        f"machine {comparison.noise}. The ratio is from pairs; the levels are for orientation.",
         "",
     ]
-    lines += _origin(result, result.host, compare_command(result.spec, a, b))
+    lines += _origin(comparison, comparison.host, compare_command(comparison.spec, a, b))
     return "\n".join(lines)
 
 
-def profile_markdown(result: ProfileResult, peaks_of: PeaksOf = no_peaks) -> str:
-    name, facts = shown_name(result.model.path), result.facts
-    roof = known_roof(result, peaks_of)
-    head, rows = profile_rows(result, roof=roof)
-    stopped = "stopped before its end; " if result.interrupted else ""
+def profile_markdown(profile: ProfileResult, peaks_of: PeaksOf = no_peaks) -> str:
+    name, facts = shown_name(profile.model.path), profile.facts
+    roof = known_roof(profile, peaks_of)
+    head, rows = profile_rows(profile, roof=roof)
+    stopped = "stopped before its end; " if profile.interrupted else ""
     precision = f", {facts.precision}" if facts.precision else ""
-    cores = figures.counted(result.spec.cell.cores, "core")
+    cores = figures.counted(profile.spec.cell.cores, "core")
     engine = f"{facts.engine_title} on {facts.device}{precision}; {cores}"
     lines = [
         f"### Profile of {plain(name)}",
         "",
-        f"{plain(engine)}, batch {result.batch_size}.",
+        f"{plain(engine)}, batch {profile.batch_size}.",
         "",
     ]
     lines += [*_table(head, rows, left=LEFT), ""]
-    lines += [f"**{stopped}{plain(profile_sentence(result))}**", ""]
-    lines += [f"- {plain(note)}" for note in _said(result, roof)]
+    lines += [f"**{stopped}{plain(profile_sentence(profile))}**", ""]
+    lines += [f"- {plain(note)}" for note in _notes(profile, roof)]
     lines += [""] if lines[-1] else []
-    lines += _origin(result, result.host, profile_command(result.spec, name))
+    lines += _origin(profile, profile.host, profile_command(profile.spec, name))
     return "\n".join(lines)
 
 
-def _said(result: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
-    said = (*result.warnings, *result.deviations(), *result.notes)
-    return (*said, *roof_lines(result, roof))
+def _notes(profile: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
+    notes = (*profile.warnings, *profile.deviations(), *profile.notes)
+    return (*notes, *roof_lines(profile, roof))
 
 
 def markdown_of(result: RunResult, peaks_of: PeaksOf = no_peaks) -> str:
@@ -103,7 +109,7 @@ def markdown_of(result: RunResult, peaks_of: PeaksOf = no_peaks) -> str:
     return "\n".join([text, "Files:", "", *lines, ""])
 
 
-# By the kind of the spec: how its result is written.
+# By the kind of the spec.
 SECTIONS: dict[str, Callable[[Any, PeaksOf], str]] = {
     "benchmark": lambda result, _: benchmark_markdown(result),
     "comparison": lambda result, _: comparison_markdown(result),
@@ -111,8 +117,17 @@ SECTIONS: dict[str, Callable[[Any, PeaksOf], str]] = {
 }
 
 
+def report_markdown(report: Report, peaks_of: PeaksOf = no_peaks) -> str:
+    sections = [markdown_of(result, peaks_of) for result in report.results]
+    parts = [f"## {plain(report.title)}\n", *sections]
+    if report.missing:
+        lines = [f"- {plain(line)}" for line in report.missing]
+        parts.append("\n".join(["### Without a result", "", *lines, ""]))
+    return "\n".join(parts)
+
+
 def plain(text: str) -> str:
-    """Text that is text, whatever is in it: no markup, no line of its own."""
+    """Escaped, on one line, whatever it contains."""
     return _MARKS.sub(r"\\\1", visible(" ".join(text.split())))
 
 
@@ -124,20 +139,12 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[st
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
-def _settings(result: BenchmarkResult) -> str:
+def _settings(benchmark: BenchmarkResult) -> str:
     """``onnxruntime 1.22.0 on cpu, fp32; 1 core, default budget of 10 s``."""
-    engines = dict.fromkeys(_engine(cell) for cell in result.cells)
-    cores = sorted({cell.spec.cores for cell in result.cells})
+    engines = dict.fromkeys(engine_text(cell) for cell in benchmark.cells)
+    cores = sorted({cell.spec.cores for cell in benchmark.cells})
     count = f"{', '.join(map(str, cores))} {'core' if cores == [1] else 'cores'}"
-    return f"{plain('; '.join(engines))}; {count}, {_effort(result.spec)}"
-
-
-def _engine(cell: CellResult) -> str:
-    if cell.facts is None:
-        return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
-    facts = cell.facts
-    precision = f", {facts.precision}" if facts.precision else ""
-    return f"{facts.engine_title} on {facts.device}{precision}"
+    return f"{plain('; '.join(engines))}; {count}, {_effort(benchmark.spec)}"
 
 
 def _effort(spec: BenchmarkSpec) -> str:
@@ -161,7 +168,7 @@ def _origin(result: RunResult, host: HostFacts, command: str) -> list[str]:
 
 
 def _code(command: str) -> list[str]:
-    """A name in it may hold line ends, and backticks: the fence has more."""
+    """Names may contain line ends and backticks; the fence has more of those."""
     if visible(command) != command:
         command = " ".join(map(shell_word, shlex.split(command)))
     longest = max((len(run) for run in re.findall("`+", command)), default=0)

@@ -19,25 +19,25 @@ from modeldyno.present.tables import (
 )
 
 
-def benchmark_text(result: BenchmarkResult) -> str:
-    head, rows = benchmark_rows(result)
+def benchmark_text(benchmark: BenchmarkResult) -> str:
+    head, rows = benchmark_rows(benchmark)
     lines = [table_text(head, rows, left=WORDS)]
-    lines += side_by_side_lines(result)
-    lines += [f"{cell.name}: {visible(cell.error.title)}" for cell in result.cells if cell.error]
+    lines += side_by_side_lines(benchmark)
+    lines += [f"{cell.name}: {visible(cell.error.title)}" for cell in benchmark.cells if cell.error]
     return "\n".join(lines)
 
 
-def comparison_text(result: ComparisonResult) -> str:
-    head, rows = comparison_rows(result)
+def comparison_text(comparison: ComparisonResult) -> str:
+    head, rows = comparison_rows(comparison)
     table = table_text(head, rows, left=("", "model", "engine", "precision"))
-    return f"{table}\n\n{result.verdict}: {visible(comparison_sentence(result))}"
+    return f"{table}\n\n{comparison.verdict}: {visible(comparison_sentence(comparison))}"
 
 
 def ranking_text(ranking: Ranking) -> str:
     head, rows = ranking_rows(ranking)
     lines = [table_text(head, rows, left=RANKING_WORDS)]
-    for one in ranking.sides:
-        lines += _failure_lines(one.label, one.failure) if one.failure else []
+    for ranked in ranking.sides:
+        lines += _failure_lines(ranked.label, ranked.failure) if ranked.failure else []
     return "\n".join([*lines, *map(visible, ranking_remarks(ranking))])
 
 
@@ -47,14 +47,15 @@ def _failure_lines(where: str, failure: Failure) -> list[str]:
     return [visible(first), *(visible(f"  {name}: {text}") for name, text in more if text)]
 
 
-def benchmark_name(result: BenchmarkResult) -> str:
-    cells = counted(len(result.cells), "cell")
-    name = visible(Path(result.model.path).name)
-    return f"<BenchmarkResult {result.run_id}: {name}, {cells}>"
+def benchmark_name(benchmark: BenchmarkResult) -> str:
+    cells = counted(len(benchmark.cells), "cell")
+    name = visible(Path(benchmark.model.path).name)
+    return f"<BenchmarkResult {benchmark.run_id}: {name}, {cells}>"
 
 
-def comparison_name(result: ComparisonResult) -> str:
-    return f"<ComparisonResult {result.run_id}: {result.verdict}, ratio {result.ratio.value:.3f}>"
+def comparison_name(comparison: ComparisonResult) -> str:
+    ratio = f"ratio {comparison.ratio.value:.3f}"
+    return f"<ComparisonResult {comparison.run_id}: {comparison.verdict}, {ratio}>"
 
 
 def table_text(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[str] = ()) -> str:

@@ -24,14 +24,14 @@ CSV_COLUMNS = (
 
 
 def profile_rows(
-    result: ProfileResult, by: By = "op", top: int | None = TOP, roof: Roof | None = None
+    profile: ProfileResult, by: By = "op", top: int | None = TOP, roof: Roof | None = None
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and cells; the last row is what is outside nodes. With a ``roof``, what limits each
     of them."""
-    parts = slices(result, by)
+    parts = slices(profile, by)
     listed = parts if top is None else parts[:top]
-    scale, unit = figures.unit_for_parts([result.latency_s])
-    has_device = any(one.accelerator_s is not None for one in parts)
+    scale, unit = figures.unit_for_parts([profile.latency_s])
+    has_device = any(part.accelerator_s is not None for part in parts)
     names = ("node", "operator") if by == "node" else ("operator", "nodes")
     head: tuple[str, ...] = (
         *names,
@@ -41,14 +41,17 @@ def profile_rows(
         "calls",
         *(("on device",) if has_device else ()),
     )
-    rows = [_cells(one, by, scale, has_device) for one in listed]
-    is_held = roof is not None and any(one.flop is not None for one in parts)
+    rows = [_cells(part, by, scale, has_device) for part in listed]
+    is_held = roof is not None and any(part.flop is not None for part in parts)
     if roof is not None and is_held:
         head = (*head, "GFLOP/s", "GB/s", "limit")
-        rows = [(*row, *_limits(one.held(roof))) for row, one in zip(rows, listed, strict=True)]
+        rows = [(*row, *_limits(part.held(roof))) for row, part in zip(rows, listed, strict=True)]
     if left := parts[len(listed) :]:
-        rows.append((*_rest(left, by, scale, result, has_device), *("",) * (3 * is_held)))
-    outside = (figures.plain(result.outside_s / scale), _percent(share(result.outside_s, result)))
+        rows.append((*_rest(left, by, scale, profile, has_device), *("",) * (3 * is_held)))
+    outside = (
+        figures.plain(profile.outside_s / scale),
+        _percent(share(profile.outside_s, profile)),
+    )
     rows.append((OUTSIDE, "", *outside, "", "", *("",) * (has_device + 3 * is_held)))
     return head, rows
 
@@ -56,25 +59,27 @@ def profile_rows(
 MOST_REASONS = 3
 
 
-def known_roof(result: ProfileResult, peaks_of: PeaksOf) -> Roof | None:
+def known_roof(profile: ProfileResult, peaks_of: PeaksOf) -> Roof | None:
     """Of the machine that it was measured on; None where its peaks are not known."""
-    roof = roof_of(peaks_of(result.host.fingerprint), result.spec.cell.cores, result.facts.device)
+    roof = roof_of(
+        peaks_of(profile.host.fingerprint), profile.spec.cell.cores, profile.facts.device
+    )
     return None if roof.ridge is None else roof
 
 
-def roof_lines(result: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
+def roof_lines(profile: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
     """Why the slowest operators are called what they are, and what they are held against."""
-    return () if roof is None else (*limit_lines(result, "op", roof), roof.text)
+    return () if roof is None else (*limit_lines(profile, "op", roof), roof.text)
 
 
-def limit_lines(result: ProfileResult, by: By, roof: Roof) -> list[str]:
+def limit_lines(profile: ProfileResult, by: By, roof: Roof) -> list[str]:
     """Why the slowest are called what they are; none without peaks."""
     if roof.ridge is None:
         return []
     return [
-        f"{one.node or one.op_type}: {held.bound or figures.NOTHING}, {held.reason}"
-        for one in slices(result, by)[:MOST_REASONS]
-        if (held := one.held(roof)).reason
+        f"{part.node or part.op_type}: {held.bound or figures.NOTHING}, {held.reason}"
+        for part in slices(profile, by)[:MOST_REASONS]
+        if (held := part.held(roof)).reason
     ]
 
 
@@ -86,21 +91,25 @@ def _limits(held: Held) -> tuple[str, str, str]:
     return rates[0], rates[1], held.bound or figures.NOTHING
 
 
-def _cells(one: Slice, by: By, scale: float, has_device: bool) -> tuple[str, ...]:
-    names = (one.node or "", one.op_type) if by == "node" else (one.op_type, str(one.nodes))
-    figures_ = (figures.plain(one.total_s / scale), _percent(one.share), _percent(one.cumulative))
-    device = (figures.plain((one.accelerator_s or 0.0) / scale),) if has_device else ()
-    return (*names, *figures_, str(one.calls), *device)
+def _cells(part: Slice, by: By, scale: float, has_device: bool) -> tuple[str, ...]:
+    names = (part.node or "", part.op_type) if by == "node" else (part.op_type, str(part.nodes))
+    figures_ = (
+        figures.plain(part.total_s / scale),
+        _percent(part.share),
+        _percent(part.cumulative),
+    )
+    device = (figures.plain((part.accelerator_s or 0.0) / scale),) if has_device else ()
+    return (*names, *figures_, str(part.calls), *device)
 
 
 def _rest(
-    left: Sequence[Slice], by: By, scale: float, result: ProfileResult, has_device: bool
+    left: Sequence[Slice], by: By, scale: float, profile: ProfileResult, has_device: bool
 ) -> tuple[str, ...]:
-    total = sum(one.total_s for one in left)
+    total = sum(part.total_s for part in left)
     what = "node" if by == "node" else "operator"
-    calls = sum(one.calls for one in left)
-    nodes = "" if by == "node" else str(sum(one.nodes for one in left))
-    numbers = (figures.plain(total / scale), _percent(share(total, result)))
+    calls = sum(part.calls for part in left)
+    nodes = "" if by == "node" else str(sum(part.nodes for part in left))
+    numbers = (figures.plain(total / scale), _percent(share(total, profile)))
     last = _percent(left[-1].cumulative)
     device = (figures.plain(sum(o.accelerator_s or 0.0 for o in left) / scale),) * has_device
     return (
@@ -117,45 +126,45 @@ def _percent(share: float) -> str:
     return f"{share * 100:.1f} %"
 
 
-def profile_text(result: ProfileResult, by: By = "op", top: int | None = TOP) -> str:
-    head, rows = profile_rows(result, by, top)
-    return f"{table_text(head, rows, left=LEFT)}\n{profile_sentence(result)}"
+def profile_text(profile: ProfileResult, by: By = "op", top: int | None = TOP) -> str:
+    head, rows = profile_rows(profile, by, top)
+    return f"{table_text(head, rows, left=LEFT)}\n{profile_sentence(profile)}"
 
 
-def profile_html(result: ProfileResult) -> str:
-    head, rows = profile_rows(result)
-    return exports.html_table(head, rows, caption=profile_sentence(result))
+def profile_html(profile: ProfileResult) -> str:
+    head, rows = profile_rows(profile)
+    return exports.html_table(head, rows, caption=profile_sentence(profile))
 
 
-def node_csv(result: ProfileResult, path: str | Path | None = None) -> str:
-    return profile_csv(result, "node", path)
+def node_csv(profile: ProfileResult, path: str | Path | None = None) -> str:
+    return profile_csv(profile, "node", path)
 
 
-def profile_csv(result: ProfileResult, by: By, path: str | Path | None = None) -> str:
+def profile_csv(profile: ProfileResult, by: By, path: str | Path | None = None) -> str:
     """One line for each, the slowest first, and one for what is outside nodes."""
-    text = exports.csv_text(CSV_COLUMNS, _csv_rows(result, by))
+    text = exports.csv_text(CSV_COLUMNS, _csv_rows(profile, by))
     return exports.deliver(text, path)
 
 
-def _csv_rows(result: ProfileResult, by: By) -> Iterable[dict[str, Any]]:
-    for one in slices(result, by):
+def _csv_rows(profile: ProfileResult, by: By) -> Iterable[dict[str, Any]]:
+    for part in slices(profile, by):
         yield {
-            "node": one.node or "",
-            "op_type": one.op_type,
-            "provider": one.provider,
-            "calls": one.calls,
-            "nodes": one.nodes,
-            "total_ms": one.total_s * 1e3,
-            "share": one.share,
-            "cumulative_share": one.cumulative,
-            "cpu_ms": one.cpu_s * 1e3,
-            "accelerator_ms": None if one.accelerator_s is None else one.accelerator_s * 1e3,
-            "recorded_ms": one.recorded_s * 1e3,
-            "flop": one.flop,
-            "bytes": one.moved_bytes,
+            "node": part.node or "",
+            "op_type": part.op_type,
+            "provider": part.provider,
+            "calls": part.calls,
+            "nodes": part.nodes,
+            "total_ms": part.total_s * 1e3,
+            "share": part.share,
+            "cumulative_share": part.cumulative,
+            "cpu_ms": part.cpu_s * 1e3,
+            "accelerator_ms": None if part.accelerator_s is None else part.accelerator_s * 1e3,
+            "recorded_ms": part.recorded_s * 1e3,
+            "flop": part.flop,
+            "bytes": part.moved_bytes,
         }
-    outside = {"node": OUTSIDE, "total_ms": result.outside_s * 1e3}
-    yield dict.fromkeys(CSV_COLUMNS, "") | outside | {"share": share(result.outside_s, result)}
+    outside = {"node": OUTSIDE, "total_ms": profile.outside_s * 1e3}
+    yield dict.fromkeys(CSV_COLUMNS, "") | outside | {"share": share(profile.outside_s, profile)}
 
 
 ROW_COLUMNS = (

@@ -8,9 +8,11 @@ from typing import Any
 
 from modeldyno.core import exports, figures
 from modeldyno.core.cell_axes import NAMED_COUNTS, NESTED, SIZES, CellAxis, named_sizes
+from modeldyno.core.documents.benchmarks import benchmarks_csv
 from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.figures import FigureColumn, figure_columns
 from modeldyno.core.documents.models import ModelDocument, TensorDocument
+from modeldyno.core.documents.reports import Report
 from modeldyno.core.models import Dim, ModelFacts, TensorSpec
 from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
@@ -32,18 +34,18 @@ WITHIN_RUN = "this run"  # the column of how far the sessions of a run agree
 
 
 def benchmark_rows(
-    result: BenchmarkResult, most: int | None = None
+    benchmark: BenchmarkResult, most: int | None = None
 ) -> tuple[tuple[str, ...], Rows]:
     """Column names and one row per cell; one unit for all latencies, of at most ``most`` digits."""
-    scale, unit = benchmark_unit(result)
+    scale, unit = benchmark_unit(benchmark)
     counted = [axis for axis in NESTED if axis.short != "batch" and axis.kind != "sizes"]
-    axes = [axis for axis in counted if _matters(axis, result.cells)]
-    sizes = differing_sizes(result.cells)
-    documents = [CellDocument.of(number, cell) for number, cell in enumerate(result.cells)]
+    axes = [axis for axis in counted if _matters(axis, benchmark.cells)]
+    sizes = differing_sizes(benchmark.cells)
+    documents = [CellDocument.of(number, cell) for number, cell in enumerate(benchmark.cells)]
     known = figure_columns(CellDocument)
     rate, *placed = (known[name].head for name in PLACED)
     further = further_figures(documents, known)
-    has_repeats = any(map(_repeat, result.cells))
+    has_repeats = any(map(_repeat, benchmark.cells))
     head = (
         *(axis.short for axis in axes), "batch", *sizes, f"{unit}/batch", DECISIVE,
         *[WITHIN_RUN] * has_repeats, f"{unit}/item", rate, "p99", *placed,
@@ -57,20 +59,20 @@ def benchmark_rows(
             *_cell_row(cell, document, scale, most, has_repeats),
             *(known[name].text(getattr(document, name), scale) for name in further),
         )
-        for cell, document in zip(result.cells, documents, strict=True)
+        for cell, document in zip(benchmark.cells, documents, strict=True)
     ]
     if any(axis.name in CHANGES_OUTPUTS for axis in axes):
         head = (*head, "off first")
-        rows = [(*row, _parity(cell)) for row, cell in zip(rows, result.cells, strict=True)]
-    if not (result.all_standings() or any(cell.mismatches for cell in result.cells)):
+        rows = [(*row, _parity(cell)) for row, cell in zip(rows, benchmark.cells, strict=True)]
+    if not (benchmark.all_standings() or any(cell.mismatches for cell in benchmark.cells)):
         return head, rows
-    return (*head, "best"), [(*row, _mark(result, n)) for n, row in enumerate(rows)]
+    return (*head, "best"), [(*row, _mark(benchmark, n)) for n, row in enumerate(rows)]
 
 
-def benchmark_unit(result: BenchmarkResult) -> tuple[float, str]:
+def benchmark_unit(benchmark: BenchmarkResult) -> tuple[float, str]:
     """In which batches and items have readable times."""
     measured = [
-        (c.measurement.latency.decisive.value, c.items) for c in result.cells if c.measurement
+        (c.measurement.latency.decisive.value, c.items) for c in benchmark.cells if c.measurement
     ]
     return figures.unit_for(part for batch, items in measured for part in (batch, batch / items))
 
@@ -106,6 +108,15 @@ def _matters(axis: CellAxis, cells: Sequence[CellResult]) -> bool:
     return len(texts) > 1 or not is_usual
 
 
+def engine_text(cell: CellResult) -> str:
+    """``onnxruntime 1.22.0 on cpu, fp32``, as it ran if that is known."""
+    facts = cell.facts
+    if facts is None:
+        return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
+    precision = f", {facts.precision}" if facts.precision else ""
+    return f"{facts.engine_title} on {facts.device}{precision}"
+
+
 def differing_sizes(cells: Sequence[CellResult]) -> list[str]:
     """Names of dimensions that do not have one size in all cells: each has a column."""
     specs = [cell.spec for cell in cells]
@@ -122,12 +133,12 @@ def _parity(cell: CellResult) -> str:
     return figures.NOTHING if cell.parity is None else f"{cell.parity.max_rel_error:.1e}"
 
 
-def _mark(result: BenchmarkResult, number: int) -> str:
+def _mark(benchmark: BenchmarkResult, number: int) -> str:
     """``◀ lowest latency``, also for those who share it: a tie is told as a tie."""
-    if result.cells[number].mismatches:
-        return "not ranked: " + "; ".join(result.cells[number].mismatches)
+    if benchmark.cells[number].mismatches:
+        return "not ranked: " + "; ".join(benchmark.cells[number].mismatches)
     marks = []
-    for objective, standing in result.all_standings():
+    for objective, standing in benchmark.all_standings():
         if number in standing.tied:
             tie = "" if standing.has_winner else "tied: "
             marks.append(tie + PRAISE[objective])
@@ -138,9 +149,9 @@ def _repeat(cell: CellResult) -> Repeat | None:
     return cell.measurement.latency.typical.repeat if cell.measurement else None
 
 
-def interval_legend(result: BenchmarkResult) -> str:
+def interval_legend(benchmark: BenchmarkResult) -> str:
     """What the ± of its table is an interval of."""
-    repeats = [repeat for repeat in map(_repeat, result.cells) if repeat]
+    repeats = [repeat for repeat in map(_repeat, benchmark.cells) if repeat]
     if not repeats:
         return "± is half the 95 % interval over the sessions of this run."
     fewest, most = (pick(repeat.runs for repeat in repeats) for pick in (min, max))
@@ -200,17 +211,23 @@ def _quality(cell: CellResult) -> str:
     return f"{failure}, {noise}" if noise else failure
 
 
-def benchmark_html(result: BenchmarkResult) -> str:
-    head, rows = benchmark_rows(result)
-    return exports.html_table(head, rows, name_of_file(result.model.path))
+def benchmark_html(benchmark: BenchmarkResult) -> str:
+    head, rows = benchmark_rows(benchmark)
+    return exports.html_table(head, rows, name_of_file(benchmark.model.path))
+
+
+def cells_csv(report: Report) -> str:
+    """One line per cell of the report's benchmarks: other results have no cells."""
+    benchmarks: list[Any] = [result for result in report.results if result.has_cells]
+    return benchmarks_csv(benchmarks, with_runs=True)
 
 
 # ---------------------------------------------------------------- comparisons
 
 
-def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
-    counts = _counts_to_show((result.a, result.b))
-    scale, unit = figures.unit_for([result.a.floor_s, result.b.floor_s])
+def comparison_rows(comparison: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
+    counts = _counts_to_show((comparison.a, comparison.b))
+    scale, unit = figures.unit_for([comparison.a.floor_s, comparison.b.floor_s])
     head = (
         *("", "model", "engine", "precision", *(axis.short for axis in counts)),
         *(f"{DECISIVE} {unit}", f"typical {unit}"),
@@ -225,7 +242,7 @@ def comparison_rows(result: ComparisonResult) -> tuple[tuple[str, ...], Rows]:
             figures.plain(side.floor_s / scale, 4),
             figures.plain(side.typical_s / scale, 4),
         )
-        for name, side in (("A", result.a), ("B", result.b))
+        for name, side in (("A", comparison.a), ("B", comparison.b))
     ]
     return head, rows
 
@@ -238,21 +255,22 @@ def ranking_rows(ranking: Ranking) -> tuple[tuple[str, ...], Rows]:
     """In the order of their places; those without one come last."""
     levels = map(ranking.floor_s, ranking.sides)
     scale, unit = figures.unit_for(level for level in levels if level is not None)
-    counts = _counts_to_show([one.side for one in ranking.sides if one.side])
+    counts = _counts_to_show([ranked.side for ranked in ranking.sides if ranked.side])
     head: tuple[str, ...] = (
         *("place", "model", "engine", "precision", *(axis.short for axis in counts)),
         *(f"{DECISIVE} {unit}", "×", "outputs"),
     )
     last = len(ranking.sides) + 1
     order = sorted(
-        ranking.sides, key=lambda one: (one.place or last, one.ratio.value if one.ratio else 0)
+        ranking.sides,
+        key=lambda ranked: (ranked.place or last, ranked.ratio.value if ranked.ratio else 0),
     )
-    rows = [_ranked_row(one, ranking, scale, counts) for one in order]
-    if any(one.failure for one in order):
+    rows = [_ranked_row(ranked, ranking, scale, counts) for ranked in order]
+    if any(ranked.failure for ranked in order):
         head = (*head, "error")
         rows = [
-            (*row, one.failure.code if one.failure else "")
-            for row, one in zip(rows, order, strict=True)
+            (*row, ranked.failure.code if ranked.failure else "")
+            for row, ranked in zip(rows, order, strict=True)
         ]
     return head, rows
 
@@ -272,14 +290,14 @@ def _count(side: SideResult, axis: CellAxis) -> int:
 
 
 def _ranked_row(
-    one: Ranked, ranking: Ranking, scale: float, counts: Sequence[CellAxis]
+    ranked: Ranked, ranking: Ranking, scale: float, counts: Sequence[CellAxis]
 ) -> tuple[str, ...]:
-    place = str(one.place) if one.place else figures.NOTHING
-    floor_s = ranking.floor_s(one)
-    if one.side is None or floor_s is None:
-        return (place, one.label, *(figures.NOTHING,) * (5 + len(counts)))
-    side = one.side
-    is_reference = one.label == ranking.reference
+    place = str(ranked.place) if ranked.place else figures.NOTHING
+    floor_s = ranking.floor_s(ranked)
+    if ranked.side is None or floor_s is None:
+        return (place, ranked.label, *(figures.NOTHING,) * (5 + len(counts)))
+    side = ranked.side
+    is_reference = ranked.label == ranking.reference
     return (
         place,
         shown_name(side.model.path),
@@ -287,13 +305,13 @@ def _ranked_row(
         side.facts.precision or figures.NOTHING,
         *(str(_count(side, axis)) for axis in counts),
         figures.plain(floor_s / scale, 4),
-        _ratio(one, is_reference),
-        "reference" if is_reference and not one.alone else _outputs(one),
+        _ratio(ranked, is_reference),
+        "reference" if is_reference and not ranked.alone else _outputs(ranked),
     )
 
 
-def _ratio(one: Ranked, is_reference: bool) -> str:
-    ratio = one.ratio
+def _ratio(ranked: Ranked, is_reference: bool) -> str:
+    ratio = ranked.ratio
     if ratio is None:
         return figures.NOTHING
     if is_reference:
@@ -304,26 +322,26 @@ def _ratio(one: Ranked, is_reference: bool) -> str:
     return figures.estimate(ratio, most=4)
 
 
-def _outputs(one: Ranked) -> str:
+def _outputs(ranked: Ranked) -> str:
     """How far its outputs are from those of the reference, of their largest value."""
-    return figures.NOTHING if one.parity is None else f"{one.parity.max_rel_error:.1g}"
+    return figures.NOTHING if ranked.parity is None else f"{ranked.parity.max_rel_error:.1g}"
 
 
-def comparison_html(result: ComparisonResult) -> str:
-    head, rows = comparison_rows(result)
-    return exports.html_table(head, rows, comparison_sentence(result))
+def comparison_html(comparison: ComparisonResult) -> str:
+    head, rows = comparison_rows(comparison)
+    return exports.html_table(head, rows, comparison_sentence(comparison))
 
 
-def comparison_csv(result: ComparisonResult, path: str | Path | None) -> str:
+def comparison_csv(comparison: ComparisonResult, path: str | Path | None) -> str:
     row: dict[str, Any] = {
-        "a": result.a.label,
-        "b": result.b.label,
-        "verdict": result.verdict,
-        "ratio": result.ratio.value,
-        "ratio_low": result.ratio.low,
-        "ratio_high": result.ratio.high,
-        "pairs": result.pairs,
-        "statistic": result.statistic,
+        "a": comparison.a.label,
+        "b": comparison.b.label,
+        "verdict": comparison.verdict,
+        "ratio": comparison.ratio.value,
+        "ratio_low": comparison.ratio.low,
+        "ratio_high": comparison.ratio.high,
+        "pairs": comparison.pairs,
+        "statistic": comparison.statistic,
     }
     return exports.deliver(exports.csv_text(row, [row]), path)
 

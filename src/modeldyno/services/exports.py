@@ -20,9 +20,9 @@ from modeldyno.core.results import RunResult
 from modeldyno.core.roofline import PeaksOf
 from modeldyno.core.runs import ACTIVE, Artifact, ListQuery, Run, RunOf, StoredRun
 from modeldyno.core.specs import RunSpec
-from modeldyno.present.markdown import markdown_of
+from modeldyno.present.markdown import markdown_of, report_markdown
 from modeldyno.present.reports.page import html_report
-from modeldyno.present.reports.several import cells_csv, report_markdown
+from modeldyno.present.tables import cells_csv
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import RunFolders

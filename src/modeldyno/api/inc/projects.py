@@ -14,7 +14,7 @@ from modeldyno.core.dictionaries import PRECISIONS, require_named
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.projects import Project
-from modeldyno.inputs.shape_texts import shapes_in
+from modeldyno.inputs.model_overrides import shapes_in
 from modeldyno.services.projects import NewProject, ProjectDetails
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from modeldyno.present.charts.axes import Axis
-from modeldyno.present.charts.frame import WIDTH, cut, label, line, picture
+from modeldyno.present.charts.frame import WIDTH, Scale, cut, label, line, picture
 from modeldyno.present.markup import Markup, joined, tag
 
 _LEFT, _RIGHT = 190.0, WIDTH - 165.0
@@ -24,7 +23,7 @@ class Bar:
 
 def bar_chart(title: str, summary: str, bars: Sequence[Bar]) -> Markup:
     longest = max((_end(bar) for bar in bars), default=0.0)
-    across = Axis(0.0, longest or 1.0, _LEFT, _RIGHT)
+    across = Scale(0.0, longest or 1.0, _LEFT, _RIGHT)
     bottom = _TOP + len(bars) * _ROW
     drawn = [_bar(bar, place, across) for place, bar in enumerate(bars)]
     return picture(bottom + 6, title, summary, *drawn, line(_LEFT, _TOP, _LEFT, bottom, "axis"))
@@ -34,7 +33,7 @@ def _end(bar: Bar) -> float:
     return max(bar.value, bar.span[1]) if bar.span else bar.value
 
 
-def _bar(bar: Bar, place: int, across: Axis) -> Markup:
+def _bar(bar: Bar, place: int, across: Scale) -> Markup:
     y = _TOP + place * _ROW
     end = across.place(max(0.0, bar.value))
     kind = "bar rest" if bar.is_rest else "bar hue0"
@@ -48,7 +47,7 @@ def _bar(bar: Bar, place: int, across: Axis) -> Markup:
     )
 
 
-def _whisker(bar: Bar, y: float, across: Axis) -> Markup:
+def _whisker(bar: Bar, y: float, across: Scale) -> Markup:
     if bar.span is None:
         return Markup()
     low, high = (across.place(max(0.0, value)) for value in bar.span)

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from modeldyno.present.charts.axes import Axis, ratio_ticks, tick_texts
-from modeldyno.present.charts.frame import WIDTH, cut, label, line, picture
+from modeldyno.present.charts.frame import (
+    WIDTH,
+    Scale,
+    cut,
+    label,
+    line,
+    picture,
+    ratio_ticks,
+    tick_texts,
+)
 from modeldyno.present.charts.scaling import marker
 from modeldyno.present.markup import Markup, joined, tag
 
@@ -29,7 +37,7 @@ def ratio_chart(title: str, summary: str, rows: Sequence[Ratio]) -> Markup:
     low = min(min(row.low, 1 - row.margin) for row in rows)
     high = max(max(row.high, 1 + row.margin) for row in rows)
     ticks = ratio_ticks(max(low, 1e-3), high)
-    across = Axis(ticks[0], ticks[-1], _LEFT, _RIGHT, "log")
+    across = Scale(ticks[0], ticks[-1], _LEFT, _RIGHT, "log")
     bottom = _TOP + len(rows) * _ROW
     drawn = [_band(row, place, across) for place, row in enumerate(rows)]
     drawn += [_foot(across, ticks, bottom)]
@@ -37,14 +45,14 @@ def ratio_chart(title: str, summary: str, rows: Sequence[Ratio]) -> Markup:
     return picture(bottom + 44, title, summary, *drawn)
 
 
-def _band(row: Ratio, place: int, across: Axis) -> Markup:
+def _band(row: Ratio, place: int, across: Scale) -> Markup:
     """The margin of each row is its own."""
     x = across.place(1 - row.margin)
     width = across.place(1 + row.margin) - x
     return tag("rect", x=x, y=_TOP + place * _ROW, width=width, height=_ROW, class_="band")
 
 
-def _foot(across: Axis, ticks: Sequence[float], bottom: float) -> Markup:
+def _foot(across: Scale, ticks: Sequence[float], bottom: float) -> Markup:
     texts = [
         label(across.place(tick), bottom + 16, words, "middle")
         for tick, words in zip(ticks, tick_texts(ticks), strict=True)
@@ -61,7 +69,7 @@ def _foot(across: Axis, ticks: Sequence[float], bottom: float) -> Markup:
     )
 
 
-def _row(row: Ratio, place: int, across: Axis) -> Markup:
+def _row(row: Ratio, place: int, across: Scale) -> Markup:
     y = _TOP + (place + 0.5) * _ROW
     low, high = across.place(max(row.low, across.low)), across.place(row.high)
     return tag(

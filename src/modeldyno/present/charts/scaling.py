@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from modeldyno.present.charts.axes import Axis, nice_ticks, tick_texts
-from modeldyno.present.charts.frame import WIDTH, cut, label, line, picture
+from modeldyno.present.charts.frame import (
+    WIDTH,
+    Scale,
+    cut,
+    label,
+    line,
+    nice_ticks,
+    picture,
+    tick_texts,
+)
 from modeldyno.present.markup import Markup, joined, tag
 
 MOST_SERIES = 8  # hues that eyes tell apart
@@ -42,25 +50,25 @@ class Words:
 def scaling_chart(words: Words, series: Sequence[Series], has_ideal: bool = False) -> Markup:
     """``has_ideal`` draws what n times the cores would do at best, dashed, from the first point."""
     drawn_series = series[:MOST_SERIES]
-    points = [point for one in drawn_series for point in one.points]
+    points = [point for curve in drawn_series for point in curve.points]
     numbers = sorted({point.x for point in points})
     ticks = nice_ticks(0.0, max(point.high for point in points))
     bottom = _TOP + _HEIGHT
-    across = Axis(numbers[0], numbers[-1], _LEFT + 24, _RIGHT - 24, "log")
-    up = Axis(ticks[0], ticks[-1], bottom, _TOP)
+    across = Scale(numbers[0], numbers[-1], _LEFT + 24, _RIGHT - 24, "log")
+    up = Scale(ticks[0], ticks[-1], bottom, _TOP)
     drawn = [_grid(up, ticks), _foot(across, numbers, bottom), _titles(words, bottom)]
-    for number, one in enumerate(drawn_series):
-        if has_ideal and len(one.points) > 1:
-            drawn.append(_ideal(one, across, up, number))
+    for number, curve in enumerate(drawn_series):
+        if has_ideal and len(curve.points) > 1:
+            drawn.append(_ideal(curve, across, up, number))
         # Beside each other, so that intervals do not hide one another.
         aside = (number - (len(drawn_series) - 1) / 2) * _APART
-        drawn.append(_curve(one, across, up, number, aside))
+        drawn.append(_curve(curve, across, up, number, aside))
     legend = _legend(drawn_series, len(series) - len(drawn_series), has_ideal, bottom + 52)
     rows = len(drawn_series) + has_ideal + (len(series) > len(drawn_series))
     return picture(bottom + 46 + rows * _ROW, words.title, words.summary, *drawn, legend)
 
 
-def _grid(up: Axis, ticks: Sequence[float]) -> Markup:
+def _grid(up: Scale, ticks: Sequence[float]) -> Markup:
     lines = [line(_LEFT, up.place(tick), _RIGHT, up.place(tick), "grid") for tick in ticks]
     texts = [
         label(_LEFT - 8, up.place(tick) + 4, words, "end")
@@ -69,7 +77,7 @@ def _grid(up: Axis, ticks: Sequence[float]) -> Markup:
     return joined(*lines, *texts)
 
 
-def _foot(across: Axis, numbers: Sequence[float], bottom: float) -> Markup:
+def _foot(across: Scale, numbers: Sequence[float], bottom: float) -> Markup:
     return joined(
         line(_LEFT, bottom, _RIGHT, bottom, "axis"),
         *(label(across.place(x), bottom + 16, f"{x:g}", "middle") for x in numbers),
@@ -83,20 +91,20 @@ def _titles(words: Words, bottom: float) -> Markup:
     )
 
 
-def _ideal(one: Series, across: Axis, up: Axis, number: int) -> Markup:
-    first = one.points[0]
+def _ideal(curve: Series, across: Scale, up: Scale, number: int) -> Markup:
+    first = curve.points[0]
     steps = 16
-    ratio = one.points[-1].x / first.x
+    ratio = curve.points[-1].x / first.x
     xs = [first.x * ratio ** (step / steps) for step in range(steps + 1)]
     places = [f"{across.place(x):.1f},{up.place(first.value * first.x / x):.1f}" for x in xs]
     return tag("polyline", points=" ".join(places), class_=f"ideal hue{number}")
 
 
-def _curve(one: Series, across: Axis, up: Axis, number: int, aside: float) -> Markup:
-    places = [(across.place(point.x) + aside, up.place(point.value)) for point in one.points]
+def _curve(curve: Series, across: Scale, up: Scale, number: int, aside: float) -> Markup:
+    places = [(across.place(point.x) + aside, up.place(point.value)) for point in curve.points]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     drawn = [tag("polyline", points=path, class_=f"curve hue{number} dash{number % 4}")]
-    for point, (x, y) in zip(one.points, places, strict=True):
+    for point, (x, y) in zip(curve.points, places, strict=True):
         drawn.append(_interval(x, up.place(point.low), up.place(point.high), number))
         drawn.append(marker(x, y, number, point.is_noisy))
         if point.label:
@@ -131,11 +139,11 @@ def marker(x: float, y: float, number: int, is_noisy: bool) -> Markup:
 
 def _legend(series: Sequence[Series], more: int, has_ideal: bool, top: float) -> Markup:
     rows = []
-    for number, one in enumerate(series):
+    for number, curve in enumerate(series):
         y = top + number * _ROW
         rows.append(line(_LEFT, y, _LEFT + 26, y, f"curve hue{number} dash{number % 4}"))
         rows.append(marker(_LEFT + 13, y, number, is_noisy=False))
-        rows.append(label(_LEFT + 34, y + 4, cut(one.name, 76)))
+        rows.append(label(_LEFT + 34, y + 4, cut(curve.name, 76)))
     y = top + len(series) * _ROW
     if has_ideal:
         rows.append(line(_LEFT, y, _LEFT + 26, y, "ideal"))

@@ -28,6 +28,7 @@ from modeldyno.present.tables import (
     benchmark_rows,
     benchmark_unit,
     differing_sizes,
+    engine_text,
     interval_legend,
 )
 
@@ -35,64 +36,56 @@ MOST_DIGITS = 4
 _READ = "Bars are intervals within this run; hatched points are not quiet."
 
 
-def benchmark_section(result: BenchmarkResult) -> Section:
-    name = shown_name(result.model.path)
-    head, rows = benchmark_rows(result, MOST_DIGITS)
+def benchmark_section(benchmark: BenchmarkResult) -> Section:
+    name = shown_name(benchmark.model.path)
+    head, rows = benchmark_rows(benchmark, MOST_DIGITS)
     return Section(
-        result=result,
+        result=benchmark,
         title=name,
-        verdict=tuple(benchmark_sentences(result)),
+        verdict=tuple(benchmark_sentences(benchmark)),
         word="",
-        engines=tuple(_engine(cell) for cell in result.cells),
-        method=_method(result),
-        table=table(head, rows, WORDS, lambda row: result.cells[row].is_noisy),
-        charts=tuple(_charts(result)),
-        limits=(*remarks(result), *_doubts(result)),
-        command=bench_command(result.spec, name),
+        engines=tuple(engine_text(cell) for cell in benchmark.cells),
+        method=_method(benchmark),
+        table=table(head, rows, WORDS, lambda row: benchmark.cells[row].is_noisy),
+        charts=tuple(_charts(benchmark)),
+        limits=(*remarks(benchmark), *_doubts(benchmark)),
+        command=bench_command(benchmark.spec, name),
     )
-
-
-def _engine(cell: CellResult) -> str:
-    facts = cell.facts
-    if facts is None:
-        return f"{cell.spec.engine or 'no engine'} on {cell.spec.device}"
-    precision = f", {facts.precision}" if facts.precision else ""
-    return f"{facts.engine_title} on {facts.device}{precision}"
 
 
 # ---------------------------------------------------------------- words
 
 
-def _method(result: BenchmarkResult) -> str:
-    measured = [cell.measurement for cell in result.cells if cell.measurement]
+def _method(benchmark: BenchmarkResult) -> str:
+    measured = [cell.measurement for cell in benchmark.cells if cell.measurement]
     if not measured:
         return "No cell came so far that it could be measured. What went wrong is told below."
-    subject = "Each cell" if len(result.cells) > 1 else "The model"
-    turns = ", the cells in turn" if len(result.cells) > 1 else ""
+    subject = "Each cell" if len(benchmark.cells) > 1 else "The model"
+    turns = ", the cells in turn" if len(benchmark.cells) > 1 else ""
     return (
         f"{subject} was measured in {_span(measured, 'processes', 'fresh process')} with "
         f"{_span(measured, 'sessions', 'session')}, each warmed up before it was timed{turns}. "
-        f"{interval_legend(result)}{_without_interval(measured)} "
+        f"{interval_legend(benchmark)}{_without_interval(measured)} "
         f"The {DECISIVE} is the tenth percentile, p99 is there where the samples can tell it, "
         f"and {figures.NOTHING} is not measured."
     )
 
 
 def _span(measured: Sequence[Measurement], field: str, what: str) -> str:
-    counts = sorted({getattr(one, field) for one in measured})
+    counts = sorted({getattr(measurement, field) for measurement in measured})
     most = figures.counted(counts[-1], what)
     return f"{counts[0]} to {most}" if len(counts) > 1 else most
 
 
 def _without_interval(measured: Sequence[Measurement]) -> str:
-    if all(one.latency.typical.is_over_units for one in measured):
+    if all(measurement.latency.typical.is_over_units for measurement in measured):
         return ""
     return f" Fewer than {FEWEST_SESSIONS} sessions have none."
 
 
-def _doubts(result: BenchmarkResult) -> list[str]:
-    doubts = [f"{str(advice).rstrip('.')}. To do: {advice.help}" for advice in advise(result)]
-    for cell in result.cells:
+def _doubts(benchmark: BenchmarkResult) -> list[str]:
+    doubts = [f"{str(advice).rstrip('.')}. To do: {advice.help}" for advice in advise(benchmark)]
+    for cell in benchmark.cells:
         tail = cell.measurement.latency.p99 if cell.measurement else None
         if cell.measurement and tail and tail.value is None and tail.samples_needed is not None:
             needed = figures.counted(tail.samples_needed, "sample")
@@ -113,33 +106,39 @@ class _Sweep:
     cells: tuple[CellResult, ...]
 
 
-def _charts(result: BenchmarkResult) -> list[Markup]:
+def _charts(benchmark: BenchmarkResult) -> list[Markup]:
     charts = []
-    scale, unit = benchmark_unit(result)
-    by_cores = _sweeps(result, lambda cell: cell.spec.cores, "cores")
+    scale, unit = benchmark_unit(benchmark)
+    by_cores = _sweeps(benchmark, lambda cell: cell.spec.cores, "cores")
     if by_cores:
         words = Words("Core scaling.", _cores_summary(by_cores[0]), "cores", f"{unit} per item")
         charts.append(scaling_chart(words, _by_cores(by_cores, scale), has_ideal=True))
-    by_batch = _sweeps(result, lambda cell: cell.batch_size, "batch")
+    by_batch = _sweeps(benchmark, lambda cell: cell.batch_size, "batch")
     if by_batch:
         item = Words("Batch scaling, per item.", _READ, "items in a batch", f"{unit} per item")
-        curves = [Series(one.name, _points(one, per_item=True, scale=scale)) for one in by_batch]
+        curves = [
+            Series(sweep.name, _points(sweep, per_item=True, scale=scale)) for sweep in by_batch
+        ]
         charts.append(scaling_chart(item, curves))
         whole = Words("Batch scaling, per batch.", _READ, "items in a batch", f"{unit} per batch")
-        curves = [Series(one.name, _points(one, per_item=False, scale=scale)) for one in by_batch]
+        curves = [
+            Series(sweep.name, _points(sweep, per_item=False, scale=scale)) for sweep in by_batch
+        ]
         charts.append(scaling_chart(whole, curves))
-    for name in differing_sizes(result.cells):
-        by_size = _sweeps(result, lambda cell, name=name: sizes_of(cell.spec)[name], name)
+    for name in differing_sizes(benchmark.cells):
+        by_size = _sweeps(benchmark, lambda cell, name=name: sizes_of(cell.spec)[name], name)
         words = Words(f"Scaling in {name}.", _READ, name, f"{unit} per item")
-        curves = [Series(one.name, _points(one, per_item=True, scale=scale)) for one in by_size]
+        curves = [
+            Series(sweep.name, _points(sweep, per_item=True, scale=scale)) for sweep in by_size
+        ]
         charts.append(scaling_chart(words, curves))
     return charts
 
 
-def _sweeps(result: BenchmarkResult, number: Callable[..., int], swept: str) -> list[_Sweep]:
+def _sweeps(benchmark: BenchmarkResult, number: Callable[..., int], swept: str) -> list[_Sweep]:
     """Those with two numbers or more."""
     groups: dict[str, dict[int, CellResult]] = {}
-    for cell in result.cells:
+    for cell in benchmark.cells:
         if cell.measurement is not None:
             groups.setdefault(_without(cell, swept), {}).setdefault(number(cell), cell)
     return [
@@ -184,13 +183,13 @@ def _point(cell: CellResult, x: int, scale: float) -> Point:
 def _by_cores(sweeps: Sequence[_Sweep], scale: float) -> list[Series]:
     """With their efficiency: at the points of a single curve, in the names of several."""
     curves = []
-    for one in sweeps:
-        points = _points(one, per_item=True, scale=scale)
-        shares = [_efficiency(one, number) for number in range(len(points))]
+    for sweep in sweeps:
+        points = _points(sweep, per_item=True, scale=scale)
+        shares = [_efficiency(sweep, number) for number in range(len(points))]
         if len(sweeps) == 1:
             points = tuple(replace(p, label=share) for p, share in zip(points, shares, strict=True))
-        last = f" ({shares[-1]} efficient with {one.numbers[-1]} cores)" if shares[-1] else ""
-        curves.append(Series(one.name + last, points))
+        last = f" ({shares[-1]} efficient with {sweep.numbers[-1]} cores)" if shares[-1] else ""
+        curves.append(Series(sweep.name + last, points))
     return curves
 
 

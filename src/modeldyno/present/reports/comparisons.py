@@ -14,60 +14,64 @@ from modeldyno.present.tables import comparison_rows
 _READ = "The bar is the interval; in the shaded band a difference does not matter."
 
 
-def comparison_section(result: ComparisonResult) -> Section:
-    a, b = (shown_name(side.model.path) for side in (result.a, result.b))
-    head, rows = comparison_rows(result)
+def comparison_section(comparison: ComparisonResult) -> Section:
+    a, b = (shown_name(side.model.path) for side in (comparison.a, comparison.b))
+    head, rows = comparison_rows(comparison)
     ratios = [
-        _ratio(result, f"{DECISIVE} ({result.statistic})", result.ratio),
-        _ratio(result, "typical (median)", result.typical_ratio),
+        _ratio(comparison, f"{DECISIVE} ({comparison.statistic})", comparison.ratio),
+        _ratio(comparison, "typical (median)", comparison.typical_ratio),
     ]
     return Section(
-        result=result,
-        title=title(result),
-        verdict=(_verdict(result), *_gate(result)),
-        word=result.verdict,
+        result=comparison,
+        title=title(comparison),
+        verdict=(_verdict(comparison), *_gate(comparison)),
+        word=comparison.verdict,
         engines=tuple(
-            f"{side.facts.engine_title} on {side.facts.device}" for side in (result.a, result.b)
+            f"{side.facts.engine_title} on {side.facts.device}"
+            for side in (comparison.a, comparison.b)
         ),
-        method=_method(result),
+        method=_method(comparison),
         table=table(head, rows, ("", "model", "engine", "precision")),
-        charts=(ratio_chart("B against A.", f"{comparison_sentence(result)}. {_READ}", ratios),),
-        limits=tuple(comparison_limits(result)),
-        command=compare_command(result.spec, a, b),
+        charts=(
+            ratio_chart("B against A.", f"{comparison_sentence(comparison)}. {_READ}", ratios),
+        ),
+        limits=tuple(comparison_limits(comparison)),
+        command=compare_command(comparison.spec, a, b),
     )
 
 
-def _verdict(result: ComparisonResult) -> str:
-    badge = "" if result.noise == "quiet" else f"; the machine was {result.noise}"
-    return f"{comparison_sentence(result)}{badge}"
+def _verdict(comparison: ComparisonResult) -> str:
+    badge = "" if comparison.noise == "quiet" else f"; the machine was {comparison.noise}"
+    return f"{comparison_sentence(comparison)}{badge}"
 
 
-def title(result: ComparisonResult) -> str:
-    a, b = (shown_name(side.model.path) for side in (result.a, result.b))
+def title(comparison: ComparisonResult) -> str:
+    a, b = (shown_name(side.model.path) for side in (comparison.a, comparison.b))
     return f"{a} against {b}"
 
 
-def summary_ratio(result: ComparisonResult) -> Ratio:
+def summary_ratio(comparison: ComparisonResult) -> Ratio:
     """One row of a chart of many."""
-    return _ratio(result, title(result), result.ratio)
+    return _ratio(comparison, title(comparison), comparison.ratio)
 
 
-def _ratio(result: ComparisonResult, name: str, ratio: Estimate) -> Ratio:
-    is_noisy = result.noise != "quiet"
-    return Ratio(name, ratio.value, ratio.low, ratio.high, result.spec.margin, is_noisy)
+def _ratio(comparison: ComparisonResult, name: str, ratio: Estimate) -> Ratio:
+    is_noisy = comparison.noise != "quiet"
+    return Ratio(name, ratio.value, ratio.low, ratio.high, comparison.spec.margin, is_noisy)
 
 
-def _method(result: ComparisonResult) -> str:
-    processes = figures.counted(result.processes, "process")
+def _method(comparison: ComparisonResult) -> str:
+    pairs = figures.counted(comparison.pairs, "pair")
+    processes = figures.counted(comparison.processes, "process")
     return (
-        f"A and B took turns, {figures.counted(result.pairs, 'pair')} of sessions in {processes}; "
-        f"the ratio is time of B over time of A, pair by pair ({result.statistic}). "
-        f"Its {result.ratio.level * 100:g} % interval decides, and within ±"
-        f"{result.spec.margin * 100:g} % the two count as equivalent."
+        f"A and B took turns, {pairs} of sessions in {processes}; "
+        f"the ratio is time of B over time of A, pair by pair ({comparison.statistic}). "
+        f"Its {comparison.ratio.level * 100:g} % interval decides, and within ±"
+        f"{comparison.spec.margin * 100:g} % the two count as equivalent."
     )
 
 
-def _gate(result: ComparisonResult) -> tuple[str, ...]:
-    if result.gate is None or result.spec.fail_if_slower is None:
+def _gate(comparison: ComparisonResult) -> tuple[str, ...]:
+    if comparison.gate is None or comparison.spec.fail_if_slower is None:
         return ()
-    return (gate_sentence(result.gate, result.spec.fail_if_slower),)
+    return (gate_sentence(comparison.gate, comparison.spec.fail_if_slower),)
