@@ -99,7 +99,7 @@ def test_without_a_server_the_error_says_how_to_start_one(tmp_path):
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "file:///etc", "http://user:word@x"])
-def test_what_is_no_address_is_refused(url, tmp_path):
+def test_an_invalid_address_is_refused(url, tmp_path):
     with pytest.raises(errors.BadValue):
         find_server(url, workspace=tmp_path, environment={})
 
@@ -120,7 +120,7 @@ def test_no_answer_and_a_wrong_token_end_a_command_with_3(server):
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_what_the_server_refuses_is_raised_as_what_it_is(client, model):
+def test_errors_of_the_server_are_raised_as_the_same_classes(client, model):
     with pytest.raises(errors.NotFound, match="no project 999999"):
         client.projects.get(999999)
     with pytest.raises(errors.BadValue):
@@ -138,7 +138,7 @@ def test_a_missing_package_is_named_with_the_extra_that_has_it(server, package, 
         modeldyno.Client(server.url, server.token)
 
 
-def test_an_answer_of_somebody_else_is_no_result():
+def test_an_answer_of_another_server_is_an_error():
     class Stranger(BaseHTTPRequestHandler):
         def do_GET(self):
             status = 302 if self.path.endswith("/1") else 200
@@ -162,7 +162,7 @@ def test_an_answer_of_somebody_else_is_no_result():
 # ---------------------------------------------------------------- nouns
 
 
-def test_a_project_is_made_found_renamed_and_deleted(client):
+def test_a_project_is_created_found_renamed_and_deleted(client):
     made = client.projects.create("Edge")
     assert client.projects.find("Edge") == made
     assert client.projects.rename(made.id, "Edge box").name == "Edge box"
@@ -172,12 +172,12 @@ def test_a_project_is_made_found_renamed_and_deleted(client):
     assert client.projects.find("Edge box") is None
 
 
-def test_a_list_goes_on_over_its_pages(client, server):
+def test_a_list_continues_over_its_pages(client, server):
     made = [server.project("Paged").id for _ in range(205)]
     assert [project.id for project in client.projects.list(text="Paged")] == made[::-1]
 
 
-def test_a_project_is_found_behind_many_that_only_contain_its_name(client, server):
+def test_a_project_is_found_by_its_exact_name_among_many(client, server):
     made = server.project("Far")
     for _ in range(201):
         server.project("Far away")
@@ -210,7 +210,7 @@ def test_asking_again_after_a_broken_connection_creates_nothing_twice(client, se
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_a_model_is_uploaded_looked_into_and_downloaded(client, tmp_path):
+def test_a_model_is_uploaded_inspected_and_downloaded(client, tmp_path):
     project = client.projects.create("Models")
     told: list[tuple[int, int]] = []
     made = client.models.upload(project.id, model_path(), tell=lambda *said: told.append(said))
@@ -230,14 +230,14 @@ def test_a_model_is_uploaded_looked_into_and_downloaded(client, tmp_path):
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_weights_beside_a_model_are_uploaded_along(client, tmp_path):
+def test_weights_beside_a_model_are_uploaded_with_it(client, tmp_path):
     path = with_weights_beside(tmp_path)
     made = client.models.upload(client.projects.create("Weights").id, path)
     assert (made.state, made.missing) == ("ready", ())
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_weights_with_an_odd_name_are_uploaded_along(client, tmp_path):
+def test_weights_with_an_unusual_name_are_uploaded_with_the_model(client, tmp_path):
     path = with_weights_beside(tmp_path, "w #1?.bin")
     made = client.models.upload(client.projects.create("Odd").id, path)
     assert (made.state, made.missing) == ("ready", ())
@@ -269,7 +269,7 @@ def test_nothing_is_sent_because_a_server_names_it(client, tmp_path, monkeypatch
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_weights_that_are_not_there_are_named(client, tmp_path):
+def test_missing_weights_are_named(client, tmp_path):
     path = with_weights_beside(tmp_path)
     (tmp_path / "w.bin").unlink()
     with pytest.raises(errors.FileNotFound, match=r"w\.bin"):
@@ -304,7 +304,7 @@ def test_a_note_is_written_once_by_two(client):
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_the_machine_and_its_engines_are_told(client):
+def test_the_machine_and_its_engines_are_described(client):
     assert {"onnxruntime", "scripted"} <= {engine.name for engine in client.engines.list().engines}
     assert client.system.get()
     assert client.examples.list()
@@ -376,13 +376,13 @@ def test_a_profile_of_the_server_is_the_same_object_and_a_noun_with_rows(client,
         (1, {"quick": True, "budget": 2.0}, errors.BadValue),
     ],
 )
-def test_what_cannot_be_measured_is_said_at_once(client, model, said, error):
+def test_an_impossible_measurement_is_refused_at_once(client, model, said, error):
     with pytest.raises(error):
         client.bench(model, project="Bench", **said)
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_a_run_that_fails_tells_so_in_its_cells(client, tmp_path):
+def test_the_cells_of_a_failed_run_are_failed(client, tmp_path):
     broken = script(tmp_path / "broken.json", faults=[fault("raise", -1)])
     result = client.bench(broken, project="Failing", iterations=5)
     assert [cell.status for cell in result.cells] == ["failed"]
@@ -509,7 +509,7 @@ def test_a_job_is_followed_to_its_end_through_cuts(client, server, model):
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_where_nobody_can_listen_a_job_is_asked_for(client, server, model, monkeypatch):
+def test_without_events_a_job_is_polled(client, server, model, monkeypatch):
     monkeypatch.setitem(sys.modules, "socketio", None)
     expect_a_story([*client.jobs.follow(server.start(model, seconds=1.0).id)])
 
@@ -537,7 +537,7 @@ def eventually(is_so):
         time.sleep(0.02)
 
 
-def test_events_are_heard_from_any_number_on(client, server):
+def test_events_are_received_from_any_number_on(client, server):
     before = client.events.since(10**9).last
     project = client.projects.create("Events")
     heard = client.events.follow(after=before)
@@ -662,7 +662,7 @@ def test_every_resource_has_both_kinds(server):
 
 
 @pytest.mark.slow
-def test_what_the_page_shows_runs(server, tmp_path, monkeypatch, capsys):
+def test_the_examples_of_the_python_page_run(server, tmp_path, monkeypatch, capsys):
     page = (Path(__file__).parents[1] / "docs" / "python.md").read_text()
     shown = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
     shutil.copy(model_path(), tmp_path / "digits.onnx")

@@ -123,7 +123,7 @@ def test_throughput_counts_items(room, tmp_path):
     assert one < eight <= 8 / 400e-6
 
 
-def test_loading_and_the_first_call_are_told_apart_from_the_rest(room, tmp_path):
+def test_loading_and_the_first_call_are_measured_separately(room, tmp_path):
     model = script(tmp_path / "m.json", load_ms=100, first_us=[30_000])
     result = room.service.run(spec(model, iterations=10))
     found = result.cells[0].measurement
@@ -135,7 +135,7 @@ def test_loading_and_the_first_call_are_told_apart_from_the_rest(room, tmp_path)
 # ---------------------------------------------------------------- real models
 
 
-def test_a_real_model_tells_its_engine_and_precision(room, tmp_path):
+def test_a_real_model_reports_its_engine_and_precision(room, tmp_path):
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
     result = room.service.run(spec(model, batch=(1, 4), iterations=20))
     for cell, batch in zip(result.cells, (1, 4), strict=True):
@@ -147,7 +147,7 @@ def test_a_real_model_tells_its_engine_and_precision(room, tmp_path):
     assert result.model.parameters == 15
 
 
-def test_a_fixed_batch_is_honoured_and_told(room, tmp_path):
+def test_a_fixed_batch_is_kept_and_noted(room, tmp_path):
     model = onnx_models.saved(onnx_models.linear(batch=2), tmp_path / "m.onnx")
     result = room.service.run(spec(model, batch=(8,), iterations=5))
     (cell,) = result.cells
@@ -155,7 +155,7 @@ def test_a_fixed_batch_is_honoured_and_told(room, tmp_path):
     assert cell.notes == ("the model's batch is fixed at 2; asked 8",)
 
 
-def test_what_was_guessed_is_in_the_notes(room, tmp_path):
+def test_guesses_are_in_the_notes(room, tmp_path):
     model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
     result = room.service.run(spec(model, iterations=5))
     assert result.cells[0].notes == (
@@ -225,7 +225,7 @@ def test_a_cell_whose_loading_crashes_does_not_take_the_next_one_with_it(room, t
     assert [cell.status for cell in result.cells] == ["done", "failed", "done"]
 
 
-def test_when_no_cell_can_be_asked_for_like_that_the_reason_is_raised(room, tmp_path):
+def test_when_every_cell_is_refused_the_reason_is_raised(room, tmp_path):
     with pytest.raises(BadValue, match="Engine 'scripted' does not read onnx models"):
         room.service.run(
             spec(
@@ -244,7 +244,7 @@ def test_an_engine_that_cannot_read_a_model_fails_beside_one_that_can(room, tmp_
     ]
 
 
-def test_an_input_that_cannot_be_made_is_told_with_what_to_do(room, tmp_path):
+def test_an_input_that_cannot_be_made_is_an_error_with_a_fix(room, tmp_path):
     nodes = [helper.make_node("Identity", ["x"], ["y"])]
     text = onnx_models.value("x", onnx_models.STRING, [1])
     made = onnx_models.model(nodes, [text], [onnx_models.value("y", onnx_models.STRING, [1])])

@@ -42,7 +42,7 @@ def units_of(room):
     return list(room.runs.units(path.name))
 
 
-def test_a_slower_model_is_found_to_be_slower_by_about_so_much(room, tmp_path):
+def test_a_slower_model_is_measured_as_about_that_much_slower(room, tmp_path):
     a, b = (script(tmp_path / f"{us}.json", latency_us=us) for us in (200, 300))
     result = room.service.run(spec(a, b))
     assert result.verdict == "slower"
@@ -79,7 +79,7 @@ def test_the_other_way_round_it_is_faster(room, tmp_path):
 
 
 @pytest.mark.parametrize(("pairs", "processes"), [(2, 2), (4, 3)])
-def test_exactly_so_many_pairs_are_measured_as_were_asked_for(room, tmp_path, pairs, processes):
+def test_exactly_the_requested_number_of_pairs_is_measured(room, tmp_path, pairs, processes):
     model = script(tmp_path / "m.json", latency_us=200)
     result = room.service.run(spec(model, model, pairs=pairs))
     assert (result.pairs, result.processes) == (pairs, processes)

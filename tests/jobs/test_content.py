@@ -24,7 +24,7 @@ class TestFetchedContent(ContentContract):
         return LocalJobs(content=StoredContent(objects, bundles, shelf.fetch))
 
     @pytest.mark.parametrize("external", [False, True])
-    def test_what_failed_to_come_leaves_nothing(self, external, model, elsewhere, shelf, tmp_path):
+    def test_a_failed_transfer_leaves_nothing(self, external, model, elsewhere, shelf, tmp_path):
         spec = GraphSpec(model("m", external=external))
         shelf.take(tmp_path / "m")
         shelf.path(spec.model.files[0].sha256).write_bytes(b"something else")

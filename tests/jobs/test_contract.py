@@ -147,7 +147,7 @@ def test_engines_that_do_the_same_are_ranked_together(bench):
         ("lazy", "its call is hot, that of onnxruntime · 1 core · batch 1 is api"),
     ],
 )
-def test_one_that_differs_is_measured_and_not_ranked(bench, engine, words):
+def test_a_cell_that_differs_is_measured_but_not_ranked(bench, engine, words):
     result = bench("onnxruntime", engine, "twin")
     assert [(cell.status, cell.error) for cell in result.cells] == [("done", None)] * 3
     assert [bool(cell.mismatches) for cell in result.cells] == [False, True, False]
@@ -177,7 +177,7 @@ def test_outputs_are_compared_and_cells_ranked_only_where_sizes_are_the_same(ben
     assert len(document.best_by_workload) == len(result.standings_by_workload)
 
 
-def test_one_that_is_alone_is_the_best_of_nothing(bench):
+def test_a_single_cell_is_not_called_the_best(bench):
     assert bench("onnxruntime", "rounding").standings == {}
 
 
@@ -187,7 +187,7 @@ def test_each_batch_has_its_own_first(bench):
     assert [cell.mismatches for cell in result.cells] == [()] * 4
 
 
-def test_outputs_that_are_random_by_themselves_are_held_against_nobody(bench):
+def test_random_outputs_are_not_counted_as_differences(bench):
     result = bench("onnxruntime", "dice")
     assert [(cell.status, cell.mismatches, cell.parity) for cell in result.cells] == [
         ("done", (), None)

@@ -110,7 +110,7 @@ def test_nothing_is_ever_written_over(taken, linear, tmp_path):
 
 @pytest.mark.usefixtures("starts_processes")
 @pytest.mark.parametrize("taken", ["net.onnx", "net.onnx.modeldyno.toml"])
-def test_what_appears_while_a_model_is_converted_stays_and_nothing_is_left_beside_it(
+def test_files_that_appear_during_a_conversion_stay_and_none_of_ours_is_left(
     taken, linear, tmp_path
 ):
     facts = modeldyno.inspect(linear)
@@ -132,7 +132,7 @@ def test_what_appears_while_a_model_is_converted_stays_and_nothing_is_left_besid
     assert [(path.name, path.read_bytes()) for path in folder.iterdir()] == [(taken, b"mine")]
 
 
-def test_what_cannot_be_converted_says_what_could_be():
+def test_an_unsupported_conversion_names_the_supported_ones():
     told = {one.to: one for one in conversions.possibilities("torch-export")}
     assert told["onnx"].why_not == ""
     assert told["openvino"].fix == "Convert it to ONNX first, then convert the new model"
@@ -175,7 +175,7 @@ def test_a_checkpoint_becomes_onnx_with_its_batch_open_and_its_weights_inside(
         ("return x * self.weight + torch.rand_like(x)", "other outputs each time"),
     ],
 )
-def test_what_computes_something_else_is_refused_and_not_kept(
+def test_a_conversion_with_different_outputs_is_refused_and_not_kept(
     tmp_path, monkeypatch, forward, words
 ):
     model = nets(tmp_path, monkeypatch, forward)
@@ -186,7 +186,7 @@ def test_what_computes_something_else_is_refused_and_not_kept(
 
 
 @pytest.mark.engine("pytorch")
-def test_a_model_whose_code_leaves_a_link_gets_nobody_elses_file(tmp_path, monkeypatch):
+def test_a_link_left_by_a_models_code_is_not_followed(tmp_path, monkeypatch):
     (tmp_path / "secret").write_text("mine")
     link = f"torch.onnx.export = lambda *a, **k: os.symlink({str(tmp_path / 'secret')!r}, a[2])"
     model = nets(tmp_path, monkeypatch, "return x * self.weight", link)
@@ -196,7 +196,7 @@ def test_a_model_whose_code_leaves_a_link_gets_nobody_elses_file(tmp_path, monke
 
 
 @pytest.mark.engine("pytorch")
-def test_what_hangs_ends_at_its_time_limit_and_what_fails_says_why(tmp_path, monkeypatch):
+def test_a_conversion_that_hangs_is_stopped_and_one_that_fails_says_why(tmp_path, monkeypatch):
     hang = "torch.onnx.export = lambda *a, **k: __import__('time').sleep(3600)"
     model = nets(tmp_path, monkeypatch, "return x * self.weight", hang)
     with pytest.raises(TimedOut):

@@ -88,7 +88,7 @@ def test_intervals_of_use_never_overlap_on_one_cpu(tmp_path):
         assert not set(cpus) & set(others) or ended <= other_began or other_ended <= began
 
 
-def test_who_finds_no_core_waits_and_says_for_whom(tmp_path, stop, holder):
+def test_a_job_without_free_cores_waits_and_names_their_holder(tmp_path, stop, holder):
     said: list[str] = []
     threading.Timer(0.4, holder.kill).start()
     with Leases(tmp_path / "cores", CORES).take(1, stop, said.append) as lease:
@@ -96,7 +96,7 @@ def test_who_finds_no_core_waits_and_says_for_whom(tmp_path, stop, holder):
     assert said == [f"waiting for cores 0-1, used by modeldyno pid {holder.pid}"]
 
 
-def test_what_others_have_is_told_apart_from_what_we_have(tmp_path, stop, holder):
+def test_cores_of_other_processes_are_distinguished_from_ours(tmp_path, stop, holder):
     others = dict.fromkeys((0, 1), f"modeldyno pid {holder.pid}")
     assert Leases(tmp_path / "cores", CORES).of_others() == others
     ours = Leases(tmp_path / "ours", CORES)
@@ -114,7 +114,7 @@ def test_a_crash_frees_the_cores(tmp_path, stop, holder):
 
 
 @pytest.mark.alone
-def test_waiting_ends_at_once_when_asked_to_stop(tmp_path, stop, holder):
+def test_waiting_ends_at_once_when_stopped(tmp_path, stop, holder):
     threading.Timer(0.1, stop.request).start()
     start = time.monotonic()
     with (
@@ -159,7 +159,7 @@ def test_asking_for_more_than_there_is_gives_all(tmp_path, stop):
         assert lease.cpus == (0, 1)
 
 
-def test_the_folder_is_for_all_users_and_nobody_removes_others_locks(tmp_path, stop):
+def test_the_folder_is_for_all_users_and_only_owners_remove_locks(tmp_path, stop):
     old = os.umask(0o077)
     try:
         with Leases(tmp_path / "cores", CORES).take(1, stop, silent) as lease:
@@ -172,7 +172,7 @@ def test_the_folder_is_for_all_users_and_nobody_removes_others_locks(tmp_path, s
 
 
 @pytest.mark.parametrize("plant", ["folder-link", "lock-link", "hard-link", "pipe", "file"])
-def test_what_somebody_planted_is_refused_and_left_alone(tmp_path, stop, plant):
+def test_planted_files_are_refused_and_left_alone(tmp_path, stop, plant):
     precious = tmp_path / "precious"
     precious.write_text("mine")
     folder = tmp_path / "cores"
@@ -196,7 +196,7 @@ def test_what_somebody_planted_is_refused_and_left_alone(tmp_path, stop, plant):
     assert precious.read_text() == "mine"
 
 
-def test_a_lock_file_with_nonsense_in_it_is_nobody_in_particular(tmp_path, stop):
+def test_a_lock_file_with_nonsense_in_it_names_no_process(tmp_path, stop):
     leases = Leases(tmp_path / "cores", CORES)
     with leases.take(2, stop, silent):
         (tmp_path / "cores" / "cpu0").write_text("\x1b[31mrm -rf / 1 2 3")
@@ -204,7 +204,7 @@ def test_a_lock_file_with_nonsense_in_it_is_nobody_in_particular(tmp_path, stop)
         assert leases.in_use()[1] == f"modeldyno pid {os.getpid()}"
 
 
-def test_a_removed_lock_file_keeps_nobody_out_for_ever(tmp_path, stop):
+def test_a_removed_lock_file_does_not_block_for_ever(tmp_path, stop):
     leases = Leases(tmp_path / "cores", ((0,),))
     with leases.take(1, stop, silent):
         (tmp_path / "cores" / "cpu0").unlink()

@@ -61,7 +61,7 @@ def test_a_job_outlives_the_thread_that_submitted_it(room, tmp_path):
     assert [cell.status for cell in room.last.result.cells] == ["done"]
 
 
-def test_cancelling_what_is_being_waited_for_to_its_end_is_no_error():
+def test_cancelling_a_job_that_just_ended_is_not_an_error():
     class Waited(dict[RunId, Any]):  # somebody's wait ends between two looks
         def __contains__(self, run_id):
             return True

@@ -58,7 +58,7 @@ def test_nodes_and_what_is_outside_them_make_up_the_latency(room, tmp_path):
     assert shares == pytest.approx([600 / 950, 50 / 950, 300 / 950], rel=0.01)
 
 
-def test_what_the_profiler_costs_is_taken_out_and_told(room, tmp_path):
+def test_the_profilers_cost_is_subtracted_and_reported(room, tmp_path):
     result = room.service.run(spec(tmp_path, profiler_us=500))
     assert result.profiled_s > 1.5 * result.latency_s
     assert result.told_s > result.latency_s
@@ -106,7 +106,7 @@ def stopping_after(room, history, count):
     return listen
 
 
-def test_a_stopped_profile_keeps_its_repeats_and_goes_on_from_them(room, history, tmp_path):
+def test_a_stopped_profile_keeps_its_repeats_and_resumes_from_them(room, history, tmp_path):
     asked = spec(tmp_path, repeats=4)
     stopped = room.service.run(asked, stopping_after(room, history, 2))
     assert (stopped.repeats, stopped.interrupted) == (2, True)
@@ -132,7 +132,7 @@ def test_a_profile_that_was_stopped_before_its_first_repeat_was_cancelled(room, 
     ("do", "error"),
     [("segfault", WorkerCrashed), ("raise", EngineFailed), ("garble", WorkerGarbled)],
 )
-def test_a_worker_that_fails_fails_the_profile_and_keeps_what_was_there(
+def test_a_failed_worker_fails_the_profile_and_earlier_repeats_are_kept(
     do, error, room, history, tmp_path
 ):
     """The second repeat's session, in the process that measures."""
@@ -153,7 +153,7 @@ def test_a_batch_that_the_model_cannot_have_runs_at_its_own(room, tmp_path):
     assert any("batch" in note for note in result.notes)
 
 
-def test_the_engine_has_as_many_threads_as_cores_were_asked_for(room, tmp_path):
+def test_the_engine_has_as_many_threads_as_requested_cores(room, tmp_path):
     from tests import onnx_models
 
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
@@ -208,7 +208,7 @@ def told(*nodes, **said):
     return ProfileRepeat(facts=facts, load_s=0.1, contract="hot", **usual | said)
 
 
-def test_names_are_cleaned_of_what_commands_a_terminal():
+def test_names_are_cleaned_of_control_characters():
     names = "\x1b[31mred\x1b[0m\n\x00two\ud800", "x" * 5000, " \t "
     found = checked(told(*(NodeTime(name, name, name, 5, 1) for name in names)))
     assert [node.node for node in found.trace.nodes] == [

@@ -25,7 +25,7 @@ def test_a_file_is_copied_and_read_only(tmp_path):
 
 
 @pytest.mark.parametrize("odd", ["link", "folder that is a link", "folder", "pipe"])
-def test_what_is_no_file_is_refused_and_what_a_link_leads_to_is_left_alone(odd, tmp_path):
+def test_anything_but_a_file_is_refused_and_targets_of_links_are_left_alone(odd, tmp_path):
     scratch, home = tmp_path / "scratch", tmp_path / "home"
     scratch.mkdir()
     home.mkdir()
@@ -48,14 +48,14 @@ def test_what_is_no_file_is_refused_and_what_a_link_leads_to_is_left_alone(odd, 
     assert stat.S_IMODE((home / "net.onnx").stat().st_mode) == 0o600
 
 
-def test_what_is_not_there_is_told_by_name(tmp_path):
+def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(EngineFailed) as caught:
         copy_out(tmp_path, ("net.onnx",), tmp_path / "kept.onnx")
     assert caught.value.why == "there is no net.onnx"
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_a_link_in_the_place_of_a_lowered_model_opens_nobody_elses_file(tmp_path):
+def test_a_link_in_place_of_a_lowered_model_is_not_followed(tmp_path):
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "net.onnx")
     facts = modeldyno.inspect(model)
     secret = tmp_path / "secret"

@@ -42,7 +42,7 @@ def room(tmp_path, empty_sqlite, starts_processes):
 # ---------------------------------------------------------------- what a job leaves
 
 
-def test_a_job_leaves_its_result_and_says_where_it_stands_meanwhile(room):
+def test_a_job_reports_progress_and_leaves_its_result(room):
     with room.opened() as server:
         heard = []
         server.progress.on_progress(lambda job, standing: heard.append((job.id, standing)))
@@ -148,7 +148,7 @@ def test_a_resumed_comparison_does_not_mix_two_models(room):
 # ---------------------------------------------------------------- what goes wrong
 
 
-def test_a_worker_that_crashes_fails_its_job_with_what_it_had_and_no_other(room):
+def test_a_crashed_worker_fails_its_own_job_and_no_other(room):
     with room.opened() as server:
         crash = room.start(room.endless(faults=[fault("segfault", call=3, session=5)]))
         after = room.start(room.short())
@@ -175,7 +175,7 @@ def test_a_job_over_its_time_limit_has_failed_and_keeps_its_units(room):
         room.until_units(job, kept + 1)
 
 
-def test_what_may_not_run_any_more_fails_and_is_not_begun(room):
+def test_a_job_whose_model_lost_its_trust_fails_without_starting(room):
     with room.opened() as server:
         spec = room.short()
         unknown = replace(spec, model=ModelSpec(spec.model.path))
@@ -187,7 +187,7 @@ def test_what_may_not_run_any_more_fails_and_is_not_begun(room):
         assert server.records.runs.get(job.run_id).failure["fix"]
 
 
-def test_a_bug_of_ours_fails_one_job_and_the_queue_goes_on(room):
+def test_a_bug_of_ours_fails_one_job_and_the_queue_continues(room):
     with room.opened() as server:
         of = room.add(room.short())
         strange = server.records.jobs.add(server.records.runs.add(of, {"kind": "of tomorrow"}).id)
@@ -286,7 +286,7 @@ def test_a_run_that_was_resumed_in_a_terminal_is_done_here_too(room):
         assert server.records.runs.get(job.run_id).summary.verdict is not None
 
 
-def test_a_run_that_a_terminal_goes_on_with_is_left_alone(room):
+def test_a_run_resumed_in_a_terminal_is_left_alone(room):
     with room.opened() as server:
         job = room.start(room.endless())
         room.until_units(job)
@@ -300,7 +300,7 @@ def test_a_run_that_a_terminal_goes_on_with_is_left_alone(room):
 
 
 @pytest.mark.parametrize("resume", [False, True])
-def test_a_starting_server_leaves_alone_what_a_terminal_goes_on_with(room, resume):
+def test_a_starting_server_leaves_runs_resumed_in_a_terminal_alone(room, resume):
     with room.opened() as server:
         job = room.start(room.short())
         room.until_state(job.id, "done")

@@ -46,7 +46,7 @@ def test_rounds_and_floors_that_disagree_are_both_in_the_interval_of_a_contended
     assert any("includes both" in note for note in judgement.notes)
 
 
-def test_a_quiet_machine_is_taken_at_its_word():
+def test_a_quiet_machine_is_judged_by_its_own_counters():
     judgement = judged(HIT, wall_by_cpu=1)
     assert judgement.ratio.low == pytest.approx(1.30)
     assert judgement.verdict == "slower"
@@ -61,7 +61,7 @@ def test_small_disagreements_change_nothing():
 @pytest.mark.parametrize(
     ("threads", "statistic", "contention"), [(1, "cpu p25", 2.0), (None, "wall p10", None)]
 )
-def test_threads_that_nobody_counted_are_not_taken_for_one(threads, statistic, contention):
+def test_an_unknown_number_of_threads_is_not_taken_for_one(threads, statistic, contention):
     """The calling thread's CPU time is not that of the work, where others may do a part of it."""
     base = session([2000] * ROUNDS, wall_by_cpu=2)
     busy = tuple(wall // 2 for wall in base.samples.wall_ns)

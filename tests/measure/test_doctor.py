@@ -47,7 +47,7 @@ def test_a_quiet_machine_is_fit(tmp_path):
         ("swap", "warning", {"proc/meminfo": "SwapTotal: 9 kB\nSwapFree: 8 kB\n"}),
     ],
 )
-def test_what_disturbs_is_found_and_can_be_mended(tmp_path, name, state, files):
+def test_disturbances_are_found_with_a_fix(tmp_path, name, state, files):
     finding = findings(machine(tmp_path, QUIET | files))[name]
     assert finding.state == state
     assert "none" not in (finding.effect, finding.fix)
@@ -61,7 +61,7 @@ def test_what_disturbs_is_found_and_can_be_mended(tmp_path, name, state, files):
         ("swap", "problem", {"proc/vmstat": "pswpin 7\n"}),
     ],
 )
-def test_what_happens_while_we_look_counts(tmp_path, name, state, later):
+def test_changes_during_the_check_count(tmp_path, name, state, later):
     assert findings(machine(tmp_path, QUIET), later)[name].state == state
 
 
@@ -74,7 +74,7 @@ def test_what_happens_while_we_look_counts(tmp_path, name, state, later):
         ("400000", 9, "problem"),
     ],
 )
-def test_a_quota_below_our_cpus_is_told(tmp_path, quota, throttled, state):
+def test_a_quota_below_our_cpus_is_reported(tmp_path, quota, throttled, state):
     files = {
         "proc/self/mountinfo": "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
         "sys/fs/cgroup/cpu.max": f"{quota} 100000\n",
@@ -153,7 +153,7 @@ def test_the_clock_is_read_for_step_cost_and_sleep():
     assert not reading.went_back
 
 
-def test_a_clock_that_runs_backwards_is_seen():
+def test_a_clock_that_runs_backwards_is_detected():
     assert doctor.read_clock(Ticking(step=-1), lambda seconds: None).went_back
 
 

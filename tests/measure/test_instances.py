@@ -132,7 +132,7 @@ def test_the_figures_are_over_repetitions():
     assert (figures.oversubscribed, figures.expected_contention) == (False, 1.0)
 
 
-def test_more_threads_than_cpus_are_told():
+def test_more_threads_than_cpus_are_reported():
     figures = side_by_side([together((50.0,) * 4)], batch_size=1, cores=1, reason="fixed")
     assert (figures.oversubscribed, figures.expected_contention) == (True, 2.0)
 

@@ -35,7 +35,7 @@ def test_the_share_is_recovered_from_unequal_groups():
 
 
 @pytest.mark.parametrize("names", ["aaa", "abc"])
-def test_nothing_is_claimed_where_processes_cannot_be_told_from_sessions(names):
+def test_nothing_is_claimed_where_processes_and_sessions_coincide(names):
     variance = analyse_variance([1.0, 2.0, 3.0], names)
     assert (variance.share, variance.p_value) == (0.0, 1.0)
 
@@ -92,7 +92,7 @@ def test_a_difference_between_processes_that_may_be_luck_still_widens_the_interv
     assert estimate.half_width > among_pairs
 
 
-def test_two_processes_cannot_tell_how_much_processes_differ():
+def test_two_processes_do_not_show_how_much_processes_differ():
     values, names = [0.0, 0.1, 5.0, 5.1], "aabb"
     estimate = estimate_mean(values, analyse_variance(values, names), 0.95)
     assert (estimate.units, estimate.n) == ("pairs", 4)

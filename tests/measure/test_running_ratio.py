@@ -32,7 +32,7 @@ def unit(a_us: int, b_us: int, cpu: bool = False) -> PairUnit:
     return PairUnit(0, Pair(session(a_us, cpu), session(b_us, cpu)))
 
 
-def test_every_pair_is_looked_at_once():
+def test_every_pair_is_read_once():
     looks: Counter[int] = Counter()
 
     def counted(pair, statistic):

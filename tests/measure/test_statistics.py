@@ -257,7 +257,7 @@ def test_a_handful_of_samples_is_too_few_for_a_trend():
     assert not trend([np.array([1.0])])
 
 
-def test_trends_are_seldom_seen_where_there_are_none():
+def test_trends_are_seldom_reported_where_there_are_none():
     false = sum(trend(steady_sessions(6, 200, seed, 0.012)) for seed in range(100))
     assert false <= 3
 

@@ -47,7 +47,7 @@ def test_the_budget_ends_a_run_however_few_its_sessions():
     assert choose_stop_reason([], [], DEFAULT, 11.0) == "budget"
 
 
-def test_precise_is_said_even_when_the_time_is_up():
+def test_precise_is_reported_even_when_the_time_is_up():
     assert choose_stop_reason(sessions(8, 0.001), sessions(8, 0.001), DEFAULT, 10.0) == "precise"
 
 
@@ -62,7 +62,7 @@ def test_an_interval_that_no_longer_narrows_stops_the_run_as_flat():
     assert choose_stop_reason(worse, worse, DEFAULT, 5.0) == "flat"
 
 
-def test_flat_is_not_said_before_16_sessions():
+def test_flat_is_not_reported_before_16_sessions():
     worse = sessions(7, 0.02) + sessions(8, 0.10, seed=2)
     assert choose_stop_reason(worse, worse, DEFAULT, 5.0) is None
 

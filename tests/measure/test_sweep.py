@@ -22,7 +22,7 @@ def test_a_clearly_faster_cell_wins_although_the_machine_wobbles():
     assert rank_cells(cells) == Standing(leader=0, tied=(0,))
 
 
-def test_cells_that_cannot_be_told_apart_are_a_tie():
+def test_cells_that_cannot_be_distinguished_are_a_tie():
     cells = {0: figures(1.0, seed=1), 1: figures(1.001, seed=2), 2: figures(1.2, seed=3)}
     ranking = rank_cells(cells)
     assert ranking is not None
@@ -44,7 +44,7 @@ def test_only_clearly_slower_cells_leave_the_race():
     assert outraced_cells(cells) == {2}
 
 
-def test_nobody_leaves_before_the_eighth_round():
+def test_no_cell_is_dropped_before_the_eighth_round():
     assert outraced_cells({0: figures(1.0, rounds=7), 1: figures(2.0, rounds=7)}) == set()
 
 
@@ -54,7 +54,7 @@ def test_holm_stops_at_the_first_claim_that_fails():
 
 
 @pytest.mark.parametrize(("factor", "moved"), [(1.0, False), (1.02, False), (1.05, True)])
-def test_the_canary_tells_of_a_machine_that_changed(factor, moved):
+def test_the_canary_reveals_a_machine_that_changed(factor, moved):
     history = [{0: 1.0, 1: 2.0}, {0: 1.001, 1: 2.002}]
     assert canary_moved(history, {0: factor, 1: 2 * factor}) is moved
 

@@ -23,7 +23,7 @@ def test_the_interval_is_welchs_over_logarithms_of_sessions():
     assert (math.log(ratio.low), math.log(ratio.high)) == pytest.approx(tuple(oracle))
 
 
-def test_two_runs_of_the_same_are_told_apart_about_one_time_in_twenty():
+def test_two_runs_of_the_same_model_differ_about_one_time_in_twenty():
     chance = random.Random(2)
     wrong = 0
     for _ in range(1000):

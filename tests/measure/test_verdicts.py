@@ -34,7 +34,7 @@ def test_the_interval_and_the_margin_give_the_verdict(low, high, verdict):
 
 
 @given(st.floats(0.5, 2), st.floats(0, 0.5), st.floats(0.001, 0.2))
-def test_faster_and_slower_are_never_said_of_an_interval_that_holds_one(value, half, margin):
+def test_an_interval_that_holds_one_is_never_faster_or_slower(value, half, margin):
     verdict = compare_verdict(ratio(value - half, value + half), margin)
     if value - half <= 1 <= value + half:
         assert verdict in ("equivalent", "inconclusive")
@@ -124,6 +124,6 @@ def test_an_interval_as_wide_as_the_value_is_unusable():
     assert noise_verdict(1.0, 1.01, 0.005, False, True, typical_half_width=0.1)[0] == "quiet"
 
 
-def test_nobody_is_sent_to_a_floor_that_is_not_known():
+def test_an_unknown_floor_is_not_recommended():
     assert not any("Rely on the floor" in r for r in noise_verdict(2.0, 1.2, 0.12, False, True)[1])
     assert any("Rely on the floor" in r for r in noise_verdict(2.0, 1.2, 0.01, False, True)[1])

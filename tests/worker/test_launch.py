@@ -68,7 +68,7 @@ def soon() -> float:
 # ---------------------------------------------------------------- talking
 
 
-def test_a_worker_reads_a_model_and_tells_what_is_in_it(worker, stop, tmp_path):
+def test_a_worker_reads_a_model_and_reports_its_content(worker, stop, tmp_path):
     model = script(tmp_path / "m.json")
     assert worker.request(Inspect(str(model)), Inspected, soon(), stop) == Inspected(
         ModelFacts(
@@ -102,7 +102,7 @@ def test_an_error_in_the_worker_is_the_same_error_outside(worker, stop, tmp_path
     )
 
 
-def test_what_an_engine_prints_goes_to_the_log_and_harms_no_result(
+def test_an_engines_output_goes_to_the_log_and_harms_no_result(
     worker, worker_setup, stop, tmp_path, reference
 ):
     model = script(tmp_path / "m.json", faults=[fault("chatter"), fault("chatter", call=-1)])
@@ -321,13 +321,13 @@ def endless_loop():
     )
 
 
-def test_a_wish_to_stop_is_heard_before_the_next_question(worker, stop, tmp_path):
+def test_a_request_to_stop_is_noticed_before_the_next_command(worker, stop, tmp_path):
     stop.request()
     with pytest.raises(Cancelled):
         worker.request(Inspect(str(script(tmp_path / "m.json"))), Inspected, soon(), stop)
 
 
-def test_a_wish_that_comes_too_late_writes_into_nobody_elses_file(tmp_path):
+def test_a_late_request_to_stop_writes_into_no_other_file(tmp_path):
     wish = Stop()
     wish.close()
     files = [(tmp_path / str(number)).open("wb") for number in range(4)]
@@ -421,7 +421,7 @@ def failure(worker_setup: WorkerSetup, stop: Stop) -> RunFailed:
         ("KILL", "another process killed it"),
     ],
 )
-def test_a_signal_is_told_in_words(name, why, impostor, stop):
+def test_a_signal_is_explained_in_words(name, why, impostor, stop):
     error = failure(impostor(f"ulimit -c 0; kill -{name} $$"), stop)
     assert (type(error), error.title, error.why, error.fix) == (
         WorkerCrashed,
@@ -431,7 +431,7 @@ def test_a_signal_is_told_in_words(name, why, impostor, stop):
     )
 
 
-def test_a_signal_without_a_name_is_told_by_its_number(impostor, stop):
+def test_a_signal_without_a_name_is_reported_by_number(impostor, stop):
     number = signal.SIGRTMIN + 5
     assert failure(impostor(f"kill -{number} $$"), stop).title == (
         f"The engine crashed (signal {number})"
@@ -439,7 +439,7 @@ def test_a_signal_without_a_name_is_told_by_its_number(impostor, stop):
 
 
 @pytest.mark.parametrize("code", [0, 1, 3])
-def test_leaving_without_a_word_is_a_crash_too(code, impostor, stop):
+def test_a_silent_exit_is_a_crash_too(code, impostor, stop):
     error = failure(impostor(f"exit {code}"), stop)
     assert (type(error), error.title) == (
         WorkerCrashed,
@@ -459,7 +459,7 @@ def test_an_engine_that_dies_speaking_of_memory_ran_out_of_it(last_words, impost
     assert type(failure(impostor(last_words), stop)) is OutOfMemory
 
 
-def test_what_another_worker_said_of_memory_does_not_count(impostor, worker_setup, stop):
+def test_another_workers_memory_messages_do_not_count(impostor, worker_setup, stop):
     worker_setup.log.write_text("std::bad_alloc\n")
     error = failure(impostor("ulimit -c 0; kill -ABRT $$"), stop)
     assert type(error) is WorkerCrashed
@@ -495,21 +495,21 @@ def test_the_answer_to_another_question_is_refused(impostor, tmp_path, stop):
     )
 
 
-def test_an_error_nobody_knows_is_still_a_failed_run(impostor, tmp_path, stop):
+def test_an_unknown_error_still_fails_the_run(impostor, tmp_path, stop):
     reply = FailedReply("NEVER_HEARD_OF", "Something", "odd", "happened")
     (tmp_path / "reply").write_bytes(GREETING + pack(reply))
     error = failure(impostor(f'cat {tmp_path}/reply >&"$R"; sleep 60'), stop)
     assert (type(error), str(error)) == (RunFailed, "Something. odd. happened")
 
 
-def test_a_failure_is_told_in_text_that_can_be_kept(impostor, tmp_path, stop):
+def test_a_failures_text_can_always_be_stored(impostor, tmp_path, stop):
     reply = FailedReply("ENGINE_FAILED", "caf\udce9", "a\0b\nc é", "x" * 100_000)
     (tmp_path / "reply").write_bytes(GREETING + pack(reply))
     error = failure(impostor(f'cat {tmp_path}/reply >&"$R"; sleep 60'), stop)
     assert (error.title, error.why, len(error.fix)) == ("caf?", "ab\nc é", 4000)
 
 
-def test_an_engine_that_closes_our_pipe_and_lives_on_is_not_said_to_have_crashed(
+def test_an_engine_that_closes_our_pipe_and_lives_on_is_not_called_crashed(
     worker_setup, stop, tmp_path, reference
 ):
     model = script(tmp_path / "m.json", faults=[fault("hang-up", call=-1)])

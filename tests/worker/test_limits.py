@@ -155,7 +155,7 @@ def test_within_its_limits_a_worker_is_left_alone(worker_setup, stop):
 # ---------------------------------------------------------------- the log
 
 
-def test_a_chatty_engine_goes_on_and_its_log_is_cut(worker_setup, stop):
+def test_a_chatty_engine_keeps_running_and_its_log_is_cut(worker_setup, stop):
     assert suffer(with_limits(worker_setup, log_bytes=MB), stop, "talk")
     log = worker_setup.log.read_bytes()
     assert len(log) == MB
@@ -180,7 +180,7 @@ def test_workers_of_one_run_share_the_room_in_its_log(tmp_path):
     assert words.startswith(b"00 says something\n01 says")
 
 
-def test_last_words_behind_the_end_of_the_log_still_explain_a_death(worker_setup, tmp_path, stop):
+def test_output_after_the_end_of_the_log_still_explains_a_crash(worker_setup, tmp_path, stop):
     python = tmp_path / "python"
     python.write_text("#!/bin/bash\nhead -c 5000 /dev/zero\necho std::bad_alloc\nkill -ABRT $$\n")
     with (

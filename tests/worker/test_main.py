@@ -76,7 +76,7 @@ def picky(tmp_path):
     return onnx_models.saved(made, tmp_path / "picky.onnx")
 
 
-def test_the_first_guess_that_runs_is_taken_and_the_refused_ones_are_told(ask, picky, reference):
+def test_the_first_guess_that_runs_is_taken_and_refused_ones_are_listed(ask, picky, reference):
     ladder = guess(1, 128), guess(1, 64), guess(1, 4), guess(1, 8)
     found = ask(examine(picky, reference, *ladder, engine="onnxruntime"), Examined)
     assert (found.rung, found.batch_size, found.notes) == (2, 1, ladder[2].notes)
@@ -84,7 +84,7 @@ def test_the_first_guess_that_runs_is_taken_and_the_refused_ones_are_told(ask, p
     assert reference.exists()
 
 
-def test_when_no_guess_runs_the_message_says_what_to_say(ask, picky, reference):
+def test_when_no_guess_runs_the_error_says_which_options_help(ask, picky, reference):
     with pytest.raises(InputUnresolved) as caught:
         ask(examine(picky, reference, guess(1, 8), guess(1, 9), engine="onnxruntime"), Examined)
     error = caught.value
@@ -94,7 +94,7 @@ def test_when_no_guess_runs_the_message_says_what_to_say(ask, picky, reference):
     assert error.fix == "guessed; to choose: --dim n=…"
 
 
-def test_when_nothing_was_guessed_the_engine_has_the_word(ask, picky, reference):
+def test_when_nothing_was_guessed_the_engines_error_is_reported(ask, picky, reference):
     certain = replace(guess(1, 8), notes=())
     with pytest.raises(EngineFailed) as caught:
         ask(examine(picky, reference, certain, engine="onnxruntime"), Examined)
@@ -102,7 +102,7 @@ def test_when_nothing_was_guessed_the_engine_has_the_word(ask, picky, reference)
     assert "MatMul" in caught.value.why
 
 
-def test_a_scripted_model_tells_its_facts(ask, tmp_path, reference):
+def test_a_scripted_model_reports_its_facts(ask, tmp_path, reference):
     found = ask(examine(script(tmp_path / "m.json"), reference), Examined)
     one = TensorSpec("y", "float32", (1, 1))
     assert found == Examined(SCRIPTED, 0, 1, (), (), outputs=(one,))
@@ -111,7 +111,7 @@ def test_a_scripted_model_tells_its_facts(ask, tmp_path, reference):
 # ---------------------------------------------------------------- measure
 
 
-def test_exactly_so_many_calls_are_measured_as_were_asked_for(ask, tmp_path, reference):
+def test_exactly_the_requested_number_of_calls_is_measured(ask, tmp_path, reference):
     model = script(tmp_path / "m.json")
     ask(examine(model, reference), Examined)
     plan = SessionPlan(iterations=7, warmup_calls=3)
@@ -147,7 +147,7 @@ def test_memory_grows_from_the_engine_to_the_model_to_the_peak(ask, tmp_path, re
     assert 0 < memory.engine_bytes <= memory.loaded_bytes <= memory.peak_bytes
 
 
-def test_outputs_that_differ_from_the_reference_are_told(ask, tmp_path, reference):
+def test_outputs_that_differ_from_the_reference_are_reported(ask, tmp_path, reference):
     ask(examine(script(tmp_path / "m.json", output=2.0), reference), Examined)
     session = ask(measure(script(tmp_path / "m.json", output=1.0), reference), SessionMeasured)
     assert session.session.parity == Parity(1.0, 0.5, agrees=False)
@@ -167,7 +167,7 @@ def test_a_pair_brings_samples_of_both_sides(ask, tmp_path):
 # ---------------------------------------------------------------- what goes wrong
 
 
-def test_what_an_engine_raises_becomes_a_failure_with_the_story_in_the_log(
+def test_an_engines_exception_becomes_a_failure_with_details_in_the_log(
     ask, worker_setup, tmp_path, reference
 ):
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
@@ -178,7 +178,7 @@ def test_what_an_engine_raises_becomes_a_failure_with_the_story_in_the_log(
     assert "Traceback" in worker_setup.log.read_text()
 
 
-def test_a_worker_goes_on_after_a_failure(ask, tmp_path, reference):
+def test_a_worker_continues_after_a_failure(ask, tmp_path, reference):
     model = script(tmp_path / "m.json", faults=[fault("raise", session=1)])
     ask(examine(model, reference), Examined)
     with pytest.raises(EngineFailed, match="The script says this call fails"):
@@ -192,7 +192,9 @@ def test_a_file_that_is_no_model_is_refused_in_the_worker(ask, tmp_path):
         ask(Inspect(str(tmp_path / "m.onnx")), Inspected)
 
 
-def test_an_engine_that_wants_too_much_memory_is_told_so(worker_setup, tmp_path, reference):
+def test_an_engine_that_needs_too_much_memory_fails_as_out_of_memory(
+    worker_setup, tmp_path, reference
+):
     model = script(tmp_path / "m.json", faults=[fault("out-of-memory", call=-1)])
     limited = replace(worker_setup, memory_limit_bytes=1 << 30)
     with launched(limited) as worker, pytest.raises(OutOfMemory) as caught:

@@ -152,7 +152,7 @@ def test_a_full_session_fits_into_a_message():
         b"9" * 10_000,
     ],
 )
-def test_what_is_not_a_message_is_called_so(body):
+def test_bytes_that_are_not_a_message_are_refused(body):
     with pytest.raises(WorkerGarbled, match="not a message"):
         unpack(Reply, body)
 
@@ -182,7 +182,7 @@ def test_a_reply_with_one_field_changed_is_a_reply_or_garbage(reply, data):
     assert isinstance(found, type(reply))
 
 
-def test_what_is_no_number_is_not_sent():
+def test_nan_and_infinity_are_not_sent():
     with pytest.raises(ValueError, match="JSON compliant"):
         pack(SessionMeasured(replace(SESSION, load_s=float("nan"))))
 

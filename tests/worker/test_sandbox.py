@@ -403,7 +403,7 @@ def test_older_kernels_with_landlock_confine_too(tmp_path, abi):
 
 
 @needs_linux
-def test_without_landlock_the_report_says_so_and_means_it(tmp_path):
+def test_without_landlock_the_report_says_so_and_files_are_open(tmp_path):
     answer = entered(tmp_path, "answer = [str(report), open('/etc/passwd').read() != '']", abi=0)
     assert answer == [
         "partial (no landlock: the kernel has none, so it can read and write your files)",
@@ -441,7 +441,7 @@ def test_local_sockets_of_a_gpu_worker_need_the_network_namespace():
     assert told == "partial (no network namespace: denied, so it can listen on local sockets)"
 
 
-def test_what_was_seen_not_to_hold_is_reported():
+def test_holes_found_in_the_sandbox_are_reported():
     leaking = sandbox.sandbox_report(7, None, None, None, leaks=("watch files", "open sockets"))
     assert str(leaking) == (
         "partial (the system-call filter has a hole: it can watch files; the system-call filter "
@@ -454,7 +454,7 @@ def test_what_was_seen_not_to_hold_is_reported():
 
 
 @needs_landlock
-def test_a_worker_tries_what_must_be_refused_before_it_is_called_full(tmp_path):
+def test_a_worker_tries_forbidden_calls_before_its_sandbox_is_called_full(tmp_path):
     """Outside the sandbox all of it is possible; so inside, its refusal is the sandbox's doing."""
     outside = python(
         """
@@ -489,7 +489,7 @@ def test_without_namespaces_only_a_gpu_worker_has_something_open(tmp_path, devic
 
 
 @needs_linux
-def test_what_is_open_stands_in_the_checkup_and_in_the_result(tmp_path):
+def test_open_rights_are_listed_in_the_checkup_and_in_the_result(tmp_path):
     """On a system without Landlock."""
     model = script(tmp_path, latency_us=20)
     told = python(

@@ -116,7 +116,7 @@ def test_each_call_is_answered_as_reviewed(machine):
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_a_call_that_nobody_reviewed_does_not_exist(machine):
+def test_an_unreviewed_system_call_does_not_exist(machine):
     for number in (NEWEST + 1, 1000, 0x3FFFFFFF, 400):
         assert answer(number, machine=machine) == errno.ENOSYS
 
@@ -154,7 +154,7 @@ F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY = 8, 10, 15, 1024, 1026
 
 
 @pytest.mark.parametrize("command", [F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, 9999])
-def test_descriptors_send_no_signals_and_stop_nobody(command):
+def test_descriptors_send_no_signals_and_stop_no_process(command):
     for high in (0, 1 << 32):  # bits that the kernel does not read
         assert answer("fcntl", 3, command | high) == errno.EPERM
 

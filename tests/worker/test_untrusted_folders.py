@@ -74,7 +74,7 @@ def test_links_are_removed_and_what_they_point_to_stays(tree, tmp_path):
     assert (mine / "file").read_text() == "keep me"
 
 
-def test_what_is_not_there_needs_no_removing(tmp_path):
+def test_removing_a_missing_folder_is_fine(tmp_path):
     remove_tree(tmp_path / "nothing")
     remove_tree(tmp_path / "nothing" / "at all")
 
@@ -134,7 +134,7 @@ def test_what_cannot_be_removed_is_reported_and_the_rest_is_gone(tree, monkeypat
 
 
 @pytest.mark.usefixtures("starts_processes")
-def test_somebody_who_goes_on_filling_a_folder_does_not_hold_us_for_ever(tree):
+def test_removal_gives_up_on_a_folder_that_keeps_being_filled(tree):
     (tree / "seen").mkdir()
     done = threading.Event()
 
