@@ -83,7 +83,7 @@ class ToyResult(RunResult):
             model=self.model.path,
             eyes=self.eyes,
             interrupted=self.interrupted,
-            artifacts=tuple(map(ArtifactDocument.of, self.artifacts)),
+            artifacts=tuple(map(ArtifactDocument.from_fields, self.artifacts)),
         )
 
     def to_csv(self, path: str | Path | None = None) -> str:

@@ -106,7 +106,9 @@ def router(runs: RunRecords, exports: ExportService, archive: Archive) -> APIRou
     @routes.get("/{run_id}/artifacts", **gives(page_schema(ArtifactDocument), 404))
     def list_run_artifacts(run_id: Word) -> Response:
         """Files that it left, by name."""
-        items = [ArtifactDocument.of(artifact) for artifact in exports.artifacts(RunId(run_id))]
+        items = [
+            ArtifactDocument.from_fields(artifact) for artifact in exports.artifacts(RunId(run_id))
+        ]
         return answer({"items": items, "next": None})
 
     @routes.get(
@@ -153,6 +155,6 @@ def _details(shown: RunDetails) -> bytes:
         **settings,
         "units_kept": shown.units_kept,
         "has_result": shown.has_result,
-        "artifacts": [ArtifactDocument.of(artifact) for artifact in shown.artifacts],
+        "artifacts": [ArtifactDocument.from_fields(artifact) for artifact in shown.artifacts],
     }
     return joined(values, summary=shown.run.summary_json, cells=json_array(shown.cells))

@@ -15,7 +15,6 @@ from modeldyno.core.documents.described import (
     Amount,
     Count,
     Described,
-    Moment,
     Positive,
     RunName,
     Size,
@@ -25,7 +24,7 @@ from modeldyno.core.documents.figures import Figure, LatencyDocument, figure_col
 from modeldyno.core.documents.hosts import WeatherDocument
 from modeldyno.core.documents.models import ModelDocument
 from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead, SummaryDocument
-from modeldyno.core.documents.runs import ArtifactDocument
+from modeldyno.core.documents.runs import ArtifactDocument, ResultHead
 from modeldyno.core.exports import ARTIFACTS, artifacts_text, csv_text
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.requests.measuring import BenchmarkRequest
@@ -34,7 +33,6 @@ from modeldyno.core.results import (
     Estimate,
     Failure,
     Noise,
-    Standing,
     Standings,
     Verdict,
 )
@@ -52,10 +50,6 @@ class StandingDocument(Described):
     has_winner: bool
     """Whether the leader stands alone."""
 
-    @classmethod
-    def of(cls, standing: Standing) -> StandingDocument:
-        return cls.from_fields(standing)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BestDocument(Described):
@@ -70,8 +64,8 @@ class BestDocument(Described):
     def of(cls, standings: Standings) -> BestDocument:
         latency, throughput = standings.get("latency"), standings.get("throughput")
         return cls(
-            latency=StandingDocument.of(latency) if latency else None,
-            throughput=StandingDocument.of(throughput) if throughput else None,
+            latency=StandingDocument.from_fields(latency) if latency else None,
+            throughput=StandingDocument.from_fields(throughput) if throughput else None,
         )
 
 
@@ -86,20 +80,12 @@ class UnmeasuredDocument(Described):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BenchmarkDocument(Described):
+class BenchmarkDocument(ResultHead):
     """What `modeldyno bench --json` and `BenchmarkResult.to_json()` give. Times in milliseconds,
     memory in bytes."""
 
     schema: Literal["modeldyno.benchmark/2"] = "modeldyno.benchmark/2"
     """Name and version of this format."""
-    run_id: RunName
-    """Name of the run's folder in the workspace."""
-    created_at: Moment
-    """When it ended: ISO 8601 with zone."""
-    tool_version: str
-    """Version of Modeldyno."""
-    interrupted: bool
-    """Whether somebody stopped it; what was measured is in the document."""
     seed: int
     """Of inputs, orders and memory padding."""
     budget: Budget
@@ -150,7 +136,9 @@ class BenchmarkDocument(Described):
             ),
             weather=WeatherDocument.of(first.weather),
             artifacts=tuple(
-                ArtifactDocument.of(artifact) for result in results for artifact in result.artifacts
+                ArtifactDocument.from_fields(artifact)
+                for result in results
+                for artifact in result.artifacts
             ),
             cells=tuple(CellDocument.of(number, cell) for number, cell in enumerate(cells)),
             best=BestDocument.of(first.standings),

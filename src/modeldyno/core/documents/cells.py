@@ -14,6 +14,7 @@ from modeldyno.core.documents.described import (
     Schema,
     Share,
     Size,
+    milliseconds,
     shared_fields,
 )
 from modeldyno.core.documents.failures import FailureDocument
@@ -324,10 +325,10 @@ def _figures(measurement: Measurement) -> dict[str, Any]:
         "latency_ms": LatencyDocument.of(measurement.latency, measurement.samples),
         "throughput_per_s": _throughput(measurement),
         "interval_note": _interval_note(measurement),
-        "cpu_ms": _ms(measurement.cpu_s),
-        "device_ms": _ms(measurement.device_s),
-        "load_ms": _ms(measurement.load_s),
-        "first_inference_ms": _ms(measurement.first_inference_s),
+        "cpu_ms": milliseconds(measurement.cpu_s),
+        "device_ms": milliseconds(measurement.device_s),
+        "load_ms": milliseconds(measurement.load_s),
+        "first_inference_ms": milliseconds(measurement.first_inference_s),
         "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
         "peak_device_memory_bytes": memory.device_peak_bytes if memory else None,
         "memory_bytes": MemoryDocument.of(memory) if memory else None,
@@ -359,10 +360,6 @@ def _interval_note(measurement: Measurement) -> str | None:
     if measurement.latency.typical.is_over_units:
         return None
     return f"{counted(measurement.sessions, 'session')}; an interval needs {FEWEST_SESSIONS}"
-
-
-def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1e3
 
 
 _NAMES = [field.name for field in fields(CellDocument)]

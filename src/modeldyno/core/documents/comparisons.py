@@ -12,8 +12,6 @@ from modeldyno.core.documents.described import (
     Amount,
     Count,
     Described,
-    Moment,
-    RunName,
     Schema,
     Share,
     Size,
@@ -22,7 +20,7 @@ from modeldyno.core.documents.figures import Figure, LevelDocument
 from modeldyno.core.documents.hosts import WeatherDocument
 from modeldyno.core.documents.models import ModelDocument
 from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead, SummaryDocument
-from modeldyno.core.documents.runs import ArtifactDocument
+from modeldyno.core.documents.runs import ArtifactDocument, ResultHead
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.requests.checking import Doc
@@ -73,19 +71,11 @@ class GateDocument(Described):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComparisonDocument(Described):
+class ComparisonDocument(ResultHead):
     """What `modeldyno compare --json` and `ComparisonResult.to_json()` give."""
 
     schema: Literal["modeldyno.comparison/2"] = "modeldyno.comparison/2"
     """Name and version of this format."""
-    run_id: RunName
-    """Name of the run's folder in the workspace."""
-    created_at: Moment
-    """When it ended: ISO 8601 with zone."""
-    tool_version: str
-    """Version of Modeldyno."""
-    interrupted: bool
-    """Whether somebody stopped it; what was measured is in the document."""
     verdict: Verdict
     """What the interval allows to be said of B (docs/measuring.md, verdicts)."""
     ratio: Figure
@@ -142,7 +132,7 @@ class ComparisonDocument(Described):
             a=SideDocument.of(result.a),
             b=SideDocument.of(result.b),
             weather=WeatherDocument.of(result.weather),
-            artifacts=tuple(map(ArtifactDocument.of, result.artifacts)),
+            artifacts=tuple(map(ArtifactDocument.from_fields, result.artifacts)),
         )
 
 

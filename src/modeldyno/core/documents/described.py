@@ -94,6 +94,10 @@ Sha256 = Annotated[str, Schema(pattern="^[0-9a-f]{64}$")]
 RunName = Annotated[str, Schema(pattern="^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$")]
 
 
+def milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e3
+
+
 # ---------------------------------------------------------------- JSON
 
 

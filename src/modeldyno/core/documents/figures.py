@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args, get_type_hints
 
 from modeldyno.core import figures
-from modeldyno.core.documents.described import Amount, Count, Described, Share, Size
+from modeldyno.core.documents.described import Amount, Count, Described, Share, Size, milliseconds
 from modeldyno.core.results import Estimate, Latency, Repeat, Tail
 
 
@@ -75,30 +75,30 @@ class Figure(Described):
     @classmethod
     def of_span(cls, value_s: float, span_s: tuple[float, float] | None, repeats: int) -> Figure:
         """Milliseconds, with the 95 % interval over the repeats of a profile."""
-        if span_s is None:
-            return cls(value=value_s * 1e3, of="repeats", n=repeats)
-        low_s, high_s = span_s
+        low_s, high_s = span_s or (None, None)
         return cls(
             value=value_s * 1e3,
-            low=low_s * 1e3,
-            high=high_s * 1e3,
-            level=0.95,
+            low=milliseconds(low_s),
+            high=milliseconds(high_s),
+            level=0.95 if span_s else None,
             of="repeats",
             n=repeats,
         )
 
     @classmethod
     def of_tail(cls, tail: Tail, samples: int, scale: float = 1.0) -> Figure:
-        if tail.value is None:
-            return cls(value=None, of="samples", n=samples, needs=tail.samples_needed)
-        has_interval = tail.low is not None and tail.high is not None
+        value, low, high = (
+            None if number is None else number * scale
+            for number in (tail.value, tail.low, tail.high)
+        )
         return cls(
-            value=tail.value * scale,
-            low=tail.low * scale if tail.low is not None else None,
-            high=tail.high * scale if tail.high is not None else None,
-            level=0.95 if has_interval else None,
+            value=value,
+            low=low,
+            high=high,
+            level=None if low is None or high is None else 0.95,
             of="samples",
             n=samples,
+            needs=tail.samples_needed if value is None else None,
         )
 
 
@@ -148,12 +148,11 @@ class LatencyDocument(Described):
 
     @classmethod
     def of(cls, latency: Latency, samples: int) -> LatencyDocument:
-        stdev_s = latency.stdev_s
         return cls(
             typical=Figure.of_estimate(latency.typical, 1e3),
             floor=Figure.of_estimate(latency.floor, 1e3),
             mean=latency.mean_s * 1e3,
-            stdev=None if stdev_s is None else stdev_s * 1e3,
+            stdev=milliseconds(latency.stdev_s),
             min=latency.min_s * 1e3,
             max=latency.largest_s * 1e3,
             p90=Figure.of_tail(latency.p90, samples, 1e3),

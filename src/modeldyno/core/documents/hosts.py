@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from modeldyno.core.doctor import Checkup, ClockReading, Finding, Fitness, NoiseReading, Peak, Peaks
-from modeldyno.core.documents.described import Amount, Count, Described, Moment, Schema, Share, Size
+from modeldyno.core.documents.described import (
+    Amount,
+    Count,
+    Described,
+    Moment,
+    Schema,
+    Share,
+    Size,
+    milliseconds,
+)
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.results import Noise
 
@@ -34,11 +43,10 @@ class WeatherDocument(Described):
 
     @classmethod
     def of(cls, weather: HostWeather) -> WeatherDocument:
-        throttled_s = weather.throttled_s
         return cls.from_fields(
             weather,
             cpu_pressure=weather.pressure,
-            throttled_ms=None if throttled_s is None else throttled_s * 1e3,
+            throttled_ms=milliseconds(weather.throttled_s),
         )
 
 

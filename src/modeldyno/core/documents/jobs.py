@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Self
 
-from modeldyno.core.documents.described import Amount, Count, Described, RunName, Size
+from modeldyno.core.documents.described import Amount, Count, Described, RunName, Size, milliseconds
 from modeldyno.core.jobs import CellProgress, Progress
 from modeldyno.core.runs import ACTIVE, RunKind, RunState
 
@@ -56,10 +56,10 @@ class ProgressDocument(Described):
         if progress is None:
             return cls(units_planned=units_planned, **others)
         cells = tuple(
-            CellProgressDocument.from_fields(cell, estimate_ms=_ms(cell.estimate_s))
+            CellProgressDocument.from_fields(cell, estimate_ms=milliseconds(cell.estimate_s))
             for cell in progress.cells
         )
-        ms = _ms(progress.estimate_s)
+        ms = milliseconds(progress.estimate_s)
         return cls.from_fields(progress, estimate_ms=ms, cells=cells, **others)
 
     def progress(self) -> Progress:
@@ -97,10 +97,6 @@ class JobProgressDocument(ProgressDocument):
 
 def _seconds(ms: float | None) -> float | None:
     return None if ms is None else ms / 1e3
-
-
-def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1e3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +139,7 @@ class JobDocument(Described):
         return self.state not in ACTIVE
 
     @property
-    def estimate_ms(self) -> float | None:
+    def estimatemilliseconds(self) -> float | None:
         return self.progress.estimate_ms if self.progress else None
 
 

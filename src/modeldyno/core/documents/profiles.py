@@ -13,17 +13,17 @@ from modeldyno.core.documents.described import (
     Amount,
     Count,
     Described,
-    Moment,
     Positive,
     RunName,
     Schema,
     Size,
+    milliseconds,
 )
 from modeldyno.core.documents.figures import Figure, LevelDocument
 from modeldyno.core.documents.hosts import WeatherDocument
 from modeldyno.core.documents.models import ModelDocument
 from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead, SummaryDocument
-from modeldyno.core.documents.runs import ArtifactDocument
+from modeldyno.core.documents.runs import ArtifactDocument, ResultHead
 from modeldyno.core.hosts import HostFacts
 from modeldyno.core.names import shown_name
 from modeldyno.core.profile_diffs import (
@@ -138,7 +138,7 @@ class TimeDocument(Described):
             total_ms=Figure.of_span(time.total_s, time.ci95_s, repeats),
             cumulative_share=time.cumulative,
             cpu_ms=time.cpu_s * 1e3,
-            accelerator_ms=_ms(time.accelerator_s),
+            accelerator_ms=milliseconds(time.accelerator_s),
             recorded_ms=time.recorded_s * 1e3,
             work=WorkDocument.of(time.flop, time.moved_bytes, time.held(roof)),
         )
@@ -159,8 +159,8 @@ class TimeDocument(Described):
             total_ms=Figure(value=row.total_s * 1e3),
             share=row.total_s / latency_s if latency_s else None,
             cumulative_share=None,
-            cpu_ms=_ms(row.cpu_s),
-            accelerator_ms=_ms(row.accelerator_s),
+            cpu_ms=milliseconds(row.cpu_s),
+            accelerator_ms=milliseconds(row.accelerator_s),
             recorded_ms=None,
             work=WorkDocument.of(row.flop, row.moved_bytes, reached),
         )
@@ -203,24 +203,12 @@ def _giga(number: float | None) -> float | None:
     return None if number is None else number / 1e9
 
 
-def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else seconds * 1e3
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProfileDocument(Described):
+class ProfileDocument(ResultHead):
     """What `modeldyno profile --json` and `ProfileResult.to_json()` give."""
 
     schema: Literal["modeldyno.profile/2"] = "modeldyno.profile/2"
     """Name and version of this format."""
-    run_id: RunName
-    """Name of the run's folder in the workspace."""
-    created_at: Moment
-    """When it ended: ISO 8601 with zone."""
-    tool_version: str
-    """Version of Modeldyno."""
-    interrupted: bool
-    """Whether somebody stopped it; what was measured is in the document."""
     model: ModelDocument
     """What was measured."""
     engine: str
@@ -313,7 +301,7 @@ class ProfileDocument(Described):
             nodes=tuple(TimeDocument.of(t, repeats, roof) for t in slices(result, "node")),
             roof=RoofDocument.of(roof),
             weather=WeatherDocument.of(result.weather),
-            artifacts=tuple(map(ArtifactDocument.of, result.artifacts)),
+            artifacts=tuple(map(ArtifactDocument.from_fields, result.artifacts)),
         )
 
 

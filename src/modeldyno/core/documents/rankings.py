@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core.documents.axes import RankedHead
-from modeldyno.core.documents.described import Amount, Described
+from modeldyno.core.documents.described import Amount, Described, milliseconds
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure
 from modeldyno.core.rankings import Ranked, Ranking
@@ -45,7 +45,7 @@ class RankedDocument(RankedHead):
             **axis_fields(side.ran, cls) if side else dict.fromkeys(axis_names(cls)),
             engine_version=side.facts.engine_version if side else None,
             format=side.model.format if side else None,
-            floor_ms=None if floor_s is None else floor_s * 1e3,
+            floor_ms=milliseconds(floor_s),
             ratio=Figure.of_estimate(ranked.ratio) if ranked.ratio else None,
             max_rel_error=parity.max_rel_error if parity else None,
             error=FailureDocument.of(ranked.failure) if ranked.failure else None,

@@ -11,7 +11,22 @@ from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure
 from modeldyno.core.ids import RunId
 from modeldyno.core.results import Verdict
-from modeldyno.core.runs import Artifact, RunKind, RunState, StoredRun
+from modeldyno.core.runs import RunKind, RunState, StoredRun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultHead(Described):
+    """What the documents of all results begin with."""
+
+    schema: str
+    run_id: RunName
+    """Name of the run's folder in the workspace."""
+    created_at: Moment
+    """When it ended: ISO 8601 with zone."""
+    tool_version: str
+    """Version of Modeldyno."""
+    interrupted: bool
+    """Whether somebody stopped it; what was measured is in the document."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +39,6 @@ class ArtifactDocument(Described):
     """Of its content."""
     size_bytes: Count
     """Of its content."""
-
-    @classmethod
-    def of(cls, artifact: Artifact) -> ArtifactDocument:
-        return cls.from_fields(artifact)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +81,7 @@ class RunDocument(Described):
             verdict=comparison.verdict if comparison else None,
             ratio=Figure.of_estimate(comparison.ratio) if comparison else None,
             error=FailureDocument.of(run.failure) if run.failure else None,
-            artifacts=tuple(map(ArtifactDocument.of, run.artifacts)),
+            artifacts=tuple(map(ArtifactDocument.from_fields, run.artifacts)),
         )
 
 
