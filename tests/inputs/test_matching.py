@@ -9,7 +9,7 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.models import IndexRange, InputSpec, ModelFacts
 from modeldyno.core.specs import ModelSpec
 from modeldyno.engines.inputs import synthesise
-from modeldyno.inputs.matching import parties, plan_alike, tells_more
+from modeldyno.inputs.matching import is_more_specific, match_models, plan_matching_inputs
 from modeldyno.inputs.model_overrides import UNSTATED
 
 
@@ -29,10 +29,10 @@ def script(*names):
 def fed(a, b, batch_size=1, **said):
     """The arrays of both sides, by name."""
     spec = ModelSpec("m", **said)
-    one, other = parties(spec, a, spec, b)
-    first, second = (other, one) if tells_more(other, one) else (one, other)
-    plan = plan_alike(first, batch_size, None, 0)[0]
-    follower = plan_alike(second, batch_size, plan, 0)[0]
+    one, other = match_models(spec, a, spec, b)
+    first, second = (other, one) if is_more_specific(other, one) else (one, other)
+    plan = plan_matching_inputs(first, batch_size, None, 0)[0]
+    follower = plan_matching_inputs(second, batch_size, plan, 0)[0]
     made = {True: synthesise(plan).tensors, False: synthesise(follower).tensors}
     return made[first is one], made[first is not one]
 
@@ -98,9 +98,9 @@ def test_words_for_one_model_do_not_offend_the_other():
 
 def test_sides_of_different_batches_keep_their_own():
     spec = ModelSpec("m")
-    one, other = parties(spec, facts(floats("x", "N", 3)), spec, facts(floats("x", "N", 3)))
-    plan = plan_alike(one, 1, None, 0)[0]
-    assert plan_alike(other, 4, plan, 0)[0].tensors[0].shape == (4, 3)
+    one, other = match_models(spec, facts(floats("x", "N", 3)), spec, facts(floats("x", "N", 3)))
+    plan = plan_matching_inputs(one, 1, None, 0)[0]
+    assert plan_matching_inputs(other, 4, plan, 0)[0].tensors[0].shape == (4, 3)
 
 
 def test_a_file_of_data_may_use_either_name(tmp_path):
@@ -119,6 +119,6 @@ def test_a_file_with_both_names_gives_each_model_its_own(tmp_path):
 
 def test_notes_tell_who_was_taken_for_whom():
     spec = ModelSpec("m")
-    one, other = parties(spec, script("x"), spec, facts(floats("input", 1, 3)))
+    one, other = match_models(spec, script("x"), spec, facts(floats("input", 1, 3)))
     (note,) = (*one.notes, *other.notes)
     assert note.startswith("input of one model was taken for x of the other")

@@ -23,7 +23,7 @@ from modeldyno.formats.recognise import recognise
 from modeldyno.formats.refusals import printable_name
 from modeldyno.formats.tensorflow import frozen_graph, saved_model
 from modeldyno.formats.tensorflow import graph as tensorflow_graph
-from modeldyno.inputs.model_overrides import without_signatures
+from modeldyno.inputs.model_overrides import no_signatures
 
 _WITHOUT_GRAPH = {
     "torchscript": "is TorchScript, whose graph is written as code",
@@ -99,5 +99,5 @@ def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Gr
 def _format_of(path: Path, signature: str) -> ModelFormat:
     model_format = recognise(path)
     if signature and model_format != saved_model.FORMAT:
-        raise without_signatures(printable_name(path), model_format)
+        raise no_signatures(printable_name(path), model_format)
     return model_format

@@ -1,4 +1,4 @@
-"""Which values an input gets: what it certainly needs, or what its name and type suggest."""
+"""The values of an input: those it needs, or those that its name and type suggest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from modeldyno.core.models import InputSpec
 from modeldyno.inputs import name_hints
 
 Fill = Literal["normal", "integers", "booleans", "constant"]
-VARIANTS = 4  # ways to fill an input of which we know nothing
+VARIANTS = 4  # ways to fill an unknown input
 _SAMPLE_RATES = (16000, 8000)
 _IMAGE_SIDE = 224
 _TOKENS = 100  # token-like: small enough for nearly every vocabulary
@@ -23,12 +23,12 @@ class Values:
     low: int = 0  # of integers, half-open
     high: int = 2
     value: float | int | bool = 0  # of constant
-    guess: str = ""  # what was assumed, where somebody should know
-    is_certain: bool = True  # else the other variants are worth a try
+    guess: str = ""  # the assumption, if the user should know of it
+    is_certain: bool = True  # if not, other variants are worth a try
 
 
 def values_for(spec: InputSpec, shape: tuple[int, ...], length: int, variant: int = 0) -> Values:
-    """``length`` is the size of the sequence that inputs like ``lengths`` speak of."""
+    """``length`` is the size of the sequence, for inputs such as ``lengths``."""
     if name_hints.says_mask(spec.name):
         return Values("constant", value=0 if name_hints.says_padding(spec.name) else 1)
     if spec.dtype == "bool":
@@ -78,7 +78,7 @@ def _integers(spec: InputSpec, shape: tuple[int, ...], length: int, variant: int
 
 
 def _unknown(largest: int, highest: int, variant: int) -> Values:
-    """Token-like numbers; then numbers that even a small table or a counter survives."""
+    """Token-like numbers; then numbers that fit even a small table or a counter."""
     largest = min(largest, highest)
     if variant < 2:
         top = (largest, 1)[variant]
@@ -93,8 +93,8 @@ def _limits(dtype: str) -> tuple[int, int]:
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
-def check_value(spec: InputSpec, value: float) -> None:
-    """Raises BadValue when an input of this type cannot hold what the user said."""
+def require_value(spec: InputSpec, value: float) -> None:
+    """Raises BadValue if an input of this type cannot hold the value."""
     if spec.dtype.startswith("float"):
         fits, why = math.isfinite(value), "it must be a finite number"
     elif spec.dtype == "bool":

@@ -1,7 +1,7 @@
-"""Two models that are compared: which input of one is which of the other.
+"""Matches the inputs of two models that are compared.
 
-Formats name inputs differently, and some do not say what they take. Both sides must get the same
-values nevertheless, or their outputs cannot be compared.
+Formats name inputs differently, and some do not declare them. Both sides must still get the same
+values, or their outputs cannot be compared.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from modeldyno.core.models import InputSpec, ModelFacts
 from modeldyno.core.specs import ModelSpec
 from modeldyno.inputs.model_overrides import UNSTATED
 from modeldyno.inputs.name_hints import says_state
-from modeldyno.inputs.open_axes import Place, check_dims, chosen_size, open_axes
-from modeldyno.inputs.plans import GUESSED, InputPlan, TensorPlan, check_values, plan_inputs
+from modeldyno.inputs.open_axes import Place, chosen_size, open_axes, require_dims
+from modeldyno.inputs.plans import GUESSED, InputPlan, TensorPlan, plan_inputs, require_values
 
 Names = Mapping[str, str]
 Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
-class Party:
-    """One of two models, with what was said about it and what the other one tells about it."""
+class MatchedModel:
+    """One of two models, completed by the user's overrides and by what the other one declares."""
 
     model: ModelSpec
     facts: ModelFacts
@@ -31,25 +31,25 @@ class Party:
     notes: tuple[str, ...] = ()
 
 
-def parties(
+def match_models(
     a: ModelSpec, facts_a: ModelFacts, b: ModelSpec, facts_b: ModelFacts
-) -> tuple[Party, Party]:
+) -> tuple[MatchedModel, MatchedModel]:
     """Raises BadValue for dims and values that neither model has."""
-    lent_a, lent_b = lent(facts_a, facts_b), lent(facts_b, facts_a)
+    lent_a, lent_b = with_lent_inputs(facts_a, facts_b), with_lent_inputs(facts_b, facts_a)
     lent_a, lent_b = _with_indices(lent_a, lent_b), _with_indices(lent_b, lent_a)
     inputs = (*lent_a.inputs, *lent_b.inputs)
-    check_dims(a.dims, (*open_axes(lent_a.inputs), *open_axes(lent_b.inputs)), inputs)
-    check_values(a.values, inputs)
-    return _party(a, lent_a, lent_b), _party(b, lent_b, lent_a)
+    require_dims(a.dims, (*open_axes(lent_a.inputs), *open_axes(lent_b.inputs)), inputs)
+    require_values(a.values, inputs)
+    return _matched(a, lent_a, lent_b), _matched(b, lent_b, lent_a)
 
 
-def tells_more(one: Party, other: Party) -> bool:
-    """Whether ``one`` fixes more of its shapes: the other then follows it."""
+def is_more_specific(one: MatchedModel, other: MatchedModel) -> bool:
+    """Whether ``one`` fixes more of its shapes, so that the other follows it."""
     return _open_places(one) < _open_places(other)
 
 
-def lent(facts: ModelFacts, other: ModelFacts) -> ModelFacts:
-    """What a file leaves out of its inputs, as the model beside it declares them."""
+def with_lent_inputs(facts: ModelFacts, other: ModelFacts) -> ModelFacts:
+    """``facts`` with the inputs that its file leaves out, as the other model declares them."""
     declared = [spec for spec in other.inputs if spec.dtype != UNSTATED]
     if not facts.inputs and facts.format == "torch-checkpoint":
         return replace(facts, inputs=tuple(declared))
@@ -65,72 +65,72 @@ def lent(facts: ModelFacts, other: ModelFacts) -> ModelFacts:
     return replace(facts, inputs=tuple(inputs))
 
 
-def plan_alike(
-    party: Party, batch_size: int, beside: InputPlan | None, seed: int
+def plan_matching_inputs(
+    matched: MatchedModel, batch_size: int, other_plan: InputPlan | None, seed: int
 ) -> tuple[InputPlan, ...]:
-    """As ``plan_inputs``, with the values that the other side got, and its shapes tried first.
+    """As ``plan_inputs``, with the values of the other side's plan, and its shapes tried first.
 
-    Without ``beside`` this side is the first, and the other one will follow it.
+    Without ``other_plan`` this side comes first, and the other one follows it.
     """
-    said = party.model
+    model = matched.model
     own = plan_inputs(
-        party.facts.inputs,
+        matched.facts.inputs,
         batch_size,
-        dims=said.dims,
-        values=said.values,
-        data=said.data,
+        dims=model.dims,
+        values=model.values,
+        data=model.data,
         seed=seed,
     )
-    own = tuple(_aliased(plan, party.twins) for plan in own)
-    if beside is None:
+    own = tuple(_aliased(plan, matched.twins) for plan in own)
+    if other_plan is None:
         return own
-    theirs = {tensor.name: tensor for tensor in beside.tensors}
-    twins = {name: theirs[twin] for name, twin in party.twins.items() if twin in theirs}
+    theirs = {tensor.name: tensor for tensor in other_plan.tensors}
+    twins = {name: theirs[twin] for name, twin in matched.twins.items() if twin in theirs}
     ladder = [_valued(plan, twins) for plan in own]
-    if said.data is None and own[0].batch_size == beside.batch_size:
-        ladder.insert(0, _shaped(ladder[0], party, twins))
+    if model.data is None and own[0].batch_size == other_plan.batch_size:
+        ladder.insert(0, _shaped(ladder[0], matched, twins))
     return tuple(dict.fromkeys(ladder))
 
 
-# ---------------------------------------------------------------- who is who
+# ---------------------------------------------------------------- matching
 
 
-def _party(said: ModelSpec, facts: ModelFacts, other: ModelFacts) -> Party:
+def _matched(model: ModelSpec, facts: ModelFacts, other: ModelFacts) -> MatchedModel:
     twins = _twins(facts.inputs, other.inputs)
     alone = {
         spec.name
         for spec in facts.inputs
         if spec.name not in twins and spec.dtype.startswith("float") and says_state(spec.name)
     }
-    zeroed = {name for name in alone - said.values.keys() if said.data is None}
-    model = replace(
-        said,
-        dims=_without(said.dims, _dim_names(facts.inputs), _dim_names(other.inputs)),
-        values=_without(said.values, _names(facts.inputs), _names(other.inputs))
+    zeroed = {name for name in alone - model.values.keys() if model.data is None}
+    completed = replace(
+        model,
+        dims=_without(model.dims, _dim_names(facts.inputs), _dim_names(other.inputs)),
+        values=_without(model.values, _names(facts.inputs), _names(other.inputs))
         | dict.fromkeys(sorted(zeroed), 0),
     )
     notes = [
         f"{name} of one model was taken for {twin} of the other: they get the same values"
         for name, twin in twins.items()
-        if name < twin and said.data is None  # once for both sides; a file says who gets what
+        if name < twin and model.data is None  # once for both sides; a data file needs no match
     ]
     notes += [
         f"only one model takes {name}: it is 0, where recurrent networks start; "
         f"to choose: --value {name}=… or --data"
         for name in sorted(zeroed)
     ]
-    return Party(model, facts, twins, tuple(notes))
+    return MatchedModel(completed, facts, twins, tuple(notes))
 
 
 def _twins(inputs: tuple[InputSpec, ...], others: tuple[InputSpec, ...]) -> dict[str, str]:
-    """By name; the rest in their order, where type and shape allow it."""
+    """By name; the others in order, if type and shape allow it."""
     there = _names(others)
     twins = {spec.name: spec.name for spec in inputs if spec.name in there}
     rest = [spec for spec in others if spec.name not in twins]
     for spec in inputs:
         if spec.name in twins:
             continue
-        twin = next((one for one in rest if _may_be_same(spec, one)), None)
+        twin = next((other for other in rest if _may_be_same(spec, other)), None)
         if twin is not None:
             twins[spec.name] = twin.name
             rest.remove(twin)
@@ -149,7 +149,7 @@ def _may_be_same(a: InputSpec, b: InputSpec) -> bool:
 
 
 def _with_indices(facts: ModelFacts, other: ModelFacts) -> ModelFacts:
-    """Which numbers a table takes: one file may show it where the other does not."""
+    """With index ranges of lookup tables, which one file may show and the other not."""
     twins = _twins(facts.inputs, other.inputs)
     known = {spec.name: spec.indices for spec in other.inputs}
     inputs = (
@@ -166,14 +166,14 @@ def _dim_names(inputs: tuple[InputSpec, ...]) -> set[str]:
     return {name for axis in open_axes(inputs) for name in (axis.name, *axis.labels)}
 
 
-def _without(said: dict[str, Number], ours: set[str], theirs: set[str]) -> dict[str, Number]:
-    """What was said, less what only the other model can mean."""
-    return {name: value for name, value in said.items() if name in ours or name not in theirs}
+def _without(overrides: dict[str, Number], ours: set[str], theirs: set[str]) -> dict[str, Number]:
+    """Without those that only fit the other model."""
+    return {name: value for name, value in overrides.items() if name in ours or name not in theirs}
 
 
-def _open_places(party: Party) -> int:
-    axes = open_axes(party.facts.inputs)
-    return sum(len(axis.places) for axis in axes if chosen_size(axis, party.model.dims) is None)
+def _open_places(matched: MatchedModel) -> int:
+    axes = open_axes(matched.facts.inputs)
+    return sum(len(axis.places) for axis in axes if chosen_size(axis, matched.model.dims) is None)
 
 
 # ---------------------------------------------------------------- the same bytes
@@ -203,22 +203,22 @@ def _with_values(tensor: TensorPlan, twin: TensorPlan | None) -> TensorPlan:
     )
 
 
-def _shaped(plan: InputPlan, party: Party, twins: Mapping[str, TensorPlan]) -> InputPlan:
+def _shaped(plan: InputPlan, matched: MatchedModel, twins: Mapping[str, TensorPlan]) -> InputPlan:
     """The plan with the other side's shapes, where the model and the user leave them open."""
-    specs = {spec.name: spec for spec in party.facts.inputs}
-    said = _said_sizes(party)
+    specs = {spec.name: spec for spec in matched.facts.inputs}
+    said = _said_sizes(matched)
     followed = {
         name: twin.shape for name, twin in twins.items() if _takes(specs[name], twin.shape, said)
     }
     tensors = (replace(t, shape=followed.get(t.name, t.shape)) for t in plan.tensors)
     notes = [note for note in plan.notes if not note.startswith(GUESSED)]
-    alone = tuple(spec for spec in party.facts.inputs if spec.name not in followed)
-    return replace(plan, tensors=tuple(tensors), notes=(*notes, *_guesses(alone, plan, party)))
+    alone = tuple(spec for spec in matched.facts.inputs if spec.name not in followed)
+    return replace(plan, tensors=tuple(tensors), notes=(*notes, *_guesses(alone, plan, matched)))
 
 
-def _guesses(alone: tuple[InputSpec, ...], plan: InputPlan, party: Party) -> list[str]:
+def _guesses(alone: tuple[InputSpec, ...], plan: InputPlan, matched: MatchedModel) -> list[str]:
     """Notes on what was guessed for these inputs, which follow nobody."""
-    dims, values = party.model.dims, party.model.values
+    dims, values = matched.model.dims, matched.model.values
     known = _dim_names(alone)
     (first, *_) = plan_inputs(
         alone,
@@ -231,8 +231,10 @@ def _guesses(alone: tuple[InputSpec, ...], plan: InputPlan, party: Party) -> lis
     return [note for note in first.notes if note.startswith(GUESSED)]
 
 
-def _said_sizes(party: Party) -> dict[Place, int]:
-    sizes = ((axis, chosen_size(axis, party.model.dims)) for axis in open_axes(party.facts.inputs))
+def _said_sizes(matched: MatchedModel) -> dict[Place, int]:
+    sizes = (
+        (axis, chosen_size(axis, matched.model.dims)) for axis in open_axes(matched.facts.inputs)
+    )
     return {place: size for axis, size in sizes if size is not None for place in axis.places}
 
 

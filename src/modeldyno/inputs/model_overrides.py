@@ -1,4 +1,4 @@
-"""What the user says about a model that its file leaves out."""
+"""What the user adds to what a model file says: architecture, inputs, signatures, shapes."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ _MOST_NAMED = 10
 _EXAMPLE = "--input NAME=float32[1,3,224,224], once for each input"
 
 
-def says_inputs(facts: ModelFacts) -> bool:
-    """Whether the format itself declares what the model takes."""
+def declares_inputs(facts: ModelFacts) -> bool:
+    """Whether files of this format declare the inputs of their models."""
     return facts.format not in _LEAVE_INPUTS_OUT
 
 
-def completed(facts: ModelFacts, said: ModelSpec) -> ModelFacts:
-    """The facts with what was said about inputs and architecture; the user's word wins."""
-    architecture = said.architecture if _needs_architecture(facts) else None
-    inputs = facts.inputs if says_inputs(facts) else _merged(facts.inputs, said.inputs)
+def with_overrides(facts: ModelFacts, overrides: ModelSpec) -> ModelFacts:
+    """The facts with the user's inputs and architecture, which take precedence."""
+    architecture = overrides.architecture if _needs_architecture(facts) else None
+    inputs = facts.inputs if declares_inputs(facts) else _merged(facts.inputs, overrides.inputs)
     return replace(facts, inputs=inputs, architecture=architecture or facts.architecture)
 
 
-def refuse_needless(said: ModelSpec, *models: ModelFacts) -> None:
-    """Raises BadValue when something was described that every one of these files says itself."""
-    if said.architecture is not None and not any(map(_needs_architecture, models)):
+def refuse_needless_overrides(overrides: ModelSpec, *models: ModelFacts) -> None:
+    """Raises BadValue if the user described what all of these files declare."""
+    if overrides.architecture is not None and not any(map(_needs_architecture, models)):
         raise BadValue(
             f"{Path(models[0].path).name} needs no architecture",
             why=f"{models[0].format} files hold their own graph",
             fix="Leave out --architecture",
         )
-    if said.inputs and all(says_inputs(facts) for facts in models):
+    if overrides.inputs and all(declares_inputs(facts) for facts in models):
         raise BadValue(
             f"{Path(models[0].path).name} says itself what it takes",
             why=f"{models[0].format} files declare their inputs",
@@ -47,20 +47,20 @@ def refuse_needless(said: ModelSpec, *models: ModelFacts) -> None:
         )
 
 
-def check_signature(wanted: str, known: Sequence[str], file: str) -> None:
-    """Raises BadValue, which tells those that there are."""
+def require_signature(wanted: str, known: Sequence[str], file: str) -> None:
+    """Raises BadValue, which lists the known signatures."""
     if wanted in known:
         return
     close = difflib.get_close_matches(wanted, known, n=1)
     more = f" and {len(known) - _MOST_NAMED} more" if len(known) > _MOST_NAMED else ""
     raise BadValue(
         f"{file} has no signature {wanted[:100]!r}",
-        why=f"it has {', '.join(one[:100] for one in known[:_MOST_NAMED])}{more}",
+        why=f"it has {', '.join(name[:100] for name in known[:_MOST_NAMED])}{more}",
         fix=f"Did you mean {close[0][:100]}?" if close else "Use one of those",
     )
 
 
-def without_signatures(file: str, format_: str) -> BadValue:
+def no_signatures(file: str, format_: str) -> BadValue:
     return BadValue(
         f"{file} has no signatures to choose from",
         why=f"it is of the format {format_}; of several signatures one is chosen in SavedModels",
@@ -68,9 +68,9 @@ def without_signatures(file: str, format_: str) -> BadValue:
     )
 
 
-def check_complete(facts: ModelFacts) -> None:
-    """Raises InputUnresolved when the model cannot be called yet, and says what is missing."""
-    if says_inputs(facts):
+def require_complete(facts: ModelFacts) -> None:
+    """Raises InputUnresolved, which says what is missing, if the model cannot be called yet."""
+    if declares_inputs(facts):
         return
     name = Path(facts.path).name
     if _needs_architecture(facts) and facts.architecture is None:
@@ -102,12 +102,14 @@ def _needs_architecture(facts: ModelFacts) -> bool:
     return facts.format == "torch-checkpoint"
 
 
-def _merged(declared: tuple[InputSpec, ...], said: tuple[InputSpec, ...]) -> tuple[InputSpec, ...]:
-    """By name; where no name agrees, what was said is all there is."""
+def _merged(
+    declared: tuple[InputSpec, ...], described: tuple[InputSpec, ...]
+) -> tuple[InputSpec, ...]:
+    """By name; only the user's inputs if no name matches."""
     known = {spec.name: spec for spec in declared}
-    by_name = {spec.name: spec for spec in said}
+    by_name = {spec.name: spec for spec in described}
     if by_name and not by_name.keys() & known.keys():
-        return said
+        return described
     return tuple((known | by_name).values())
 
 
@@ -122,15 +124,15 @@ _SEVERAL = re.compile(r"\s*(?:[\[(][^\[\]()]*[\])]\s*,?\s*)+")
 
 
 def shapes_in(text: str) -> tuple[tuple[int, ...], ...]:
-    """Each shape with its sizes, none when there is nothing; raises BadValue."""
-    said = text.strip()
-    if said.startswith("[[") and said.endswith("]]"):  # a list of lists, as JSON has it
-        said = said[1:-1]
-    if not said:
+    """Shapes as users write them: ``28,28,1`` or ``[28,28,1],[10]``. Raises BadValue."""
+    stripped = text.strip()
+    if stripped.startswith("[[") and stripped.endswith("]]"):  # a JSON list of lists
+        stripped = stripped[1:-1]
+    if not stripped:
         return ()
-    parts = _BRACKETS.findall(said) if _SEVERAL.fullmatch(said) else [said]
+    parts = _BRACKETS.findall(stripped) if _SEVERAL.fullmatch(stripped) else [stripped]
     if len(parts) > MOST_SHAPES:
-        raise _bad(text)
+        raise _not_a_shape(text)
     return tuple(_sizes(part, text) for part in parts)
 
 
@@ -138,14 +140,14 @@ def _sizes(part: str, text: str) -> tuple[int, ...]:
     words = [word.strip() for word in part.split(",") if word.strip()]
     is_plain = all(word.isascii() and word.isdecimal() and len(word) <= 10 for word in words)
     if not words or len(words) > MOST_SIZES or not is_plain:
-        raise _bad(text)
+        raise _not_a_shape(text)
     sizes = tuple(int(word) for word in words)
     if not all(1 <= size <= LARGEST for size in sizes):
-        raise _bad(text)
+        raise _not_a_shape(text)
     return sizes
 
 
-def _bad(text: str) -> BadValue:
+def _not_a_shape(text: str) -> BadValue:
     return BadValue(
         f"{text[:100]!r} is no shape",
         why="a shape is sizes from 1 on with commas between them, without the batch",

@@ -1,7 +1,7 @@
-"""What the name of an input or of a dimension suggests.
+"""What the name of an input or a dimension suggests.
 
-Names are habits, not promises: what is guessed from one is tried first, noted, and given up when
-the model refuses it.
+Names are conventions, not promises: a guess from one is tried first, noted, and dropped if the
+model refuses it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def says_image_side(symbol: str) -> bool:
 
 
 def says_total(symbol: str) -> bool:
-    """The past and the present together, as decoders call it."""
+    """Past and present together, in decoders."""
     return _has(symbol, "total")
 
 
@@ -54,7 +54,7 @@ def says_past(name: str) -> bool:
 
 
 def says_state(name: str) -> bool:
-    """What a recurrent network carries from call to call."""
+    """State that a recurrent network carries from call to call."""
     return _begins(name, "state", "hidden", "cell", "rnn", "lstm", "gru") or _has(
         name, "h", "c", "hx", "cx", "hn", "cn"
     )
@@ -69,7 +69,7 @@ def says_mask(name: str) -> bool:
 
 
 def says_padding(name: str) -> bool:
-    """Such a mask marks what to leave out, so an all-false one is the usual input."""
+    """A mask of what to leave out, which is usually all false."""
     return _begins(name, "pad")
 
 
@@ -101,5 +101,5 @@ def says_factor(name: str) -> bool:
 
 
 def says_image_size(name: str) -> bool:
-    """The height and width of a picture, told as numbers."""
+    """The height and width of an image, as numbers."""
     return _has(name, "size", "sizes", "imsize") and not says_batch(name)

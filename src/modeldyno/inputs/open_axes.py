@@ -1,4 +1,4 @@
-"""How large the axes are that a model leaves open: which is the batch, and guesses for the rest."""
+"""Sizes of the axes that a model leaves open: the batch, formulas, and guesses for the rest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OpenAxis:
 
     name: str  # as `--dim` has it
     places: tuple[Place, ...]
-    sizes: tuple[int, ...] = ()  # guesses; none for the batch and for sums
+    sizes: tuple[int, ...] = ()  # guesses; empty for the batch and formulas
     is_batch: bool = False
     formula: ast.expr | None = None  # "past + 1": follows from other axes
 
@@ -47,7 +47,7 @@ def label(place: Place) -> str:
 
 
 def open_axes(inputs: tuple[InputSpec, ...]) -> tuple[OpenAxis, ...]:
-    """Every axis whose size the model does not say, in the order of the inputs."""
+    """Every axis whose size the model leaves open, in the order of the inputs."""
     symbols = {dim for spec in inputs for dim in spec.shape or () if isinstance(dim, str)}
     sums = formulas(symbols)
     batch = _batch_places(inputs, symbols - sums.keys())
@@ -88,7 +88,7 @@ def _batch_places(inputs: tuple[InputSpec, ...], symbols: set[str]) -> set[Place
         dim
         for spec in inputs
         for dim in (spec.shape or ())[:1]
-        if isinstance(dim, str) and dim in symbols and not _says_otherwise(dim)
+        if isinstance(dim, str) and dim in symbols and not _is_no_batch(dim)
     }
     places = {
         (spec.name, position)
@@ -100,7 +100,7 @@ def _batch_places(inputs: tuple[InputSpec, ...], symbols: set[str]) -> set[Place
     return places | states
 
 
-def _says_otherwise(symbol: str) -> bool:
+def _is_no_batch(symbol: str) -> bool:
     return says_sequence(symbol) or says_image_side(symbol) or says_past(symbol)
 
 
@@ -119,12 +119,12 @@ def _is_state(spec: InputSpec, others_have_batch: bool) -> bool:
 def sizes_of(
     axes: tuple[OpenAxis, ...], rung: int, batch_size: int, dims: Mapping[str, int]
 ) -> dict[Place, int]:
-    """The size of every open place. Guesses go round, so that each rung is a new combination."""
+    """The size of every open place. Guesses cycle, so each rung is a new combination."""
     by_name: dict[str, int] = {}
     for axis in sorted(axes, key=lambda axis: axis.formula is not None):
-        said = chosen_size(axis, dims)
-        if said is not None:
-            by_name[axis.name] = said
+        chosen = chosen_size(axis, dims)
+        if chosen is not None:
+            by_name[axis.name] = chosen
         elif axis.formula is not None:
             by_name[axis.name] = max(1, evaluate(axis.formula, by_name))
         else:
@@ -134,15 +134,14 @@ def sizes_of(
 
 
 def chosen_size(axis: OpenAxis, dims: Mapping[str, int]) -> int | None:
-    """What the user said about this axis, by its name or by one of its places."""
-    said = (dims[name] for name in (axis.name, *axis.labels) if name in dims)
-    return next(said, None)
+    """The size that the user chose for this axis, by its name or one of its places."""
+    return next((dims[name] for name in (axis.name, *axis.labels) if name in dims), None)
 
 
-def check_dims(
+def require_dims(
     dims: Mapping[str, int], axes: tuple[OpenAxis, ...], inputs: tuple[InputSpec, ...]
 ) -> None:
-    """Raises BadValue for a name that nothing has, and for a size that nothing can have."""
+    """Raises BadValue for an unknown name or an impossible size."""
     batches = {axis.name for axis in axes if axis.is_batch}
     known = list(dict.fromkeys(chain.from_iterable((a.name, *a.labels) for a in axes)))
     for name, size in dims.items():
@@ -190,7 +189,7 @@ def _fixed_places(inputs: Iterable[InputSpec]) -> dict[str, int]:
     }
 
 
-# ---------------------------------------------------------------- what follows from other axes
+# ---------------------------------------------------------------- formulas
 
 
 def formulas(symbols: set[str]) -> dict[str, ast.expr]:
@@ -294,7 +293,7 @@ def _of_image(spec: InputSpec, position: int) -> tuple[int, ...]:
 
 
 def _image_side(spec: InputSpec, shape: tuple[Dim, ...]) -> tuple[int, ...]:
-    """Like the other side, where that is fixed and no text line's height."""
+    """First the size of the other side, if that is fixed and not the height of a line of text."""
     if says_latent(spec.name):
         return FEATURE_MAP
     fixed = [d for d in shape[1:] if isinstance(d, int) and d >= 64]

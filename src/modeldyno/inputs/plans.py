@@ -1,4 +1,4 @@
-"""From declared inputs to concrete ones: which shapes, which values, and what was guessed."""
+"""From declared inputs to concrete ones: shapes, batch, values, and notes about guesses."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from functools import cached_property
 
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.models import InputSpec
-from modeldyno.inputs.fills import VARIANTS, Fill, Values, check_value, values_for
+from modeldyno.inputs.fills import VARIANTS, Fill, Values, require_value, values_for
 from modeldyno.inputs.name_hints import says_batch
 from modeldyno.inputs.open_axes import (
     OpenAxis,
     Place,
-    check_dims,
     chosen_size,
     open_axes,
+    require_dims,
     sizes_of,
 )
 
-# Each rung costs a session; models that refuse ten guesses need a word from the user.
+# Each rung costs a session; a model that refuses ten guesses needs the user's help.
 _MOST_SIZES = 10
 _MOST_SIZES_BESIDE_VALUES = 8
-GUESSED = "guessed"  # how notes begin that tell of a guess
+GUESSED = "guessed"  # the first word of notes about guesses
 _DTYPES = (
     *("float16", "float32", "float64", "bool"),
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -32,7 +32,7 @@ _DTYPES = (
 
 @dataclass(frozen=True)
 class TensorPlan:
-    """One input, decided: enough to make the same bytes anywhere."""
+    """One input, complete: enough to make the same bytes anywhere."""
 
     name: str
     dtype: str
@@ -44,7 +44,7 @@ class TensorPlan:
     is_said: bool = False  # the user gave the value: ``data`` need not have it
     batch_axis: int | None = None  # along which ``data`` is cut or repeated
     yields: tuple[int, ...] | None = ()  # axes that ``data`` decides; None: all, and their number
-    alias: str = ""  # what the model beside it in a comparison calls it: will do in ``data``
+    alias: str = ""  # its name in the other model of a comparison, also accepted in ``data``
     twin: tuple[str, str] | None = None  # name and dtype of the tensor whose values it shares
 
 
@@ -53,10 +53,10 @@ class InputPlan:
     """All inputs of one call. With ``data``, arrays of that .npz file replace synthetic ones."""
 
     tensors: tuple[TensorPlan, ...]
-    batch_size: int  # items per call, as the shapes really have it
+    batch_size: int  # items per call, as in the shapes
     seed: int = 0
     data: str | None = None
-    notes: tuple[str, ...] = ()  # what was guessed, and how to say otherwise
+    notes: tuple[str, ...] = ()  # guesses, and how to override them
 
 
 def plan_inputs(
@@ -76,8 +76,8 @@ def plan_inputs(
     for spec in inputs:
         _refuse_unsupported(spec, data)
     axes = open_axes(inputs)
-    check_dims(dims, axes, inputs)
-    check_values(values, inputs)
+    require_dims(dims, axes, inputs)
+    require_values(values, inputs)
     request = _InputsRequest(
         inputs, axes, batch_of(inputs, axes, batch_size, dims), dims, values, data, seed
     )
@@ -119,8 +119,8 @@ def _refuse_unsupported(spec: InputSpec, data: str | None) -> None:
         )
 
 
-def check_values(values: Mapping[str, float], inputs: tuple[InputSpec, ...]) -> None:
-    """Raises BadValue for a name that no input has, and for a value that its type cannot hold."""
+def require_values(values: Mapping[str, float], inputs: tuple[InputSpec, ...]) -> None:
+    """Raises BadValue for a name of no input, or a value that its type cannot hold."""
     specs = {spec.name: spec for spec in inputs}
     for name, value in values.items():
         if name not in specs:
@@ -130,7 +130,7 @@ def check_values(values: Mapping[str, float], inputs: tuple[InputSpec, ...]) -> 
                 why="it has: " + ", ".join(specs),
                 fix=f"Did you mean --value {close[0]}=…" if close else "Use one of those",
             )
-        check_value(specs[name], value)
+        require_value(specs[name], value)
 
 
 # ---------------------------------------------------------------- the ladder
@@ -172,7 +172,7 @@ class _InputsRequest:
             notes += self._size_notes(rung)
             notes += [_value_note(spec, values) for spec, values, _ in decided if values.guess]
         return InputPlan(
-            tensors=tuple(self._tensor(*one) for one in decided),
+            tensors=tuple(self._tensor(*choice) for choice in decided),
             batch_size=self.batch.size,
             seed=self.seed,
             data=self.data,
@@ -263,7 +263,9 @@ class Batch:
     size: int
     fixed: int | None = None  # the model's own, where it leaves none open
     note: str = ""
-    may_be_refused: bool = False  # exports call a batch open that a reshape inside them fixes
+    may_be_refused: bool = (
+        False  # exports may declare a batch open although a reshape inside fixes it
+    )
 
 
 def batch_of_one(refused: Batch) -> Batch:
@@ -276,17 +278,17 @@ def batch_of(
     batch_size: int,
     dims: Mapping[str, int],
 ) -> Batch:
-    named_so = any(axis.name == "batch" for axis in axes)
-    wanted = batch_size if named_so else dims.get("batch", batch_size)
+    has_named_axis = any(axis.name == "batch" for axis in axes)
+    wanted = batch_size if has_named_axis else dims.get("batch", batch_size)
     batches = sorted((a for a in axes if a.is_batch), key=lambda axis: not says_batch(axis.name))
     if batches:
-        said = chosen_size(batches[0], dims)
-        if said is None:
+        chosen = chosen_size(batches[0], dims)
+        if chosen is None:
             return Batch(wanted, may_be_refused=wanted > 1 and "batch" not in dims)
-        if said == wanted:
+        if chosen == wanted:
             return Batch(wanted)
-        note = f"--dim {batches[0].name}={said} sets the batch; asked {wanted}"
-        return Batch(said, note=note if wanted != 1 else "")
+        note = f"--dim {batches[0].name}={chosen} sets the batch; asked {wanted}"
+        return Batch(chosen, note=note if wanted != 1 else "")
     if any(spec.shape is None for spec in inputs):  # real data will show
         return Batch(wanted)
     fixed = _fixed(inputs)
@@ -294,7 +296,7 @@ def batch_of(
 
 
 def _fixed_note(fixed: int | None, wanted: int) -> str:
-    """Of a batch of 1 nobody knows whether anybody asked for it: it is the usual one."""
+    """Empty for a batch of 1 where that fits: as the default, it may not be a request."""
     if wanted == (fixed or 1):
         return ""
     if fixed is None:
@@ -304,7 +306,7 @@ def _fixed_note(fixed: int | None, wanted: int) -> str:
 
 
 def _fixed(inputs: tuple[InputSpec, ...]) -> int | None:
-    """The batch of a model that leaves none open; None where no axis looks like one."""
+    """The batch of a model that leaves none open; None if no axis looks like one."""
     leading = [
         spec.shape[0]
         for spec in inputs

@@ -19,7 +19,7 @@ from modeldyno.core.sessions import Session, took_s
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.versions import tool_version
 from modeldyno.core.visible import visible
-from modeldyno.inputs.model_overrides import refuse_needless
+from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.contract import comparable_cell, set_mismatches
 from modeldyno.jobs.preparation import TrialWorkers
@@ -108,7 +108,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
     """Read the model and let each cell run once; a cell that cannot gets its error."""
     with closing(TrialWorkers(spec, spec.cells, context)) as trials:
         facts, copy = trials.inspect(spec.model)
-        refuse_needless(spec.model, facts)
+        refuse_needless_overrides(spec.model, facts)
         units = planned_units(spec, len(cells))
         context.send(Started(name_of_file(facts.path), units, facts.sha256))
         for cell in cells:

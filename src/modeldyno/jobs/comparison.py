@@ -26,8 +26,8 @@ from modeldyno.core.sessions import (
 )
 from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.core.versions import tool_version
-from modeldyno.inputs.matching import Party, parties, tells_more
-from modeldyno.inputs.model_overrides import refuse_needless
+from modeldyno.inputs.matching import MatchedModel, is_more_specific, match_models
+from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.inputs.plans import InputPlan
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.pairing import FEWEST_PROCESSES, PairedSide, Reports, launched_pairing
@@ -46,7 +46,7 @@ SPINNING_GAP_S = 0.05  # … and time to fall asleep before the other side's tur
 @dataclass(frozen=True)
 class _Side:
     spec: SideSpec
-    party: Party
+    party: MatchedModel
     prepared: Prepared
 
     @property
@@ -132,15 +132,15 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Sid
             if _file_key(side) not in models:
                 models[_file_key(side)] = trials.inspect(side.model, name)
         facts_of = [models[_file_key(side)][0] for side in sides.values()]
-        refuse_needless(spec.a.model, *facts_of)
+        refuse_needless_overrides(spec.a.model, *facts_of)
         labels = " against ".join(Path(side.label).name for side in sides.values())
         context.send(Started(labels, spec.pairs or 0, "+".join(f.sha256 for f in facts_of)))
-        a, b = parties(
+        a, b = match_models(
             context.local(spec.a.model), facts_of[0], context.local(spec.b.model), facts_of[1]
         )
         ready: dict[str, _Side] = {}
         first: InputPlan | None = None
-        for name, party in [("b", b), ("a", a)] if tells_more(b, a) else [("a", a), ("b", b)]:
+        for name, party in [("b", b), ("a", a)] if is_more_specific(b, a) else [("a", a), ("b", b)]:
             side = sides[name]
             prepared = trials.prepare(
                 party.model,

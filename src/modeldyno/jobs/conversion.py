@@ -30,8 +30,8 @@ from modeldyno.core.trust import warning
 from modeldyno.engines import conversions
 from modeldyno.engines.conversions import Route
 from modeldyno.formats import sidecar
-from modeldyno.inputs.matching import Party, parties, plan_alike
-from modeldyno.inputs.model_overrides import check_complete, refuse_needless
+from modeldyno.inputs.matching import MatchedModel, match_models, plan_matching_inputs
+from modeldyno.inputs.model_overrides import refuse_needless_overrides, require_complete
 from modeldyno.inputs.name_hints import says_mask
 from modeldyno.inputs.open_axes import open_axes
 from modeldyno.inputs.plans import InputPlan, TensorPlan, plan_inputs
@@ -137,8 +137,8 @@ class _Conversion:
         with self._worker(spec.model) as worker:
             self._say(0)
             source = inspect(worker, spec.model, context, self._left_s())
-            refuse_needless(spec.model, source)
-            check_complete(source)
+            refuse_needless_overrides(spec.model, source)
+            require_complete(source)
             route = conversions.find(source.format, spec.to)
             title = f"{_source_name(source)} to {GOALS[spec.to]}"
             context.send(Started(title, len(STEPS), source.sha256))
@@ -177,7 +177,7 @@ class _Conversion:
                 ) from error
             self._say(4)
             target = self._target(facts, made)
-            _, party = parties(spec.model, source, model, facts)
+            _, party = match_models(spec.model, source, model, facts)
             engine, parities = "", []
             for number, run in enumerate(ran):
                 examined = self._run_result(worker, target, party, run, number)
@@ -238,9 +238,9 @@ class _Conversion:
         )
 
     def _run_result(
-        self, worker: Worker, target: Target, party: Party, run: _Run, number: int
+        self, worker: Worker, target: Target, party: MatchedModel, run: _Run, number: int
     ) -> Examined:
-        ladder = plan_alike(party, run.batch_size, run.plan, run.plan.seed)
+        ladder = plan_matching_inputs(party, run.batch_size, run.plan, run.plan.seed)
         reference = str(self._context.folder.scratch / f"made-{number}.npz")
         command = Examine(target, ladder[:1], "api", reference, run.reference)
         try:

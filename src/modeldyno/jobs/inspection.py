@@ -9,7 +9,7 @@ from pathlib import Path
 from modeldyno.core.errors import ModelChanged
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.specs import InspectionSpec, ModelSpec
-from modeldyno.inputs.model_overrides import completed
+from modeldyno.inputs.model_overrides import with_overrides
 from modeldyno.jobs.protocol import Context
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import Inspect, Inspected
@@ -40,4 +40,4 @@ def inspect(
             why="its content is not what was inspected before",
             fix="Make sure that nothing rewrites it, and try again",
         )
-    return completed(replace(facts, path=model.path), model)
+    return with_overrides(replace(facts, path=model.path), model)

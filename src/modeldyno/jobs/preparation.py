@@ -22,8 +22,8 @@ from modeldyno.core.specs import (
 from modeldyno.core.trust import warning
 from modeldyno.engines import catalog
 from modeldyno.engines.catalog import EngineEntry
-from modeldyno.inputs.matching import Party, plan_alike
-from modeldyno.inputs.model_overrides import check_complete
+from modeldyno.inputs.matching import MatchedModel, plan_matching_inputs
+from modeldyno.inputs.model_overrides import require_complete
 from modeldyno.inputs.plans import InputPlan, plan_inputs
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.protocol import Context
@@ -116,7 +116,7 @@ class TrialWorkers:
         name: str,
         deadline_s: float,
         against: Prepared | None = None,
-        party: Party | None = None,
+        party: MatchedModel | None = None,
         other_inputs: InputPlan | None = None,
     ) -> Prepared:
         """Let the engine run the cell once; raises if it cannot.
@@ -130,9 +130,9 @@ class TrialWorkers:
         python = entry.environment.python if entry.environment else sys.executable
         file, lowered = readable_copy(entry, facts, copy, name, self, context, deadline_s)
         target = target_of(entry, cell, facts, file)
-        check_complete(facts)
+        require_complete(facts)
         if party is not None:
-            ladder = plan_alike(party, cell.batch_size, other_inputs, seed)
+            ladder = plan_matching_inputs(party, cell.batch_size, other_inputs, seed)
         else:
             ladder = plan_inputs(
                 facts.inputs,

@@ -22,7 +22,7 @@ from modeldyno.core.sessions import SandboxReport, call_note, examined_as
 from modeldyno.core.specs import GraphSpec, ProfileSpec
 from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, ProfileRepeat
 from modeldyno.core.versions import tool_version
-from modeldyno.inputs.model_overrides import refuse_needless
+from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.jobs.graph import read as read_graph
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared, TrialWorkers
@@ -102,7 +102,7 @@ def _prepare(spec: ProfileSpec, context: Context) -> tuple[ModelFacts, Path, Pre
     deadline_s = time.monotonic() + spec.timeout_s
     with closing(TrialWorkers(spec, (spec.cell,), context)) as trials:
         facts, copy = trials.inspect(spec.model)
-        refuse_needless(spec.model, facts)
+        refuse_needless_overrides(spec.model, facts)
         context.send(Started(name_of_file(facts.path), spec.repeats, facts.sha256))
         context.send(Progress(0, spec.repeats, f"trying {spec.cell.name}"))
         prepared = trials.prepare(spec.model, facts, copy, spec.cell, "0", deadline_s)

@@ -31,8 +31,8 @@ from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE, ListQuery
 from modeldyno.engines import availability, catalog
 from modeldyno.engines.catalog import EngineEntry, title_of
-from modeldyno.inputs.model_overrides import check_complete
-from modeldyno.inputs.open_axes import check_dims, open_axes
+from modeldyno.inputs.model_overrides import require_complete
+from modeldyno.inputs.open_axes import open_axes, require_dims
 from modeldyno.services import requests
 from modeldyno.services.benchmarks import BenchmarkService, MakeSpec
 from modeldyno.services.jobs import JobService
@@ -226,7 +226,7 @@ class BenchmarkByName:
         """Raises what the terminal would, with what helps here."""
         facts, _ = require_inspected(named.model)
         try:
-            check_complete(facts)
+            require_complete(facts)
         except InputUnresolved as error:
             raise InputUnresolved(error.title, why=error.why, fix=_describe(named)) from error
         try:
@@ -260,7 +260,7 @@ def _require_known(requested: Sequence[str]) -> None:
 def _require_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> None:
     """Raises what the terminal would, as the query has it."""
     try:
-        check_dims(dims, open_axes(inputs), inputs)
+        require_dims(dims, open_axes(inputs), inputs)
     except BadValue as error:
         title, fix = (text.replace("--dim ", "dim=") for text in (error.title, error.fix))
         raise BadValue(title, why=error.why, fix=fix) from error

@@ -23,10 +23,10 @@ from modeldyno.core.specs import CellSpec, ModelSpec
 from modeldyno.core.trust import architecture_of
 from modeldyno.engines import catalog
 from modeldyno.inputs.model_overrides import (
-    check_signature,
-    completed,
-    says_inputs,
-    without_signatures,
+    declares_inputs,
+    no_signatures,
+    require_signature,
+    with_overrides,
 )
 from modeldyno.store.content import with_files
 
@@ -55,7 +55,7 @@ def boundary_of(
         return boundary
     own_inputs, own_outputs = _names(facts.inputs), _names(facts.outputs)
     if facts.format != _FROZEN_GRAPH:
-        if says_inputs(facts):
+        if declares_inputs(facts):
             _require_own_nodes("input_nodes", inputs, own_inputs, facts)
         _require_own_nodes("output_nodes", outputs, own_outputs, facts)
         return boundary
@@ -162,9 +162,9 @@ def pinned_to(spec: ModelSpec, model: Model) -> ModelSpec:
     facts = model.facts
     if spec.signature and facts is not None:
         if facts.format != _WITH_SIGNATURES:
-            raise without_signatures(model.name, facts.format)
+            raise no_signatures(model.name, facts.format)
         if facts.signatures:  # older facts have none
-            check_signature(spec.signature, _names(facts.signatures), model.name)
+            require_signature(spec.signature, _names(facts.signatures), model.name)
     architecture = spec.architecture or (architecture_of(facts) if facts is not None else None)
     inputs = spec.inputs or _fed(model)
     spec = replace(spec, sha256=model.sha256, inputs=inputs, architecture=architecture)
@@ -175,7 +175,7 @@ def inputs_of(model: Model) -> tuple[InputSpec, ...]:
     """Its inputs, or those at the input nodes that the user chose."""
     if model.facts is None:
         return ()
-    return completed(model.facts, ModelSpec(model.path, inputs=_fed(model))).inputs
+    return with_overrides(model.facts, ModelSpec(model.path, inputs=_fed(model))).inputs
 
 
 def with_boundary(cell: CellSpec, model: Model) -> CellSpec:

@@ -12,7 +12,7 @@ from modeldyno.core.models import Architecture, ModelFacts
 from modeldyno.core.specs import ModelSpec
 from modeldyno.core.trust import TIERS, Tier, Trusted
 from modeldyno.formats.refusals import printable_name
-from modeldyno.inputs.model_overrides import refuse_needless
+from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.services.requests import inspection_spec, model_path, named_architecture
 from modeldyno.services.runs import RunService
 from modeldyno.store.models import hash_file
@@ -75,5 +75,5 @@ class TrustService:
         spec = inspection_spec(path)
         facts = self._runs.run(replace(spec, model=replace(spec.model, architecture=said)))
         assert isinstance(facts, ModelFacts)
-        refuse_needless(ModelSpec(str(path), architecture=said), facts)
+        refuse_needless_overrides(ModelSpec(str(path), architecture=said), facts)
         return facts

@@ -14,7 +14,7 @@ from modeldyno.core.specs import InspectionSpec, ModelSpec, RunSpec
 from modeldyno.core.trust import architecture_of, needs_trust
 from modeldyno.core.visible import shell_word
 from modeldyno.formats.refusals import printable_name
-from modeldyno.inputs.model_overrides import check_complete
+from modeldyno.inputs.model_overrides import require_complete
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.services.runs import Listener, RunService
 from modeldyno.store.runs import RunFolders
@@ -60,7 +60,7 @@ class TrustedRunService(RunService):
         )
         architecture = architecture_of(facts)
         if architecture is None and needs_trust(facts.format):
-            check_complete(facts)  # an architecture must not be added after this check
+            require_complete(facts)  # an architecture must not be added after this check
         return replace(model, sha256=facts.sha256, architecture=architecture or model.architecture)
 
 

@@ -26,7 +26,7 @@ from modeldyno.formats.tensorflow.messages import (
     TensorInfo,
     meta_graphs,
 )
-from modeldyno.inputs.model_overrides import check_signature
+from modeldyno.inputs.model_overrides import require_signature
 
 FORMAT: ModelFormat = "saved-model"
 FILE = "saved_model.pb"
@@ -94,7 +94,7 @@ def choose_signature(path: Path, meta: MetaGraph, requested: str = "") -> str:
     """
     known = _signatures(meta)
     if requested and known:
-        check_signature(requested, sorted(known), printable_name(path))
+        require_signature(requested, sorted(known), printable_name(path))
         return requested
     for name in (USUAL, SERVE, *sorted(known)):
         if name in known:
