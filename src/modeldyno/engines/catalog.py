@@ -25,7 +25,7 @@ _BROKEN = "broken:"  # instead of a factory: why there is none
 
 @dataclass(frozen=True)
 class EngineEntry:
-    """Where an engine lives and what it needs, known without importing it."""
+    """Where to import an engine from and what it needs, known without importing it."""
 
     name: str
     factory: str  # "package.module:Class"
@@ -44,7 +44,7 @@ class EngineEntry:
     for_life: bool = False
     environment: Environment | None = None  # the other Python it is installed in; None: this one
     oldest: str = ""  # the first version that has everything we use
-    licence: str = ""  # what its users must accept first, in a sentence
+    licence: str = ""  # terms that users must accept first, in a sentence
     newest_opset: int | None = None  # of ONNX files; newer files are converted down
     newest_ir: int | None = None
     starts_programs: bool = False  # merely importing it starts programs; a sandbox must allow that

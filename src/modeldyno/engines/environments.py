@@ -29,7 +29,7 @@ _FILE = "engine.json"
 class Environment:
     """Another Python, and the engine in it."""
 
-    name: str  # what people call it: --engine NAME
+    name: str  # for users: --engine NAME
     engine: str  # the adapter that drives it
     python: str  # its interpreter
     python_version: str

@@ -33,13 +33,8 @@ from modeldyno.engines.threads import require_default_spinning
 
 # Layers whose precision is that of the model's arithmetic.
 _COMPUTE = (
-    "Convolution",
-    "Deconvolution",
-    "FullyConnected",
-    "MatMul",
-    "RNNCell",
-    "RNNSeq",
-    "ScaledDotProductAttention",
+    *("Convolution", "Deconvolution", "FullyConnected", "MatMul"),
+    *("RNNCell", "RNNSeq", "ScaledDotProductAttention"),
 )
 _PRECISIONS = {
     **{"f32": "fp32", "bf16": "bf16", "f16": "fp16", "f64": "fp64"},

@@ -188,9 +188,8 @@ def _spin_for(wait_ns: int, clock: Callable[[], int] = time.perf_counter_ns) -> 
 
 def _work(rounds: int) -> int:
     total = 0
-    for _ in itertools.repeat(
-        None, rounds
-    ):  # no counter: small integers are faster than large ones
+    # Not over a range: small integers are faster than large ones.
+    for _ in itertools.repeat(None, rounds):
         total ^= 1
     return total
 
@@ -221,7 +220,7 @@ def _raise(_: Target) -> None:
 
 
 def _chatter(_: Target) -> None:
-    """Native code prints whatever it likes; that must not disturb results."""
+    """Native code may print anything; that must not disturb results."""
     os.write(1, b"\x00\x00\x00\x05hello engine says hello on stdout\n")
     sys.stderr.write("and on stderr\n")
 
@@ -250,7 +249,7 @@ def _rewrite_model(target: Target) -> None:
 
 
 def _start_helper(_: Target) -> None:
-    """A process of the engine, which only we will end."""
+    """A process that the engine leaves behind, for us to end."""
     subprocess.Popen(["/bin/sleep", "3600"])
 
 

@@ -1,4 +1,4 @@
-"""What sessions of several engines check alike: their model, its inputs, and their precision."""
+"""Checks shared by sessions of several engines: of the model, its inputs and its precision."""
 
 from __future__ import annotations
 
@@ -52,5 +52,5 @@ def cannot_load(
 
 
 def join_by_frequency(names: Iterable[str]) -> str | None:
-    """Most used first: ``bf16+fp32``; None if there are none."""
+    """The distinct names, most frequent first: ``bf16+fp32``; None if there are none."""
     return "+".join(name for name, _ in Counter(names).most_common()) or None

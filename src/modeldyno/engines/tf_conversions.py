@@ -96,7 +96,7 @@ def _freeze(target: Target) -> FrozenGraph:
 
 def _inline_functions(tf: Any, graph: Any, outputs: tuple[str, ...]) -> Any:
     """Replaces calls by the bodies of functions, since converters fail on calls."""
-    from tensorflow.python.grappler import tf_optimizer  # there is no public way
+    from tensorflow.python.grappler import tf_optimizer  # there is no public API
 
     with graph.as_default():  # it does not work in eager mode
         meta = tf.compat.v1.train.export_meta_graph(graph=graph)

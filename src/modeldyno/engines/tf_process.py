@@ -52,7 +52,7 @@ def import_tensorflow(settings: ProcessSettings | None = None) -> Any:
     """The first import decides whether it uses oneDNN."""
     uses_onednn = settings is None or settings.onednn
     os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1" if uses_onednn else "0")
-    # Errors only: what it writes to stderr goes into the log.
+    # Errors only, since its stderr goes into the log.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")  # the CPU alone, whatever the build
     os.environ.update(KERAS_BACKEND="tensorflow")

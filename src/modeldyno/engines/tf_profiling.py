@@ -110,7 +110,7 @@ _DTYPES = {
     **{10: "bool", 11: "int8", 12: "uint8", 13: "int32", 14: "bfloat16", 17: "uint16"},
     **{19: "float16", 22: "uint32", 23: "uint64"},
 }
-# Their second input lists the axes, and is no data.
+# Their second input lists the axes and is not data.
 _REDUCTIONS = ("Mean", "Sum", "Max", "Min", "Prod", "Any", "All")
 
 

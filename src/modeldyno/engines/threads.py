@@ -1,4 +1,4 @@
-"""What engines have in common about threads: counting them, and whether they may spin."""
+"""Threads of engines: count them, and refuse to set whether they spin."""
 
 from __future__ import annotations
 

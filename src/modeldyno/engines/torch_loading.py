@@ -151,7 +151,7 @@ def _load_checkpoint(target: Target, device: Any) -> LoadedModule:
 
 
 def _load_weights(path: str) -> Mapping[str, Any]:
-    """Tensors only. There is no fallback for what weights_only refuses."""
+    """Tensors only. There is no fallback for files that weights_only refuses."""
     import torch
 
     try:
@@ -201,7 +201,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _build_module(architecture: Architecture) -> Any:
-    """The user's own code builds the model; what it raises is passed on."""
+    """The user's own code builds the model; its exceptions are passed on."""
     import torch
 
     factory = _import_factory(architecture)

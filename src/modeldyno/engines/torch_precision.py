@@ -16,16 +16,8 @@ _NAMES = {
     **dict.fromkeys(("int8", "uint8", "qint8", "quint8"), "int8"),
 }
 _MULTIPLIES = (
-    "mm",
-    "bmm",
-    "addmm",
-    "baddbmm",
-    "addbmm",
-    "matmul",
-    "linear",
-    "einsum",
-    "mv",
-    "addmv",
+    *("mm", "bmm", "addmm", "baddbmm", "addbmm", "matmul"),
+    *("linear", "einsum", "mv", "addmv"),
 )
 _CONVOLVES = ("conv", "cudnn_conv", "mkldnn_conv", "slow_conv", "thnn_conv")
 _OTHERS = ("scaled_dot_product", "lstm", "gru", "rnn", "mkldnn_linear", "mkldnn_rnn")
@@ -59,9 +51,9 @@ class Observation:
 def _arithmetic_kind(operator: str) -> str | None:
     """``aten::_scaled_dot_product_attention`` → product; None for operators that only move data."""
     name = operator.partition("::")[2].lstrip("_")
-    if any(name.startswith(start) for start in _CONVOLVES):
+    if name.startswith(_CONVOLVES):
         return "convolution"
-    if name in _MULTIPLIES or any(name.startswith(start) for start in _OTHERS):
+    if name in _MULTIPLIES or name.startswith(_OTHERS):
         return "product"
     return None
 
