@@ -1,7 +1,7 @@
-"""Paths that somebody else wrote: in a request, or in an archive. Text only; nothing is opened.
+"""Untrusted paths, from a request or an archive. Text only; nothing is opened.
 
-Such a path is a list of plain names or it is refused. Nothing is repaired: what one program mends,
-another understands otherwise, and between the two lies the hole.
+Such a path is a list of plain names, or it is refused. Nothing is repaired: where one program
+repairs a path and another reads it differently, there is a hole.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from modeldyno.core.errors import PathRefused
 LONGEST = 4096
 DEEPEST = 32
 _LONGEST_NAME = 255  # bytes
-# They turn the direction of what follows: "gnp.exe" may be shown as "exe.png".
-_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# They change the direction of text: "gnp.exe" may be shown as "exe.png".
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # file:, dbfs:, C:
 
 
@@ -39,7 +39,7 @@ def names_in(path: str) -> tuple[str, ...]:
 
 
 def check_text(path: str) -> None:
-    """What is refused in any path, absolute or not, as it is and once decoded."""
+    """Raises PathRefused for what no path may contain, as given or percent-decoded."""
     if not path or len(path) > LONGEST:
         raise refused(path, "it is empty or too long")
     decoded = unquote(path, errors="surrogateescape")
@@ -55,7 +55,7 @@ def check_text(path: str) -> None:
 def _check(text: str, path: str) -> None:
     if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
         raise refused(path, "it holds control characters, or is not text")
-    if not _TURNING.isdisjoint(text):
+    if not _BIDI.isdisjoint(text):
         raise refused(path, "it holds characters that turn the direction of writing")
     if text.startswith("~"):
         raise refused(path, "home folders are not looked up")
@@ -74,6 +74,6 @@ def refused(path: str, why: str) -> PathRefused:
 
 
 def shown(text: str) -> str:
-    """Harmless in a message, and not long."""
+    """Printable and short, for a message."""
     plain = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return plain if len(plain) <= 100 else plain[:99] + "…"

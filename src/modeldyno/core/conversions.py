@@ -44,10 +44,10 @@ class Check(Described):
 @dataclass(frozen=True)
 class ConversionResult:
     source: ModelFacts
-    model: ModelFacts  # where it lies, and with what it was made
+    model: ModelFacts  # including how it was made
     to: Goal
     checks: tuple[Check, ...]
-    source_engine: str  # with its version, as the other one: what the check ran them in
+    source_engine: str  # of the check, with version; as is ``engine``
     engine: str
     seconds: float
     notes: tuple[str, ...] = ()

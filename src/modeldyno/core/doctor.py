@@ -1,4 +1,4 @@
-"""Whether a machine is fit to measure: what was found, what it does to numbers, how to mend it."""
+"""Whether a machine is fit to measure: findings, their effect on numbers, and how to fix them."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Finding(Described):
 class ClockReading:
     """The stopwatch itself."""
 
-    resolution_s: float  # smallest step seen
+    resolution_s: float  # smallest step
     cost_s: float  # of one reading
     went_back: bool
-    oversleep_s: float  # how much later than asked a short sleep ends, typically
+    oversleep_s: float  # how late a short sleep typically ends
 
 
 @dataclass(frozen=True)
 class NoiseReading:
-    """A fixed piece of work, over and over for a second: how steady is it right now?"""
+    """How steadily a fixed piece of work runs when repeated for a second."""
 
     floor_s: float
     typical_s: float
@@ -53,21 +53,21 @@ class NoiseReading:
 
 @dataclass(frozen=True)
 class Peak:
-    """The most that so many cores reached."""
+    """The highest rates of this number of cores."""
 
     cores: int
     flops_per_s: float
     bytes_per_s: float
-    noise: Noise  # of the worse of both measurements: unless quiet, more may be possible
+    noise: Noise  # the worse of both measurements; unless quiet, higher rates may be possible
 
 
 @dataclass(frozen=True)
 class Peaks:
-    fingerprint: str  # of the machine they belong to
+    fingerprint: str  # of the machine
     created_at: str
     engine: str
-    work: str  # what was computed for the first figure
-    traffic: str  # what was moved for the second
+    work: str  # what was computed for ``flops_per_s``
+    traffic: str  # what was moved for ``bytes_per_s``
     peaks: tuple[Peak, ...]
 
 
@@ -77,8 +77,8 @@ class Checkup:
     tool_version: str
     findings: tuple[Finding, ...]
     clock: ClockReading
-    noise: NoiseReading | None  # None: no core was free
-    peaks: Peaks | None  # None: not measured on this machine yet
+    noise: NoiseReading | None  # None if no core was free
+    peaks: Peaks | None  # None if not measured on this machine yet
     host: HostFacts
     weather: HostWeather
 
@@ -88,7 +88,7 @@ class Checkup:
 
 
 def fitness(findings: Sequence[Finding]) -> Fitness:
-    """One problem makes unfit; what is unknown is not held against the machine."""
+    """One problem makes it unfit; unknown states do not count."""
     states = {finding.state for finding in findings}
     if "problem" in states:
         return "unfit"

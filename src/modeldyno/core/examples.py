@@ -1,4 +1,4 @@
-"""An example: a model that people can try without having one."""
+"""An example: a model for people who have none at hand."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ FetchState = Literal["fetching", "done", "failed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """What the catalogue says of one. A download has a ``url``, and no other kind does."""
+    """An entry of the catalogue. Only downloads have a ``url``."""
 
     slug: str  # how commands and requests name it
-    name: str  # how its makers do
+    name: str  # its makers' name
     kind: ExampleKind
     domain: str
     framework: str
@@ -23,7 +23,7 @@ class Example:
     note: str
     url: str | None = None
     is_archive: bool = False
-    sha256: str | None = None  # of what is downloaded; None: nobody has told us, as below
+    sha256: str | None = None  # of the download; None: unknown, as below
     size_bytes: int | None = None
     input_shapes: tuple[tuple[int, ...], ...] = ()  # of one item, in the order of ``inputs``
     inputs: tuple[str, ...] = ()
@@ -31,17 +31,17 @@ class Example:
 
     @property
     def file_name(self) -> str:
-        """For a copy of it."""
+        """Of a copy."""
         return self.file.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class ExampleStatus:
-    """An example, and what can be done with it here and now."""
+    """An example, and whether it can be used here."""
 
     example: Example
-    available: bool  # it is here, or may be fetched
+    available: bool  # present, or may be fetched
     why_not: str | None
     fix: str | None
-    can_run: bool  # an engine that is installed reads its format
-    size_bytes: int | None  # of the file, or of what is downloaded; None: not known before
+    can_run: bool  # an installed engine reads its format
+    size_bytes: int | None  # of the file, or of the download; None if unknown

@@ -11,7 +11,7 @@ from typing import Any
 
 from modeldyno.core.runs import Artifact
 
-ARTIFACTS = "artifacts"  # the column of files that a run left
+ARTIFACTS = "artifacts"  # the column of files of a run
 
 
 def csv_text(
@@ -20,13 +20,12 @@ def csv_text(
     text = io.StringIO()
     writer = csv.DictWriter(text, list(columns), lineterminator=line_end)
     writer.writeheader()
-    writer.writerows({key: _harmless(value) for key, value in row.items()} for row in rows)
+    writer.writerows({name: _without_formula(cell) for name, cell in row.items()} for row in rows)
     return text.getvalue()
 
 
 def csv_with_artifacts(text: str, artifacts: Sequence[Artifact]) -> str:
-    """A table of a run, with a column for the files that it left, if there are any: the same in
-    each row, so that it stays one table."""
+    """The table of a run with a column for its files, if it has any; the same in all rows."""
     head, *rows = csv.reader(io.StringIO(text))
     if not artifacts or ARTIFACTS in head:
         return text
@@ -41,11 +40,10 @@ def artifacts_text(artifacts: Iterable[Artifact]) -> str:
     return "; ".join(f"{file.name} {file.size_bytes} {file.sha256}" for file in artifacts)
 
 
-def _harmless(value: object) -> object:
-    """A cell that a spreadsheet would run as a formula is quoted."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        return "'" + value
-    return value
+def _without_formula(cell: object) -> object:
+    """Quotes what a spreadsheet would run as a formula."""
+    is_formula = isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{cell}" if is_formula else cell
 
 
 def html_table(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str = "") -> str:
@@ -59,7 +57,7 @@ def html_table(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str 
 
 
 def deliver(text: str, path: str | Path | None) -> str:
-    """Hand text back, and write it where a path is given."""
+    """Returns the text, and writes it to ``path`` if given."""
     if path is not None:
         Path(path).write_text(text)
     return text

@@ -22,7 +22,7 @@ def unit_for(seconds: Iterable[float]) -> tuple[float, str]:
 
 
 def unit_for_parts(wholes: Iterable[float]) -> tuple[float, str]:
-    """For wholes and their parts, which may be much smaller: never seconds."""
+    """The unit of wholes and their parts, which may be much smaller; never seconds."""
     size, name = unit_for(wholes)
     return (1e-3, "ms") if name == "s" else (size, name)
 
@@ -32,7 +32,7 @@ def with_interval(
 ) -> str:
     """``0.650 ±0.008``: two significant digits of the half-width decide how many are shown.
 
-    Of the value no more than ``most`` digits, where given; the half-width is then rounded up.
+    The value has at most ``most`` digits, if given; the half-width is then rounded up.
     """
     value, half_width = value / scale, half_width / scale
     if not half_width > 0 or not math.isfinite(half_width):
@@ -73,7 +73,7 @@ def magnitude(value: float) -> int:
 
 
 def spaced(value: float, decimals: int) -> str:
-    """Thousands set apart by a thin space."""
+    """With thin spaces between thousands."""
     return f"{value:,.{decimals}f}".replace(",", "\u202f")
 
 
@@ -98,10 +98,10 @@ def percent(share: float) -> str:
     return f"{share * 100:{digits}} %"
 
 
-def counted(count: int, what: str) -> str:
-    """``1 session``, ``2 sessions``, ``2 processes``; of words whose plural takes an s."""
-    plural = "es" if what.endswith("s") else "s"
-    return f"{count} {what}" if count == 1 else f"{spaced(count, 0)} {what}{plural}"
+def counted(count: int, noun: str) -> str:
+    """``1 session``, ``2 sessions``, ``2 processes``; for nouns with a regular plural."""
+    plural = "es" if noun.endswith("s") else "s"
+    return f"{count} {noun}" if count == 1 else f"{spaced(count, 0)} {noun}{plural}"
 
 
 def ago(seconds: float) -> str:

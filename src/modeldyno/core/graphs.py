@@ -16,17 +16,17 @@ from typing import Literal
 from modeldyno.core.documents.described import Count, Described
 from modeldyno.core.models import Dim, ModelFormat
 
-# Of a graph as JSON: less than a message between processes may have (worker/messages.py).
+# Of a graph as JSON: below the limit of messages between processes (worker/messages.py).
 LARGEST_BYTES = 60 << 20
 MOST_NODES = 100_000
-# A note: on a day with less load there may be more to tell.
+# A note: with less load on the machine, there may be more shapes.
 NOT_IN_TIME = "shapes are those in the file: inferring more took too long"
 
-# Who makes a tensor: the caller; the file (a weight); a node; the node that a body belongs to; or
-# nobody, which no engine will run.
+# What makes a tensor: the caller, the file (a weight), a node, the node that a body belongs to, or
+# nothing, which no engine runs.
 TensorKind = Literal["input", "initializer", "node", "argument", "missing"]
 BodyKind = Literal["subgraph", "function"]
-Scalar = bool | int | float | str  # "NaN", "Infinity" and "-Infinity" are numbers JSON has not
+Scalar = bool | int | float | str  # "NaN" and "-Infinity" are text: JSON lacks them
 AttributeValue = Scalar | tuple[Scalar, ...] | None
 
 
@@ -73,14 +73,14 @@ class GraphNode:
     domain: str  # empty: the format's own operators
     name: str  # as in the file; may be empty
     scope: str  # "encoder/layer/0": the group it lies in; empty at the top
-    inputs: tuple[str, ...]  # ids of tensors; empty where an optional input is left out
+    inputs: tuple[str, ...]  # ids of tensors; "" for an omitted optional input
     outputs: tuple[str, ...]
     attributes: tuple[Attribute, ...] = ()
     bodies: tuple[str, ...] = ()  # scopes of the branches, loop bodies or functions it runs
 
     @property
     def op(self) -> str:
-        """``Conv``, or with its domain where that is not the format's own."""
+        """``Conv``; with its domain, unless that is the format's own."""
         return f"{self.domain}.{self.op_type}" if self.domain else self.op_type
 
     @property
@@ -107,7 +107,7 @@ class Body(Described):
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A tensor on its way from the node that makes it to one that takes it."""
+    """A tensor between the node that makes it and one that takes it."""
 
     source: str  # ids of nodes
     target: str
@@ -167,11 +167,11 @@ class Link(Described):
 class View:
     boxes: tuple[Box, ...]
     links: tuple[Link, ...]
-    expanded: tuple[str, ...]  # the open groups that can be seen
+    expanded: tuple[str, ...]  # open groups that are visible
 
 
 def around(scope: str) -> Iterator[str]:
-    """A scope and those around it, the outermost first."""
+    """A scope and the scopes around it, outermost first."""
     place = scope.find("/")
     while place >= 0:
         yield scope[:place]
@@ -204,7 +204,7 @@ class Graph:
 
     @cached_property
     def edges(self) -> tuple[Edge, ...]:
-        """Between nodes; a tensor that a node takes twice is one edge."""
+        """Between nodes; a tensor that a node takes twice is a single edge."""
         maker = {tensor: node.id for node in self.nodes for tensor in node.outputs if tensor}
         return tuple(
             Edge(maker[tensor], node.id, self.tensor[tensor])
@@ -232,7 +232,7 @@ class Graph:
         )
 
     def view(self, expanded: Collection[str] | None = None) -> View:
-        """What there is to draw when only these groups are open; None: as a first look should."""
+        """What to draw with only these groups open; None: a useful initial view."""
         from modeldyno.graphs import drawing
 
         return drawing.view(self, drawing.opening(self) if expanded is None else expanded)

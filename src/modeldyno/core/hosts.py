@@ -1,4 +1,4 @@
-"""The machine a number was made on: no result without it."""
+"""The machine that a result was measured on."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class HostFacts(Described):
 
 @dataclass(frozen=True)
 class HostReading:
-    """The volatile part: counters read before and after a run."""
+    """Volatile facts: counters read before and after a run."""
 
     load_1m: float | None
     cpu_pressure_us: int | None  # time some task waited for a CPU, since boot
@@ -91,20 +91,20 @@ class HostReading:
 
 @dataclass(frozen=True)
 class HostWeather:
-    """What the machine did to us while we measured."""
+    """Disturbances by other work on the machine while we measured."""
 
     load_1m: float | None
-    pressure: float | None  # share of the time some task waited for a CPU
+    pressure: float | None  # share of the time in which some task waited for a CPU
     steal: float | None  # share of CPU time taken by the hypervisor
     throttled_s: float | None
-    busy: float | None = None  # share of all CPUs' time, ours and everybody's
+    busy: float | None = None  # share of the time of all CPUs, our own work included
     memory_available_bytes: int | None = None  # at the end
     swap_used_bytes: int | None = None  # at the end
     swapped_in_bytes: int | None = None  # read back from swap meanwhile
 
 
 def machine_name(name: str) -> str:
-    """As a setting gives it; raises BadValue."""
+    """The machine's name from a setting; raises BadValue."""
     if not _MACHINE_NAME.fullmatch(name):
         raise BadValue(
             f"{name!r} cannot be the name of a machine",
@@ -118,8 +118,8 @@ def machine_name(name: str) -> str:
 def are_machines_different(a: str | None, b: str | None) -> bool:
     """Whether these are known to be two machines.
 
-    The board decides where both have one: a container has a system of its own, and two systems
-    made from one image may share an id. Only root may read the board's, so often one side has none.
+    The board decides if both have one: a container has a system of its own, and two systems made
+    from one image may share an id. Only root can read the board's id, so it is often missing.
     """
     if a is None or b is None:
         return False
@@ -132,7 +132,7 @@ def are_machines_different(a: str | None, b: str | None) -> bool:
 
 
 def _machine_parts(machine: str) -> dict[str, str]:
-    """``os-… board-…`` by their first words; of a name that somebody gave, ``name``."""
+    """``os-… board-…`` by prefix; ``name`` for a name from a setting."""
     words = machine.split()
     if not all(map(_MACHINE_PART.fullmatch, words)):
         return {"name": machine}

@@ -10,7 +10,7 @@ from modeldyno.core.documents.described import Count, Described, KindSchema, Siz
 from modeldyno.core.errors import BadValue
 
 _NOUNS = ("project", "model", "dataset")
-SubjectKind = Annotated[str, KindSchema(*_NOUNS)]  # one of those, or a kind of runs
+SubjectKind = Annotated[str, KindSchema(*_NOUNS)]  # or a kind of runs
 _LONGEST = 9  # digits of a number
 
 
@@ -24,21 +24,21 @@ class Subject:
 class Note:
     subject: Subject
     text: str = ""
-    version: int = 0  # 0: nobody wrote anything yet
+    version: int = 0  # 0: never written
     modified_at: datetime | None = None
 
 
 def subject_kinds() -> tuple[SubjectKind, ...]:
-    """All that people can write about."""
+    """Everything that can have notes."""
     from modeldyno.core.kinds import kept_kinds
 
     return (*_NOUNS, *kept_kinds())
 
 
 def subject_of(word: str) -> Subject | None:
-    """Of ``benchmark/12``; None when it is no such pair, and may be the id of a run.
+    """The subject ``benchmark/12``; None for a word without a slash, which may be the id of a run.
 
-    Raises BadValue when it is a pair of something else.
+    Raises BadValue for any other pair.
     """
     kind, slash, number = word.partition("/")
     kinds = subject_kinds()

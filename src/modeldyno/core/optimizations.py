@@ -1,4 +1,4 @@
-"""An optimization: from one model to better ones, by trials; and what is pinned to it."""
+"""Optimizations: better versions of a model, found by trials, and the benchmarks pinned to them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class NewOptimization:
     type: OptimizationType
     precision: str
     dataset_id: DatasetId | None = None  # for calibration and accuracy
-    settings: dict[str, Any] = field(default_factory=dict)  # those of TuningSettings that were said
+    settings: dict[str, Any] = field(default_factory=dict)  # those given of TuningSettings
 
     @property
     def tuning(self) -> TuningSettings:
-        """With what is usual for the rest."""
+        """The settings, completed with defaults."""
         return tuning_of(self.settings)
 
 
@@ -39,21 +39,21 @@ class Optimization(Runnable, NewOptimization):
 
 @dataclass(frozen=True, kw_only=True)
 class OptimizationDetails:
-    """All that a line of a list, or a page, shows of one."""
+    """What lists and pages show of an optimization."""
 
     optimization: Optimization
     dataset_name: str | None
     latest: LatestRun | None
-    made: Model | None  # the best of its latest run that has one
+    made: Model | None  # the best model of its latest run with one
     pins: dict[PinKind, BenchmarkId]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One candidate of a run; its model stays when the optimization goes."""
+    """A candidate of a run; its model stays when the optimization is deleted."""
 
     run_id: RunId
-    number: int  # 0: the model itself, which all others are held against
+    number: int  # 0: the source model, which the others are compared with
     status: TrialStatus
     created_at: datetime
     settings: dict[str, Any] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Pin:
-    """The benchmark that speaks for an optimization's accuracy, or for its performance."""
+    """The benchmark that represents an optimization's accuracy or performance."""
 
     optimization_id: OptimizationId
     kind: PinKind

@@ -1,4 +1,4 @@
-"""A browser that may come in."""
+"""Sign-ins of browsers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ MOST_SIGN_INS = 1000
 
 @dataclass(frozen=True)
 class SignIn:
-    """``id`` is the hash of the cookie's value: who reads the store cannot come in with it."""
+    """``id`` is the hash of the cookie's value, so reading the store does not give access."""
 
     id: str
-    under: str  # the hash of the token it was made under; with another token it counts nothing
-    csrf: str  # what our page sends along to show that it is our page
+    under: str  # the hash of the token that it was made with; invalid with any other
+    csrf: str  # sent by our page to prove that it is ours
     until_s: float

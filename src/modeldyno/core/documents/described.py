@@ -1,4 +1,4 @@
-"""How documents describe themselves, and the one way in which they become JSON.
+"""How documents describe themselves, and how they become JSON.
 
 A document is a frozen dataclass. The text below a field says what it means, and becomes its
 description in the JSON Schemas, in OpenAPI and in the types of the page (``make types``).
@@ -29,12 +29,12 @@ class Described:
 
     @classmethod
     def from_fields(cls, source: Any, /, **others: Any) -> Self:
-        """With what ``source``, a dataclass, has under the same names, and ``others``."""
+        """With the fields of ``source``, a dataclass, that have the same names, and ``others``."""
         return cls(**shared_fields(cls, source) | others)
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """From the JSON that it was written as."""
+        """From its JSON."""
         document: Self = decode(cls, json.loads(text))
         return document
 
@@ -55,7 +55,7 @@ class Schema:
 
 
 class KindSchema:
-    """Of the name of a kind, or of whatever has notes: its JSON Schema lists those there are."""
+    """For the name of a kind, or of anything with notes: its JSON Schema lists them all."""
 
     __slots__ = ("_others",)
 
@@ -70,12 +70,12 @@ class KindSchema:
 
 
 class ByKind:
-    """Of a union of classes that ``kind`` tells apart."""
+    """For a union of classes that ``kind`` tells apart."""
 
     __slots__ = ()
 
     def __get_pydantic_core_schema__(self, union: Any, handler: Any) -> dict[str, Any]:
-        """Called by pydantic, which does not find out by itself."""
+        """Called by pydantic, which cannot tell by itself."""
         choices = {
             kind: handler.generate_schema(option)
             for option in get_args(union)
@@ -102,8 +102,8 @@ def milliseconds(seconds: float | None) -> float | None:
 
 
 def json_text(document: Any, indent: int | None = 2) -> str:
-    """A document, or anything made of documents and JSON values. A number that is not finite is
-    written as null, since JSON has no word for it."""
+    """A document, or anything made of documents and JSON values. Numbers that are not finite become
+    null, since JSON lacks them."""
     separators = (",", ":") if indent is None else None
     try:
         return json.dumps(
@@ -114,11 +114,11 @@ def json_text(document: Any, indent: int | None = 2) -> str:
 
 
 def json_value(document: Any) -> Any:
-    """What a reader of ``json_text`` gets."""
+    """The JSON value that ``json_text`` writes."""
     if isinstance(document, dict):
         return {name: json_value(member) for name, member in document.items()}
     if isinstance(document, (list, tuple)):
-        return [json_value(item) for item in document]
+        return [json_value(member) for member in document]
     if isinstance(document, float):
         return document if math.isfinite(document) else None
     if document is None or isinstance(document, (str, int)):
@@ -136,7 +136,7 @@ def _members(document: Any) -> Any:
 
 
 def shared_fields(kind: Any, source: Any) -> dict[str, Any]:
-    """What ``source``, a dataclass, has under the names of the fields of ``kind``."""
+    """The fields of ``kind`` that ``source``, a dataclass, has as well, with their values."""
     kinds: tuple[Any, Any] = kind, type(source)
     return {name: getattr(source, name) for name in _names_alike(*kinds)}
 

@@ -162,7 +162,7 @@ class LatencyDocument(Described):
         )
 
 
-# Of the field's value: milliseconds, per second, bytes, a whole number, a part of 1, anything else.
+# Of a field: milliseconds, per second, bytes, a whole number, a share, anything else.
 Format = Literal["time", "rate", "bytes", "count", "share", "amount"]
 
 
@@ -173,17 +173,17 @@ class FigureColumn:
     head: str  # in tables of text
     label: str  # on the page
     format: Format
-    unit: str = ""  # where the format does not say it
-    in_tables: bool = True  # of text, where any cell has it …
-    has_place: bool = False  # … or always, among those that are not only a field of a cell
-    # Lists of the page show it, or offer it; they have it from SummaryDocument.
+    unit: str = ""  # unless the format implies it
+    in_tables: bool = True  # of text, if any cell has it …
+    has_place: bool = False  # … or always, in a place of its own
+    # Lists of the page show or offer it, from SummaryDocument.
     in_lists: Literal["always", "wanted", "never"] = "wanted"
     is_among_first: bool = False  # in lists, right after latency; others come last
     on_card: bool = True  # of a cell, and where two cells are compared
 
-    def text(self, value: float | Figure | None, scale: float) -> str:
+    def text(self, figure: float | Figure | None, scale: float) -> str:
         """For a table whose times are in units of ``scale`` seconds."""
-        number = plain_value(value)
+        number = plain_value(figure)
         if number is None:
             return figures.NOTHING
         match self.format:
@@ -199,14 +199,14 @@ class FigureColumn:
                 return figures.plain(number)
 
 
-def plain_value(value: float | Figure | None) -> float | None:
+def plain_value(figure: float | Figure | None) -> float | None:
     """Without its interval."""
-    return value.value if isinstance(value, Figure) else value
+    return figure.value if isinstance(figure, Figure) else figure
 
 
 @cache
 def figure_columns(document: type[Any]) -> Mapping[str, FigureColumn]:
-    """The columns that a document describes, by the names of their fields, in their order."""
+    """The columns that a document describes, by name of their field, in order."""
     annotations = get_type_hints(document, include_extras=True)
     described = {
         field.name: [
