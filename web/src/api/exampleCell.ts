@@ -10,6 +10,7 @@ export const around = (value: number, share: number): Figure => ({
   of: "sessions",
   n: 8,
   needs: null,
+  repeat: null,
 });
 
 /** For tests: a cell that was measured so quick. */

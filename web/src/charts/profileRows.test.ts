@@ -14,7 +14,7 @@ const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
   limit: { gflops: null, gbytes: null, bound: null, reason: "" },
 });
 
-const figure = (ms: number) => ({ value: ms, low: ms - 0.1, high: ms + 0.1, level: 0.95, of: "repeats" as const, n: 4, needs: null });
+const figure = (ms: number) => ({ value: ms, low: ms - 0.1, high: ms + 0.1, level: 0.95, of: "repeats" as const, n: 4, needs: null, repeat: null });
 const part = (ms: number, op = "Conv") => ({ names: [op], op_types: [op], providers: ["CPU"], nodes: 1, total_ms: figure(ms) });
 
 test("changes are told as the server aligned them, and names that repeat stay apart", () => {
