@@ -10,8 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.benchmarks import NewBenchmark
-from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.benchmarks import NewBenchmark, NewComparison
 from modeldyno.core.ids import JobId, ProjectId
 from modeldyno.core.jobs import Job
 from modeldyno.core.models import ModelFacts, NewModel

@@ -17,8 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.benchmarks import NewBenchmark
-from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.benchmarks import NewBenchmark, NewComparison
 from modeldyno.core.datasets import NewDataset
 from modeldyno.core.models import NewModel
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec

@@ -12,7 +12,7 @@ from starlette.routing import compile_path
 from modeldyno.api import errors
 from modeldyno.api.head import NAMED
 from modeldyno.api.openapi import TAGS, example_of, operations
-from modeldyno.core.versions import tool_version
+from modeldyno.core.hosts import tool_version
 from tests.api.serving import ROOT
 from tests.api.v1.server import serving
 

@@ -8,7 +8,7 @@ import urllib.error
 
 import pytest
 
-from modeldyno.core.versions import tool_version
+from modeldyno.core.hosts import tool_version
 from tests.terminal import Served, modeldyno, serving
 
 pytestmark = pytest.mark.usefixtures("starts_processes")

@@ -5,10 +5,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import event
 
-from modeldyno.core.sign_ins import SignIn
 from modeldyno.store.records import sign_ins
 from modeldyno.store.records.answers import KeptAnswer
-from modeldyno.store.records.sign_ins import SignInRecords
+from modeldyno.store.records.sign_ins import SignIn, SignInRecords
 
 ANSWER = KeptAnswer(request="a" * 64, status=201, body='{"id":1}', location="/api/v1/projects/1")
 

@@ -9,9 +9,8 @@ from typing import Any
 
 from sqlalchemy import event, insert, select
 
-from modeldyno.core.benchmarks import Benchmark, NewBenchmark
+from modeldyno.core.benchmarks import Benchmark, Comparison, NewBenchmark, NewComparison
 from modeldyno.core.codec import encode
-from modeldyno.core.comparisons import Comparison, NewComparison
 from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.jobs import JobOwner
 from modeldyno.core.models import Model, NewModel

@@ -8,8 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from modeldyno.core.benchmarks import Benchmark, NewBenchmark
-from modeldyno.core.comparisons import NewComparison
+from modeldyno.core.benchmarks import Benchmark, NewBenchmark, NewComparison
 from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.documents.failures import FailureDocument

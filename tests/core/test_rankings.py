@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from modeldyno.core.documents.comparisons import RankingDocument
 from modeldyno.core.documents.described import json_value
-from modeldyno.core.documents.rankings import RankingDocument
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.rankings import FIRST, Ranked, Ranking, placed
 from modeldyno.core.results import Estimate, SideResult

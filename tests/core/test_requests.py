@@ -11,7 +11,7 @@ import modeldyno
 from modeldyno.client.measuring import MeasuringCalls
 from modeldyno.core.cell_axes import AXES
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.engines import EngineDocument
+from modeldyno.core.documents.hosts import EngineDocument
 from modeldyno.core.errors import BadValue
 from modeldyno.core.requests.axes import axis_fields, axis_values, combinations
 from modeldyno.core.requests.checking import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from modeldyno.core.doctor import Peak, Peaks
+from modeldyno.core.documents.hosts import Peak, Peaks
 from modeldyno.core.roofline import held, roof_of
 
 PEAKS = Peaks(

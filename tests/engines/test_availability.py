@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from modeldyno.core.documents.engines import EngineDocument
+from modeldyno.core.documents.hosts import EngineDocument
 from modeldyno.engines import availability
 from modeldyno.engines.availability import availability_of
 from modeldyno.engines.catalog import EngineEntry

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from modeldyno.core.documents.engines import EngineDocument
+from modeldyno.core.documents.hosts import EngineDocument
 from modeldyno.core.errors import EngineUnavailable, EngineUnknown
 from modeldyno.engines.availability import availability
 from modeldyno.engines.catalog import (

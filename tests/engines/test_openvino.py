@@ -13,8 +13,8 @@ from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable, UserError
+from modeldyno.core.profiles import MOST_NODES, NodeTime
 from modeldyno.core.sessions import Target
-from modeldyno.core.traces import MOST_NODES, NodeTime
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.openvino import OpenVino
 from modeldyno.engines.openvino_devices import find_device, require_hint

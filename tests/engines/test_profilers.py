@@ -5,7 +5,7 @@ import json
 import pytest
 
 from modeldyno.core.errors import EngineFailed
-from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
+from modeldyno.core.profiles import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.engines.node_times import NodeEvent, Tally
 from modeldyno.engines.onnx_profiling import bare_model, read_trace
 from modeldyno.engines.onnxruntime import OnnxRuntime

@@ -7,10 +7,10 @@ import pytest
 
 from modeldyno.core.errors import BadValue, Cancelled, EngineFailed, WorkerCrashed, WorkerGarbled
 from modeldyno.core.jobs import Progress, Started, Unit
+from modeldyno.core.profiles import MOST_NODES, NodeTime, ProfileRepeat, Trace
 from modeldyno.core.requests.measuring import ProfileRequest
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
-from modeldyno.core.traces import MOST_NODES, NodeTime, ProfileRepeat, Trace
 from modeldyno.jobs.profile import checked
 from modeldyno.services.requests import profile_spec
 from modeldyno.settings import Settings

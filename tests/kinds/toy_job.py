@@ -7,9 +7,9 @@ import time
 from datetime import UTC, datetime
 
 from modeldyno.core.errors import Cancelled
+from modeldyno.core.hosts import tool_version
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.names import name_of_file
-from modeldyno.core.versions import tool_version
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.local import RUN_FUNCTIONS
 from modeldyno.jobs.protocol import Context

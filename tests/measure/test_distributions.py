@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from modeldyno.api.v1.shape import answer
-from modeldyno.core.documents.distributions import DistributionDocument, SessionSamplesDocument
+from modeldyno.core.documents.figures import DistributionDocument, SessionSamplesDocument
 from modeldyno.core.ids import RunId
 from modeldyno.measure.distributions import distribution
 

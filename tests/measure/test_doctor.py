@@ -4,8 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from modeldyno.core.doctor import Checkup, ClockReading, Finding, NoiseReading, verdict_sentence
-from modeldyno.core.doctor import fitness as fitness_of
+from modeldyno.core.documents.hosts import (
+    Checkup,
+    ClockReading,
+    Finding,
+    NoiseReading,
+    verdict_sentence,
+)
+from modeldyno.core.documents.hosts import fitness as fitness_of
 from modeldyno.measure import doctor, host
 from modeldyno.measure.loop import Clocks
 from tests.machine import QUIET, SYS_CPU, machine

@@ -2,8 +2,8 @@
 
 import pytest
 
+from modeldyno.core.profiles import NodeTime, ProfileRepeat, Trace
 from modeldyno.core.sessions import SessionFacts
-from modeldyno.core.traces import NodeTime, ProfileRepeat, Trace
 from modeldyno.measure.profile import LEAST_SHARE, break_down
 
 FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {})

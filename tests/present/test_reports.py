@@ -11,8 +11,8 @@ import pytest
 
 import modeldyno
 from modeldyno.core import figures
-from modeldyno.core.doctor import Peak, Peaks
 from modeldyno.core.documents.benchmarks import benchmarks_csv
+from modeldyno.core.documents.hosts import Peak, Peaks
 from modeldyno.core.exports import csv_with_artifacts
 from modeldyno.core.profiles import slices
 from modeldyno.core.results import Estimate, Standing

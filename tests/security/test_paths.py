@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from modeldyno.core.client_paths import names_in
 from modeldyno.core.errors import BadValue, FileNotFound, PathRefused, RunNotFound, UserError
 from modeldyno.core.ids import RunId
+from modeldyno.core.names import names_in
 from modeldyno.store.history import History
 from modeldyno.store.objects import Objects
 from modeldyno.store.roots import Roots

@@ -2,8 +2,8 @@
 
 import pytest
 
+from modeldyno.core.documents.comparisons import RankingDocument
 from modeldyno.core.documents.described import json_value
-from modeldyno.core.documents.rankings import RankingDocument
 from modeldyno.core.errors import Cancelled, EngineFailed, TimedOut
 from modeldyno.core.rankings import ranking_remarks
 from modeldyno.core.requests.measuring import ModelFile, PairingRequest, SideRequest

@@ -21,8 +21,8 @@ from alembic.operations import Operations
 from sqlalchemy import Column, Connection, Integer, inspect, select, text
 from sqlalchemy.exc import OperationalError
 
+from modeldyno.core.benchmarks import NewComparison
 from modeldyno.core.codec import encode
-from modeldyno.core.comparisons import NewComparison
 from modeldyno.core.errors import (
     DatabaseBusy,
     DatabaseUnusable,

@@ -16,9 +16,9 @@ from urllib.parse import parse_qs
 
 from modeldyno.api.errors import FORGERY, TOKEN, Refusal, limited
 from modeldyno.api.head import Head
-from modeldyno.core.sign_ins import SignIn
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns
+from modeldyno.store.records.sign_ins import SignIn
 
 SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 # A form can send none of these across origins without asking us first.

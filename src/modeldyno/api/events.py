@@ -33,7 +33,7 @@ from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room,
 from modeldyno.api.socket_limits import Lines
 from modeldyno.api.v1.shape import MOST_ID, RequestBody
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.jobs import JobProgressDocument
+from modeldyno.core.documents.runs import JobProgressDocument
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.events import (
     ConversionMessage,

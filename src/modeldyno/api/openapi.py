@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from modeldyno.api.schemas import reference
 from modeldyno.api.v1.shape import WORDS
 from modeldyno.core.documents.failures import ProblemDocument
-from modeldyno.core.versions import tool_version
+from modeldyno.core.hosts import tool_version
 
 Json = dict[str, Any]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from modeldyno.core.doctor import Finding, Peaks
+    from modeldyno.core.documents.hosts import Finding, Peaks
 
 UNFIT = 7
 MARKS = {"ok": "✓", "warning": "!", "problem": "✗", "unknown": "?"}
@@ -71,7 +71,7 @@ def _there(
 
 
 def _show(findings: Sequence[Finding], peaks: Peaks | None, quiet: bool) -> None:
-    from modeldyno.core.doctor import NONE, fitness, verdict_sentence
+    from modeldyno.core.documents.hosts import NONE, fitness, verdict_sentence
 
     head = ("", "check", "found")
     rows = [(MARKS[finding.state], finding.name, finding.value) for finding in findings]

@@ -12,7 +12,7 @@ from modeldyno.cli import options, output
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from modeldyno.core.documents.engines import EngineDocument
+    from modeldyno.core.documents.hosts import EngineDocument
 
 
 app = typer.Typer(invoke_without_command=True)
@@ -136,7 +136,7 @@ def remove(
 
 
 def _document(known: Sequence[EngineDocument]) -> None:
-    from modeldyno.core.documents.engines import EnginesDocument
+    from modeldyno.core.documents.hosts import EnginesDocument
 
     output.document(EnginesDocument(engines=tuple(known)))
 

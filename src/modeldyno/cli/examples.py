@@ -12,7 +12,7 @@ import typer
 from modeldyno.cli import options, output
 
 if TYPE_CHECKING:
-    from modeldyno.core.documents.examples import ExamplesDocument, FetchedDocument
+    from modeldyno.core.examples import ExamplesDocument, FetchedDocument
     from modeldyno.services.examples import FetchedExample
 
 app = typer.Typer(invoke_without_command=True)
@@ -61,7 +61,7 @@ def examples(
 
 
 def _here(workspace: Path | None) -> ExamplesDocument:
-    from modeldyno.core.documents.examples import ExampleDocument, ExamplesDocument
+    from modeldyno.core.examples import ExampleDocument, ExamplesDocument
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_examples
 
@@ -113,7 +113,7 @@ def get(
     if target is not None:
         _copy(fetched.path, target)
     if json:
-        from modeldyno.core.documents.examples import ExampleDocument, ExamplesDocument
+        from modeldyno.core.examples import ExampleDocument, ExamplesDocument
 
         example = ExampleDocument.of(service.get(name))
         output.document(ExamplesDocument(examples=(example,), fetched=_fetched(fetched, target)))
@@ -126,7 +126,7 @@ def get(
 
 
 def _fetched(fetched: FetchedExample, copy: Path | None) -> FetchedDocument:
-    from modeldyno.core.documents.examples import FetchedDocument
+    from modeldyno.core.examples import FetchedDocument
 
     return FetchedDocument(
         path=str(copy or fetched.path),

@@ -14,7 +14,7 @@ from modeldyno.cli import options, output
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from modeldyno.core.documents.jobs import JobDocument
+    from modeldyno.core.documents.runs import JobDocument
 
 LOOK_AGAIN_S = 0.5
 _LOST = "its server is gone; the next one makes it resumable"
@@ -128,7 +128,7 @@ def resume(
 
 def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
     """From the database, when no server runs: what it says is running is not."""
-    from modeldyno.core.documents.jobs import JobDocument
+    from modeldyno.core.documents.runs import JobDocument
     from modeldyno.core.runs import LARGEST_PAGE, ListQuery
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_records
@@ -203,6 +203,6 @@ def _about(job: JobDocument) -> str:
 
 
 def _document(jobs: Iterable[JobDocument]) -> None:
-    from modeldyno.core.documents.jobs import JobsDocument
+    from modeldyno.core.documents.runs import JobsDocument
 
     output.document(JobsDocument(jobs=tuple(jobs)))

@@ -97,7 +97,7 @@ def modeldyno(
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
-        from modeldyno.core.versions import tool_version
+        from modeldyno.core.hosts import tool_version
 
         output.say(f"modeldyno {tool_version()}")
         raise typer.Exit

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from modeldyno.cli.kinds import Again
-    from modeldyno.core.doctor import Peaks
+    from modeldyno.core.documents.hosts import Peaks
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile, ProfileRequest
     from modeldyno.core.results import ProfileResult

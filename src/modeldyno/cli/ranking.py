@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def present(ranking: Ranking, as_json: bool, quiet: bool) -> None:
     if as_json:
-        from modeldyno.core.documents.rankings import RankingDocument
+        from modeldyno.core.documents.comparisons import RankingDocument
 
         output.document(RankingDocument.of(ranking))
         return

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from modeldyno.client.clients import Client
     from modeldyno.core.documents.failures import FailureDocument
-    from modeldyno.core.documents.jobs import JobDocument
     from modeldyno.core.documents.models import ModelDetailsDocument, ModelSummary
     from modeldyno.core.documents.reports import RunDetailsDocument
+    from modeldyno.core.documents.runs import JobDocument
     from modeldyno.core.jobs import JobMessage
     from modeldyno.core.requests.measuring import ModelFile
     from modeldyno.core.results import Failure, RunResult

@@ -184,7 +184,7 @@ def _tell(
     show_token: bool,
 ) -> None:
     from modeldyno.core import figures
-    from modeldyno.core.versions import tool_version
+    from modeldyno.core.hosts import tool_version
     from modeldyno.workbench import open_token
 
     place = server.settings.workspace

@@ -9,7 +9,7 @@ from typing import Any
 
 from modeldyno.client.reading import read
 from modeldyno.client.transport import Disconnected, EventConnection, Transport, get
-from modeldyno.core.documents.jobs import JobDocument, ProgressDocument
+from modeldyno.core.documents.runs import JobDocument, ProgressDocument
 from modeldyno.core.errors import ServerUnreachable
 
 RECHECK_S = 10.0  # without any event: one that got lost must not keep us waiting for ever

@@ -14,9 +14,9 @@ from modeldyno.client.operations import Mode, Resource, expanded, operation
 from modeldyno.client.resources import Models, Projects, error_of_failure, run_result
 from modeldyno.client.transport import ByteProgress, EventConnection, Transport, command, get, post
 from modeldyno.core.codec import encode
-from modeldyno.core.documents.jobs import JobDocument
 from modeldyno.core.documents.models import ModelSummary
 from modeldyno.core.documents.reports import RunDetailsDocument
+from modeldyno.core.documents.runs import JobDocument
 from modeldyno.core.errors import (
     BadValue,
     Cancelled,

@@ -32,7 +32,6 @@ from modeldyno.client.transport import (
     post,
     put,
 )
-from modeldyno.core.client_paths import names_in, shown
 from modeldyno.core.documents.benchmarks import (
     BenchmarkDetailsDocument,
     BenchmarkSummary,
@@ -40,21 +39,13 @@ from modeldyno.core.documents.benchmarks import (
 )
 from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
 from modeldyno.core.documents.conversions import ConversionJobDocument
-from modeldyno.core.documents.engines import EnginesDocument
-from modeldyno.core.documents.examples import (
-    ExampleFetchesDocument,
-    ExamplesDocument,
-    FetchDocument,
-)
 from modeldyno.core.documents.failures import FailureDocument
-from modeldyno.core.documents.hosts import DoctorDocument
-from modeldyno.core.documents.jobs import JobDocument
+from modeldyno.core.documents.hosts import DoctorDocument, EnginesDocument, SystemDocument
 from modeldyno.core.documents.models import ModelDetailsDocument, ModelSummary
 from modeldyno.core.documents.profiles import ProfileDetailsDocument, ProfileSummary, TimeDocument
 from modeldyno.core.documents.projects import DatasetDocument, ProjectDocument
 from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
-from modeldyno.core.documents.runs import ArtifactDocument
-from modeldyno.core.documents.system import SystemDocument
+from modeldyno.core.documents.runs import ArtifactDocument, JobDocument
 from modeldyno.core.errors import (
     Cancelled,
     FileNotFound,
@@ -64,7 +55,13 @@ from modeldyno.core.errors import (
     ServerFailed,
     error_classes,
 )
+from modeldyno.core.examples import (
+    ExampleFetchesDocument,
+    ExamplesDocument,
+    FetchDocument,
+)
 from modeldyno.core.kinds import result_from
+from modeldyno.core.names import names_in, printable
 from modeldyno.core.notes import NoteDocument, SubjectKind
 from modeldyno.core.projects import Project
 from modeldyno.core.results import RunResult
@@ -528,7 +525,7 @@ def _weights_beside(model: Path, name: str) -> Path:
             raise _not_sent(name, "its path contains a symbolic link")
     if not path.exists():
         raise FileNotFound(
-            f'"{shown(name)}" is missing, which {model.name} needs',
+            f'"{printable(name)}" is missing, which {model.name} needs',
             why="the model keeps weights in it, and it is not beside the model",
             fix="Put it there, and upload the model again",
         )
@@ -539,7 +536,7 @@ def _weights_beside(model: Path, name: str) -> Path:
 
 def _not_sent(name: str, why: str) -> ServerFailed:
     return ServerFailed(
-        f'The server asks for "{shown(name)}", which is not sent',
+        f'The server asks for "{printable(name)}", which is not sent',
         why=why,
         fix="Keep a model's weights beside it, under plain names; check whose server this is",
     )

@@ -18,7 +18,7 @@ from modeldyno.client.io import CHUNK_BYTES, Io, library
 from modeldyno.client.reading import error_of, read
 from modeldyno.client.server_address import Address
 from modeldyno.core.errors import ServerFailed, ServerUnreachable
-from modeldyno.core.versions import tool_version
+from modeldyno.core.hosts import tool_version
 
 NAMESPACE = "/v1"
 TRIES = 3

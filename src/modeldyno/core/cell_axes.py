@@ -2,7 +2,7 @@
 
 Names of cells, tables, exports and the page read this table (`make types` writes it to
 web/src/api/axes.gen.ts). An axis needs an entry here, its field in CellSpec, in
-requests/measuring.py and in documents/axes.py, a column in the database, and its implementation;
+requests/measuring.py and in documents/cells.py, a column in the database, and its implementation;
 nothing that only requests or shows it.
 """
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from modeldyno.core.conversions import ConversionState, Goal
 from modeldyno.core.documents.described import ByKind, Count, Described
-from modeldyno.core.documents.jobs import JobProgressDocument
+from modeldyno.core.documents.runs import JobProgressDocument
 from modeldyno.core.examples import FetchState
 from modeldyno.core.notes import SubjectKind
 from modeldyno.core.runs import RunKind, RunState

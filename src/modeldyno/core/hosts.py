@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 from modeldyno.core.documents.described import Count, Described, Positive, Schema, Size
@@ -137,3 +138,11 @@ def _machine_parts(machine: str) -> dict[str, str]:
     if not all(map(_MACHINE_PART.fullmatch, words)):
         return {"name": machine}
     return {word.partition("-")[0]: word for word in words}
+
+
+def tool_version() -> str:
+    """The installed version; "source" where the package runs without being installed."""
+    try:
+        return version("modeldyno")
+    except PackageNotFoundError:
+        return "source"

@@ -13,6 +13,7 @@ from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.conversions import ConversionResult
 from modeldyno.core.graphs import Graph
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.profiles import ProfileRepeat
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult, RunResult
 from modeldyno.core.sessions import InferenceResult, Pair, Session
 from modeldyno.core.specs import (
@@ -26,7 +27,6 @@ from modeldyno.core.specs import (
     ProfileSpec,
     RunSpec,
 )
-from modeldyno.core.traces import ProfileRepeat
 
 
 @dataclass(frozen=True)

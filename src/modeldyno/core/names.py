@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from urllib.parse import unquote
 
-from modeldyno.core.errors import BadValue
+from modeldyno.core.errors import BadValue, PathRefused
 
 LONGEST_NAME = 200
 LONGEST_TEXT = 1_000_000
@@ -66,3 +68,70 @@ def search_key(name: str) -> str:
 def _is_surrogate(letter: str) -> bool:
     """Half of a surrogate pair: Python's form of bytes of a file name that are not UTF-8."""
     return "\ud800" <= letter <= "\udfff"
+
+
+LONGEST_PATH = 4096
+DEEPEST_PATH = 32
+_LONGEST_FILE_NAME_BYTES = 255
+# They change the direction of text: "gnp.exe" may be shown as "exe.png".
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # file:, dbfs:, C:
+
+
+def names_in(path: str) -> tuple[str, ...]:
+    """``a/b/c.onnx`` → its names; raises PathRefused unless each is a plain, visible one."""
+    require_plain_path(path)
+    if path.startswith("/"):
+        raise path_refused(path, "it starts at the root of the disk")
+    names = tuple(path.split("/"))
+    for name in names:
+        if name in ("", ".", ".."):
+            raise path_refused(path, "it holds an empty name, . or ..")
+        if name.startswith("."):
+            raise path_refused(path, "hidden files are not served")
+        if len(name.encode()) > _LONGEST_FILE_NAME_BYTES:
+            raise path_refused(path, "a name in it is too long")
+    if len(names) > DEEPEST_PATH:
+        raise path_refused(path, f"it is more than {DEEPEST_PATH} folders deep")
+    return names
+
+
+def require_plain_path(path: str) -> None:
+    """Raises PathRefused for what no path may contain, as given or percent-decoded."""
+    if not path or len(path) > LONGEST_PATH:
+        raise path_refused(path, "it is empty or too long")
+    decoded = unquote(path, errors="surrogateescape")
+    if unquote(decoded, errors="surrogateescape") != decoded:
+        raise path_refused(path, "it is percent-encoded more than once")
+    _require_plain_text(path, path)
+    if decoded != path:
+        _require_plain_text(decoded, path)
+        if decoded.startswith("/") or ".." in decoded.split("/"):
+            raise path_refused(path, "it hides another path behind percent signs")
+
+
+def _require_plain_text(text: str, path: str) -> None:
+    if any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in text):
+        raise path_refused(path, "it holds control characters, or is not text")
+    if not _BIDI.isdisjoint(text):
+        raise path_refused(path, "it holds characters that turn the direction of writing")
+    if text.startswith("~"):
+        raise path_refused(path, "home folders are not looked up")
+    if "\\" in text or text.startswith("//"):
+        raise path_refused(path, "it is written for Windows or for a network share")
+    if _SCHEME.match(text):
+        raise path_refused(path, "it is an address or names a drive")
+
+
+def path_refused(path: str, why: str) -> PathRefused:
+    return PathRefused(
+        f'"{printable(path)}" cannot be used as a path',
+        why=why,
+        fix="Give a path below one of the folders that this server was allowed to use",
+    )
+
+
+def printable(text: str) -> str:
+    """Printable and short, for a message."""
+    plain = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return plain if len(plain) <= 100 else plain[:99] + "…"

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from modeldyno.core.documents.described import Described, Size
+from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId, RunId
 from modeldyno.core.models import Model
 from modeldyno.core.runs import LatestRun, Runnable
@@ -72,3 +74,47 @@ class Pin:
     optimization_id: OptimizationId
     kind: PinKind
     benchmark_id: BenchmarkId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinsDocument(Described):
+    """Benchmarks that speak for an optimization."""
+
+    accuracy: Size | None = None
+    """Number of the benchmark that measures it."""
+    performance: Size | None = None
+    """Number of the benchmark that measures it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizationDocument(RunnableHead):
+    """An optimization: its settings, its latest run, and what it made."""
+
+    model_id: Size
+    """What it starts from."""
+    type: OptimizationType
+    """What is done to the model."""
+    precision: str
+    """What it is to compute in."""
+    dataset_id: Size | None
+    """To calibrate with, and to measure accuracy."""
+    settings: TuningSettings
+    """How it looks for a better model."""
+    modified_at: datetime | None
+    """When it was changed."""
+    latest_run: LatestRunSummary | None
+    """Null before the first."""
+    optimized_model_id: Size | None
+    """The best that it made."""
+    pins: PinsDocument
+    """Benchmarks that speak for it."""
+
+    @classmethod
+    def of(cls, details: OptimizationDetails) -> OptimizationDocument:
+        return cls.from_fields(
+            details.optimization,
+            settings=details.optimization.tuning,
+            latest_run=LatestRunSummary.of(details.latest),
+            optimized_model_id=details.made.id if details.made else None,
+            pins=PinsDocument(**details.pins),
+        )

@@ -65,8 +65,8 @@ class Ranking:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno compare --engine all --json`` prints."""
+        from modeldyno.core.documents.comparisons import RankingDocument
         from modeldyno.core.documents.described import json_text
-        from modeldyno.core.documents.rankings import RankingDocument
         from modeldyno.core.exports import deliver
 
         return deliver(json_text(RankingDocument.of(self)), path)

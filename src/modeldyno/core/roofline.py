@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core import figures
-from modeldyno.core.doctor import Peak, Peaks
+from modeldyno.core.documents.hosts import Peak, Peaks
 
 Bound = Literal["compute", "memory", "overhead"]
 PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine

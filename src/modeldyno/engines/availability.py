@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from modeldyno.core.documents.engines import EngineDocument
+from modeldyno.core.documents.hosts import EngineDocument
 from modeldyno.engines.catalog import BUILT_IN, LEGACY, EngineEntry, entries, is_usable, version_of
 from modeldyno.engines.environments import installed_version
 

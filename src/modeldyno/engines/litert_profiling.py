@@ -14,8 +14,8 @@ from functools import cache, cached_property
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
+from modeldyno.core.profiles import Trace
 from modeldyno.core.sessions import CallContract, Target
-from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands, plain_name
 from modeldyno.engines.litert_library import (
     DELEGATES,

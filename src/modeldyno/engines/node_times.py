@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from modeldyno.core.errors import EngineFailed
-from modeldyno.core.traces import MOST_NODES, OTHERS, NodeTime, Trace
+from modeldyno.core.profiles import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.core.work import Operand, Operands
 
 Key = tuple[str, str, str]  # node, operator, provider

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from modeldyno.core.profiles import Trace
 from modeldyno.core.sessions import CallContract
-from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, Tally, counted_calls
 from modeldyno.engines.protocol import ProfiledDefaults

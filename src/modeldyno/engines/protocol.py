@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from modeldyno.core.profiles import Trace
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
-from modeldyno.core.traces import Trace
 
 Tensors = dict[str, Any]  # numpy arrays by name
 

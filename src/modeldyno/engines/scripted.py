@@ -33,8 +33,8 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
+from modeldyno.core.profiles import Trace
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
-from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, Tally
 from modeldyno.engines.protocol import Capabilities, ProfiledDefaults, Tensors

@@ -11,8 +11,8 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from modeldyno.core.profiles import Trace
 from modeldyno.core.sessions import CallContract
-from modeldyno.core.traces import Trace
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, RecordedCalls, Tally, known_operands
 from modeldyno.engines.protocol import ProfiledDefaults, Tensors

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from modeldyno.core.profiles import Trace
 from modeldyno.core.sessions import CallContract
-from modeldyno.core.traces import Trace
 from modeldyno.core.work import (
     Operand,
     Operands,

@@ -10,14 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from modeldyno.core.errors import Cancelled, ModeldynoError, NotYet, StorageFailed, UserError
-from modeldyno.core.hosts import HostWeather
+from modeldyno.core.hosts import HostWeather, tool_version
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file
 from modeldyno.core.results import BenchmarkResult, CellResult, Standings
 from modeldyno.core.sessions import Session, took_s
 from modeldyno.core.specs import BenchmarkSpec
-from modeldyno.core.versions import tool_version
 from modeldyno.core.visible import visible
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.jobs.cells import Cell, MeasuredUnit

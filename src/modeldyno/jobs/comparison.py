@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import Cancelled
+from modeldyno.core.hosts import tool_version
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import ComparisonResult, SideResult
@@ -25,7 +26,6 @@ from modeldyno.core.sessions import (
     took_s,
 )
 from modeldyno.core.specs import ComparisonSpec, SideSpec
-from modeldyno.core.versions import tool_version
 from modeldyno.inputs.matching import MatchedModel, is_more_specific, match_models
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.inputs.plans import InputPlan

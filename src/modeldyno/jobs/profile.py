@@ -11,17 +11,16 @@ from pathlib import Path
 from modeldyno.core import figures
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, WorkerGarbled
 from modeldyno.core.graphs import GraphNode
+from modeldyno.core.hosts import tool_version
 from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file
 from modeldyno.core.profile_diffs import plain_node
-from modeldyno.core.profiles import AGREES
+from modeldyno.core.profiles import AGREES, MOST_NODES, NodeTime, ProfilePlan, ProfileRepeat
 from modeldyno.core.redaction import without_controls
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.sessions import SandboxReport, call_note, examined_as
 from modeldyno.core.specs import GraphSpec, ProfileSpec
-from modeldyno.core.traces import MOST_NODES, NodeTime, ProfilePlan, ProfileRepeat
-from modeldyno.core.versions import tool_version
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.jobs.graph import read as read_graph
 from modeldyno.jobs.leases import wait_note

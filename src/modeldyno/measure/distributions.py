@@ -7,15 +7,15 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from modeldyno.core.documents.distributions import (
+from modeldyno.core.documents.figures import (
     DistributionDocument,
+    Figure,
     HistogramDocument,
     OutliersDocument,
     PercentileDocument,
     PointDocument,
     SessionSamplesDocument,
 )
-from modeldyno.core.documents.figures import Figure
 from modeldyno.core.ids import RunId
 from modeldyno.measure import statistics
 from modeldyno.measure.benchmark import level_over_sessions

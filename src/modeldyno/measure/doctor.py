@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise, repeat
 from pathlib import Path
 
-from modeldyno.core.doctor import ClockReading, Finding, FindingState, NoiseReading
+from modeldyno.core.documents.hosts import ClockReading, Finding, FindingState, NoiseReading
 from modeldyno.core.figures import duration, percent, size
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.sessions import SessionPlan

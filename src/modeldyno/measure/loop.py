@@ -16,8 +16,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from itertools import repeat
 
+from modeldyno.core.profiles import ProfilePlan
 from modeldyno.core.sessions import Calibration, PairPlan, Samples, SessionPlan, WarmUp
-from modeldyno.core.traces import ProfilePlan
 
 Call = Callable[[], object]
 Clock = Callable[[], int]

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean, median, stdev
 
+from modeldyno.core.profiles import NodeTime, ProfileRepeat
 from modeldyno.core.results import NodeResult
-from modeldyno.core.traces import NodeTime, ProfileRepeat
 from modeldyno.core.work import work_of
 from modeldyno.measure.student import half_interval
 

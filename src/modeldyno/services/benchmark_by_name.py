@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from modeldyno.core.benchmarks import Benchmark
-from modeldyno.core.client_paths import shown
 from modeldyno.core.documents.benchmark_by_name import NamedPlace, measured_by_name
 from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.errors import (
@@ -25,6 +24,7 @@ from modeldyno.core.errors import (
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.jobs import Job
 from modeldyno.core.models import InputSpec, Model
+from modeldyno.core.names import printable
 from modeldyno.core.requests.axes import shared_sizes
 from modeldyno.core.requests.measuring import MOST_BATCH, BenchmarkRequest
 from modeldyno.core.results import Failure
@@ -203,7 +203,7 @@ class BenchmarkByName:
             close = self._named.like(name)
             places = ", ".join(f"{TOP}/{folder}" for folder in FOLDERS)
             raise ModelNotFound(
-                f'There is no model "{shown(name)}"',
+                f'There is no model "{printable(name)}"',
                 why=f"neither {places} of the workspace nor any project has one of exactly that "
                 "name",
                 fix=f"Did you mean {close[0]}?" if close else "Put the file there, or upload it",
@@ -216,7 +216,7 @@ class BenchmarkByName:
             candidates = [f"{TOP}/{path}" for path in paths]
             candidates += [f"{TOP}/{model.id}" for model in registered]
             raise NameAmbiguous(
-                f'"{shown(name)}" is the name of {len(candidates)} models',
+                f'"{printable(name)}" is the name of {len(candidates)} models',
                 why="they differ, and we do not choose: " + ", ".join(candidates[:20]),
                 fix=f"Ask for one of them by its path, such as {candidates[0]}",
                 candidates=tuple(candidates),
@@ -251,7 +251,7 @@ def _require_known(requested: Sequence[str]) -> None:
         kind, colon, number = device.partition(":")
         if kind not in known or (colon and not number.isdigit()):
             raise BadValue(
-                f'There is no device "{shown(device)}"',
+                f'There is no device "{printable(device)}"',
                 why=f"known are {', '.join(known)}",
                 fix="Use one of those; cuda:1 is the second GPU",
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from modeldyno.core.documents.distributions import DistributionDocument
+from modeldyno.core.documents.figures import DistributionDocument
 from modeldyno.core.errors import NotFound
 from modeldyno.core.ids import RunId
 from modeldyno.core.sessions import Session

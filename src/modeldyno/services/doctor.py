@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-from modeldyno.core.doctor import Checkup, Finding, FindingState, NoiseReading, Peaks
+from modeldyno.core.documents.hosts import Checkup, Finding, FindingState, NoiseReading, Peaks
 from modeldyno.core.errors import LeasesUnusable, RunFailed
 from modeldyno.core.figures import size
 from modeldyno.core.jobs import JobMessage, Progress

@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from modeldyno.core.client_paths import names_in, shown
 from modeldyno.core.errors import BadValue, DownloadsOff, ExampleNotFound, ExampleUnavailable
 from modeldyno.core.examples import Example, ExampleStatus
+from modeldyno.core.names import names_in, printable
 from modeldyno.engines import catalog
 from modeldyno.formats.containers.extraction import ArchiveLimits, extract
 from modeldyno.formats.near_misses import near_misses
@@ -109,7 +109,7 @@ class ExampleService:
             return self._catalogue[slug]
         close = near_misses(slug, self._catalogue)
         raise ExampleNotFound(
-            f'There is no example named "{shown(slug)}"',
+            f'There is no example named "{printable(slug)}"',
             fix=f"Did you mean {close[0]}?" if close else "`modeldyno examples` lists them",
         )
 

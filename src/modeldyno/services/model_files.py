@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.client_paths import names_in, refused, shown
 from modeldyno.core.errors import (
     BadValue,
     FileNotFound,
@@ -42,6 +41,7 @@ from modeldyno.core.models import (
     Origin,
     precision_of,
 )
+from modeldyno.core.names import names_in, path_refused, printable
 from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.core.trust import architecture_of
 from modeldyno.formats.containers.extraction import ArchiveLimits, extract
@@ -293,7 +293,7 @@ class ModelFiles:
             )
         if location not in _declared(facts):
             raise FileNotFound(
-                f'{model.name} does not refer to a file "{shown(location)}"',
+                f'{model.name} does not refer to a file "{printable(location)}"',
                 why="only weights that the model refers to can be uploaded",
                 fix="Send one of: " + ", ".join(facts.missing[:5]),
             )
@@ -460,7 +460,7 @@ class ModelFiles:
                 incoming.keep_at(self._bundles.waiting(owner).joinpath(*names_in(location)))
         except FileNotFound as error:
             raise FileNotFound(
-                f'{model.name} needs the weights file "{shown(source_name)}", which is not there',
+                f'{model.name} needs the weights file "{printable(source_name)}", which is missing',
                 why="the model keeps its weights in a separate file",
                 fix="Put it beside the model; or upload the model, then its weights",
             ) from error
@@ -601,7 +601,7 @@ def _require_unwritten(file: OpenFile) -> tuple[int, int]:
 
 def _being_written(name: str) -> ModelChanged:
     return ModelChanged(
-        f'"{shown(name)}" is being written right now',
+        f'"{printable(name)}" is being written right now',
         why="a program has it open to write, or changed it while it was read",
         fix="Try again when that has finished. A file written under another name and renamed at "
         "the end is never seen incomplete",
@@ -614,7 +614,7 @@ def _read_sidecar(roots: Roots, model: OpenFile) -> bytes | None:
         with roots.open(model.beside(model.name + SUFFIX)) as file:
             if file.size_bytes > LONGEST_SIDECAR:
                 raise BadValue(
-                    f'"{shown(file.name)}" is too long',
+                    f'"{printable(file.name)}" is too long',
                     why=f"{LONGEST_SIDECAR >> 10} KiB are enough",
                 )
             return os.pread(file.descriptor, LONGEST_SIDECAR, 0)
@@ -644,9 +644,9 @@ def _check_weights(name: str, facts: ModelFacts) -> None:
     taken = {(name,), *(names_in(location) for location in facts.missing)}
     for names in taken:
         if any(names[:depth] in taken for depth in range(1, len(names))):
-            raise refused("/".join(names), "a file stands where a folder should be")
+            raise path_refused("/".join(names), "a file stands where a folder should be")
     if any(names_in(location) == (name,) for location in facts.missing):
-        raise refused(name, "the model's own file would have to hold its weights")
+        raise path_refused(name, "the model's own file would have to hold its weights")
 
 
 def _weights_source_name(facts: ModelFacts, file: OpenFile, location: str) -> str:

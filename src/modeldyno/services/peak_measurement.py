@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from modeldyno.core.doctor import Peak, Peaks
+from modeldyno.core.documents.hosts import Peak, Peaks
 from modeldyno.core.errors import Cancelled, RunFailed
 from modeldyno.core.figures import size
 from modeldyno.core.hosts import HostFacts

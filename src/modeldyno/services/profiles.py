@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Literal
 
 from modeldyno.core.codec import encode
-from modeldyno.core.doctor import Peaks
+from modeldyno.core.documents.hosts import Peaks
 from modeldyno.core.errors import NotFound
 from modeldyno.core.exports import csv_text
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
-from modeldyno.core.benchmarks import CellFigures, MeasuredCell, MeasuredCells
-from modeldyno.core.comparisons import Comparison
+from modeldyno.core.benchmarks import CellFigures, Comparison, MeasuredCell, MeasuredCells
 from modeldyno.core.errors import NotFound
 from modeldyno.core.figures import counted
 from modeldyno.core.hosts import are_machines_different

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
-from modeldyno.core.comparisons import Comparison
+from modeldyno.core.benchmarks import Comparison
 from modeldyno.core.errors import WrongState
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.jobs import Job

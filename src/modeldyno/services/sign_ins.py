@@ -17,7 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol
 
-from modeldyno.core.sign_ins import MOST_SIGN_INS, SignIn
+from modeldyno.store.records.sign_ins import MOST_SIGN_INS, SignIn
 
 CODE_LIFETIME_S = 60.0
 LIFETIME_S = 7 * 24 * 3600

@@ -13,12 +13,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from modeldyno.core.doctor import Checkup, Finding
+from modeldyno.core.documents.hosts import Checkup, Finding
 from modeldyno.core.errors import WrongState
-from modeldyno.core.hosts import HostFacts
+from modeldyno.core.hosts import HostFacts, tool_version
 from modeldyno.core.jobs import CoreLease
 from modeldyno.core.sessions import SandboxReport
-from modeldyno.core.versions import tool_version
 from modeldyno.measure import host
 from modeldyno.measure.cpus import Topology, topology
 from modeldyno.measure.doctor import judge_machine

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from modeldyno.core.client_paths import names_in
 from modeldyno.core.errors import Cancelled, ModelChanged, ModelNotFound
 from modeldyno.core.models import ExternalFile, ModelFacts
+from modeldyno.core.names import names_in
 from modeldyno.core.specs import ModelSpec
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.store.bundles import Bundles

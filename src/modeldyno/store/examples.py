@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from modeldyno.core.client_paths import names_in
 from modeldyno.core.codec import decode
 from modeldyno.core.examples import Example
+from modeldyno.core.names import names_in
 from modeldyno.store.web_addresses import web_address
 
 CATALOGUE = Path(__file__).with_name("examples.json")

@@ -7,9 +7,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property, partial
 from typing import Any, get_type_hints
 
-from modeldyno.core.benchmarks import Benchmark, NewBenchmark
+from modeldyno.core.benchmarks import Benchmark, Comparison, NewBenchmark, NewComparison
 from modeldyno.core.codec import decode, encode
-from modeldyno.core.comparisons import Comparison, NewComparison
 from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.kinds import spec_from
 from modeldyno.core.optimizations import NewOptimization, Optimization

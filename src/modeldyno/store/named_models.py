@@ -15,8 +15,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from modeldyno.core.client_paths import names_in
 from modeldyno.core.errors import FileNotFound, PathRefused
+from modeldyno.core.names import names_in
 from modeldyno.formats.near_misses import near_misses
 from modeldyno.store.roots import Roots
 

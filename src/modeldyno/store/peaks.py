@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from modeldyno.core.codec import decode, encode
-from modeldyno.core.doctor import Peaks
+from modeldyno.core.documents.hosts import Peaks
 from modeldyno.store.durable_files import replace_file, workspace_unusable
 
 _NAME = "peaks.json"

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from modeldyno.core.client_paths import check_text, names_in, refused, shown
 from modeldyno.core.errors import FileNotFound, PathRefused
+from modeldyno.core.names import names_in, path_refused, printable, require_plain_path
 from modeldyno.store.safe_open import open_below, write_below
 
 MOST_ENTRIES = 1000
@@ -92,9 +92,9 @@ class Roots:
         try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise refused(path, "it is not a file")
+                raise path_refused(path, "it is not a file")
             if status.st_nlink != 1:  # its other name may be anywhere on this disk
-                raise refused(path, "the file has a second name (a hard link)")
+                raise path_refused(path, "the file has a second name (a hard link)")
             yield OpenFile(descriptor, path.rpartition("/")[2], status.st_size, place)
         finally:
             os.close(descriptor)
@@ -170,13 +170,13 @@ class Roots:
             except OSError as error:
                 raise _path_error(path, error) from error
         raise FileNotFound(
-            f'There is no "{shown(path)}"',
+            f'There is no "{printable(path)}"',
             why="no folder that this server may use holds it",
             fix="Check the spelling, or start the server with --models-root FOLDER",
         )
 
     def _candidates(self, path: str) -> list[tuple[Path, tuple[str, ...]]]:
-        check_text(path)
+        require_plain_path(path)
         if not path.startswith("/"):
             names = names_in(path)
             return [(folder, names) for folder in self._folders]
@@ -188,7 +188,7 @@ class Roots:
                 candidates.append((folder, names_in(path[len(str(folder)) + 1 :])))
         if not candidates:
             raise PathRefused(
-                f'"{shown(path)}" cannot be used as a path',
+                f'"{printable(path)}" cannot be used as a path',
                 why="it lies outside the folders that this server may use",
                 fix="Put the file into models/exported of the workspace, or start the server with "
                 "--models-root FOLDER",
@@ -220,11 +220,11 @@ def _first_entries(entries: Iterable[FolderEntry]) -> list[FolderEntry]:
 def _path_error(path: str, error: OSError) -> Exception:
     match error.errno:
         case errno.ELOOP | errno.EXDEV:
-            return refused(path, "a link is on the way")
+            return path_refused(path, "a link is on the way")
         case errno.ENOTDIR:
-            return refused(path, "a link or a file stands where a folder should be")
+            return path_refused(path, "a link or a file stands where a folder should be")
         case _:
-            return refused(path, error.strerror or "it cannot be opened")
+            return path_refused(path, error.strerror or "it cannot be opened")
 
 
 def _entry(entry: os.DirEntry[str]) -> FolderEntry | None:

@@ -30,6 +30,7 @@ from modeldyno.core.errors import (
     OutOfMemory,
     StorageFailed,
 )
+from modeldyno.core.profiles import ProfileRepeat
 from modeldyno.core.sessions import (
     CallContract,
     Memory,
@@ -41,7 +42,6 @@ from modeldyno.core.sessions import (
     SessionFacts,
     Target,
 )
-from modeldyno.core.traces import ProfileRepeat
 from modeldyno.engines import catalog
 from modeldyno.engines.protocol import (
     Engine,

@@ -17,6 +17,7 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.conversions import Goal
 from modeldyno.core.errors import WorkerGarbled
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
+from modeldyno.core.profiles import ProfilePlan, ProfileRepeat
 from modeldyno.core.sessions import (
     Calibration,
     CallContract,
@@ -31,7 +32,6 @@ from modeldyno.core.sessions import (
     SessionPlan,
     Target,
 )
-from modeldyno.core.traces import ProfilePlan, ProfileRepeat
 from modeldyno.inputs.plans import InputPlan
 
 HEADER = struct.Struct(">I")

@@ -15,10 +15,10 @@ from modeldyno.core.documents.benchmarks import (
     PlanDocument,
     ReproductionDocument,
 )
-from modeldyno.core.documents.distributions import DistributionDocument
-from modeldyno.core.documents.jobs import JobDocument
+from modeldyno.core.documents.figures import DistributionDocument
 from modeldyno.core.documents.reports import RunSummary
 from modeldyno.core.documents.runnables import SummaryDocument
+from modeldyno.core.documents.runs import JobDocument
 from modeldyno.core.ids import BenchmarkId, ModelId, ProjectId
 from modeldyno.core.runs import RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec

@@ -5,8 +5,8 @@ import io
 
 import pytest
 
+from modeldyno.core.benchmarks import NewComparison
 from modeldyno.core.codec import decode
-from modeldyno.core.comparisons import NewComparison
 from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
 from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
 from modeldyno.core.ids import ModelId, ProjectId

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from modeldyno.core.documents.inferences import AttemptDocument
+from modeldyno.core.documents.models import AttemptDocument
 from tests.api.v1.server import PATIENCE_S
 from tests.api.v1.shapes import fits, problem
 from tests.scripts import fault

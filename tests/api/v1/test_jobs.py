@@ -2,7 +2,7 @@
 
 import pytest
 
-from modeldyno.core.documents.jobs import JobDocument, QueueDocument
+from modeldyno.core.documents.runs import JobDocument, QueueDocument
 from tests.api.v1.shapes import Page, fits, problem
 
 

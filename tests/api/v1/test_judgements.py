@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from modeldyno.core.documents.judgements import JudgementDocument
+from modeldyno.core.documents.benchmarks import JudgementDocument
 from tests.api.v1.shapes import fits, problem
 
 QUICK = {"iterations": None, "warmup": None, "budget": "quick"}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from modeldyno.core.documents.jobs import JobDocument
-from modeldyno.core.documents.optimizations import OptimizationDocument
 from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
+from modeldyno.core.documents.runs import JobDocument
+from modeldyno.core.optimizations import OptimizationDocument
 from tests.api.v1.shapes import Page, fits, problem
 
 USUAL = {

@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 
 from modeldyno.core.codec import decode
-from modeldyno.core.doctor import Peak, Peaks
+from modeldyno.core.documents.hosts import Peak, Peaks
 from modeldyno.core.documents.profiles import (
     ProfileDetailsDocument,
     ProfileDiffDocument,

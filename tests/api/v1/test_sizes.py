@@ -4,8 +4,11 @@ from urllib.parse import quote
 
 import pytest
 
-from modeldyno.core.documents.benchmarks import BenchmarkDetailsDocument, PlanDocument
-from modeldyno.core.documents.judgements import JudgementDocument
+from modeldyno.core.documents.benchmarks import (
+    BenchmarkDetailsDocument,
+    JudgementDocument,
+    PlanDocument,
+)
 from tests.api.v1.shapes import fits, problem
 
 INPUTS = [{"name": "x", "dtype": "float32", "shape": ["batch", "seq", 4]}]

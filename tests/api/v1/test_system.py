@@ -3,7 +3,7 @@
 import json
 import threading
 
-from modeldyno.core.documents.system import SystemDocument
+from modeldyno.core.documents.hosts import SystemDocument
 from modeldyno.engines.availability import availability
 from tests.api.v1.shapes import fits
 

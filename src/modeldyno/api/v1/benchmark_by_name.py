@@ -31,7 +31,6 @@ from modeldyno.api.errors import (
 from modeldyno.api.schemas import answers, reference
 from modeldyno.api.v1.paging import parameters, queried
 from modeldyno.api.v1.shape import WORDS, answer
-from modeldyno.core.client_paths import LONGEST
 from modeldyno.core.documents.benchmark_by_name import (
     MeasuredByNameDocument,
     MeasuredOnDevicesDocument,
@@ -39,6 +38,7 @@ from modeldyno.core.documents.benchmark_by_name import (
 )
 from modeldyno.core.errors import BadValue, ModeldynoError, NameAmbiguous, TimedOut, TooBusy
 from modeldyno.core.jobs import Job
+from modeldyno.core.names import LONGEST_PATH
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.requests.texts import parse_int, parse_pairs
 from modeldyno.core.results import Failure as RunFailure
@@ -150,7 +150,7 @@ def router(service: BenchmarkByName, ends: RunEndCallbacks) -> APIRouter:
             str,
             Path(
                 min_length=1,
-                max_length=LONGEST,
+                max_length=LONGEST_PATH,
                 description="Of a file in `models/exported`, `models/trained` or "
                 "`models/quantized` of the workspace, or of a model of a project; the suffix may "
                 "be left out where only one has that name.",

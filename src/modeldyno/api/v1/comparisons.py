@@ -13,7 +13,7 @@ from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
 from modeldyno.api.v1.settings import changed, pairing_of
 from modeldyno.api.v1.shape import json_response
 from modeldyno.api.v1.summaries import copier, joined, page_of
-from modeldyno.core.comparisons import Comparison
+from modeldyno.core.benchmarks import Comparison
 from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
 from modeldyno.core.documents.runnables import LatestRunSummary
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId

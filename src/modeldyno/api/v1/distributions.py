@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from modeldyno.api.v1.runs import Word
 from modeldyno.api.v1.shape import answer, gives
-from modeldyno.core.documents.distributions import DistributionDocument
+from modeldyno.core.documents.figures import DistributionDocument
 from modeldyno.core.ids import RunId
 
 if TYPE_CHECKING:

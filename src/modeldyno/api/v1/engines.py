@@ -7,7 +7,7 @@ from dataclasses import replace
 from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.shape import answer, gives
-from modeldyno.core.documents.engines import EngineDocument, EnginesDocument
+from modeldyno.core.documents.hosts import EngineDocument, EnginesDocument
 from modeldyno.core.redaction import without_folders, without_secrets
 from modeldyno.engines.availability import availability
 

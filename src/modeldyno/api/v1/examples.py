@@ -11,14 +11,14 @@ from pydantic import Field
 
 from modeldyno.api.errors import Refused, refusal_of
 from modeldyno.api.v1.shape import Id, RequestBody, answer, gives
-from modeldyno.core.documents.examples import (
+from modeldyno.core.documents.failures import FailureDocument
+from modeldyno.core.errors import ExampleNotFound
+from modeldyno.core.examples import (
     ExampleDocument,
     ExampleFetchesDocument,
     ExamplesDocument,
     FetchDocument,
 )
-from modeldyno.core.documents.failures import FailureDocument
-from modeldyno.core.errors import ExampleNotFound
 from modeldyno.core.ids import ProjectId
 from modeldyno.services.example_fetches import ExampleFetch
 from modeldyno.store.examples import catalogue

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Query, Response
 
 from modeldyno.api.v1.shape import answer, gives
-from modeldyno.core.client_paths import LONGEST
-from modeldyno.core.documents.system import FolderDocument, FolderEntryDocument
+from modeldyno.core.documents.hosts import FolderDocument, FolderEntryDocument
+from modeldyno.core.names import LONGEST_PATH
 from modeldyno.store.named_models import SUFFIXES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def router(files: ModelFiles) -> APIRouter:
     @routes.get("", **gives(FolderDocument, 404))
     def list_files(
         path: Annotated[
-            str, Query(max_length=LONGEST, description="Below the allowed folders.")
+            str, Query(max_length=LONGEST_PATH, description="Below the allowed folders.")
         ] = "",
     ) -> Response:
         """What can be imported: the allowed folders together, or what lies in one folder.

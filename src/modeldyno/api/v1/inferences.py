@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from modeldyno.api.v1.shape import Id, RequestBody, answer, gives
 from modeldyno.core.documents.failures import FailureDocument
-from modeldyno.core.documents.inferences import AttemptDocument, InferenceDocument
+from modeldyno.core.documents.models import AttemptDocument, InferenceDocument
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.ids import ModelId
 from modeldyno.core.requests.measuring import Word

@@ -12,7 +12,7 @@ from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
 from modeldyno.api.v1.paging import ListRequest, OfRuns, listed, parameters
 from modeldyno.api.v1.shape import Id, RequestBody, answer, gives, page_answer, problems
-from modeldyno.core.documents.jobs import JobDocument, ProgressDocument
+from modeldyno.core.documents.runs import JobDocument, ProgressDocument
 from modeldyno.core.ids import JobId
 from modeldyno.core.names import name_of_file
 from modeldyno.core.redaction import without_folders

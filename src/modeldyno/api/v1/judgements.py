@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from modeldyno.api.v1.paging import parameters, queried
 from modeldyno.api.v1.shape import answer, gives
-from modeldyno.core.documents.judgements import JudgementDocument
+from modeldyno.core.documents.benchmarks import JudgementDocument
 from modeldyno.core.ids import BenchmarkId
 from modeldyno.core.judgements import Picked
 

@@ -15,7 +15,6 @@ from modeldyno.api.v1 import downloads, uploads
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.paging import ListRequest, OfProject, listed, parameters
 from modeldyno.api.v1.shape import Id, Name, RequestBody, answer, gives, gives_nothing, page_answer
-from modeldyno.core.client_paths import LONGEST, names_in, refused
 from modeldyno.core.documents.models import (
     ModelDetailsDocument,
     ModelDocument,
@@ -24,6 +23,7 @@ from modeldyno.core.documents.models import (
 )
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model
+from modeldyno.core.names import LONGEST_PATH, names_in, path_refused
 from modeldyno.core.redaction import without_folders, without_places
 from modeldyno.core.trust import TIERS, needs_trust, warning
 from modeldyno.services.models import ModelStatus
@@ -45,7 +45,7 @@ class ListModelsRequest(ListProjectModelsRequest, OfProject): ...
 class ImportModelRequest(RequestBody):
     path: str = Field(
         min_length=1,
-        max_length=LONGEST,
+        max_length=LONGEST_PATH,
         description="Below one of the folders that the server was started with.",
         examples=["vision/resnet50.onnx"],
     )
@@ -64,7 +64,7 @@ FileName = Annotated[
     str, Query(min_length=1, max_length=200, description="Of the file.", examples=["net.onnx"])
 ]
 Location = Annotated[
-    str, Path(min_length=1, max_length=LONGEST, description="As the model names it.")
+    str, Path(min_length=1, max_length=LONGEST_PATH, description="As the model names it.")
 ]
 
 
@@ -198,7 +198,7 @@ def router(
 
 def _expect_plain(name: str) -> None:
     if len(names_in(name)) != 1:
-        raise refused(name, "it holds a slash; a model is called by one name")
+        raise path_refused(name, "it holds a slash; a model is called by one name")
 
 
 def _summary(shown: ModelStatus) -> ModelSummary:

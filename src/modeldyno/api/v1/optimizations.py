@@ -19,9 +19,8 @@ from modeldyno.api.v1.shape import (
     gives_nothing,
     page_answer,
 )
-from modeldyno.core.documents.optimizations import OptimizationDocument
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
-from modeldyno.core.optimizations import Optimization, PinKind
+from modeldyno.core.optimizations import Optimization, OptimizationDocument, PinKind
 from modeldyno.core.requests.measuring import without_defaults
 from modeldyno.core.tuning import (
     MOST,

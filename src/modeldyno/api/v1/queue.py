@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.jobs import job_document
 from modeldyno.api.v1.shape import answer, gives
-from modeldyno.core.documents.jobs import CoreDocument, QueueDocument
+from modeldyno.core.documents.runs import CoreDocument, QueueDocument
 from modeldyno.services.jobs import QueueStatus
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from modeldyno.api.v1.runs import ListRunsRequest, run_summary
 from modeldyno.api.v1.settings import Sent
 from modeldyno.api.v1.shape import Id, answer, gives, gives_nothing
 from modeldyno.api.v1.summaries import page_of
-from modeldyno.core.documents.jobs import JobDocument
 from modeldyno.core.documents.reports import RunSummary
+from modeldyno.core.documents.runs import JobDocument
 from modeldyno.core.jobs import Job
 from modeldyno.core.runs import RunKind, RunOf
 

@@ -13,7 +13,7 @@ from modeldyno.api.access import CALLER, Access
 from modeldyno.api.errors import Refusal, Refused
 from modeldyno.api.listening import Listening, set_cookie
 from modeldyno.api.v1.shape import answer, gives, gives_nothing
-from modeldyno.core.documents.system import SessionDocument, SignInCodeDocument
+from modeldyno.core.documents.hosts import SessionDocument, SignInCodeDocument
 from modeldyno.services.sign_ins import CODE_LIFETIME_S
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.shape import answer, gives
-from modeldyno.core.doctor import Finding, fitness, verdict_sentence
-from modeldyno.core.documents.hosts import DoctorDocument
-from modeldyno.core.documents.system import (
+from modeldyno.core.documents.hosts import (
+    DoctorDocument,
+    Finding,
     HealthDocument,
     LeaseDocument,
     MachineDocument,
@@ -18,6 +18,8 @@ from modeldyno.core.documents.system import (
     SandboxDocument,
     SystemDocument,
     WorkspaceDocument,
+    fitness,
+    verdict_sentence,
 )
 from modeldyno.core.redaction import without_folders
 from modeldyno.services.system import SystemFacts

@@ -5,25 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from modeldyno.core.documents.benchmarks import BenchmarkDocument
-from modeldyno.core.documents.comparisons import ComparisonDocument
+from modeldyno.core.documents.comparisons import ComparisonDocument, RankingDocument
 from modeldyno.core.documents.conversions import ConversionDocument
-from modeldyno.core.documents.distributions import DistributionDocument
-from modeldyno.core.documents.engines import EnginesDocument
-from modeldyno.core.documents.examples import ExamplesDocument
 from modeldyno.core.documents.failures import ErrorDocument
+from modeldyno.core.documents.figures import DistributionDocument
 from modeldyno.core.documents.graphs import GraphDocument, ViewDocument
-from modeldyno.core.documents.hosts import DoctorDocument
-from modeldyno.core.documents.jobs import JobsDocument
+from modeldyno.core.documents.hosts import DoctorDocument, EnginesDocument
 from modeldyno.core.documents.models import ModelDocument, TrustDocument
 from modeldyno.core.documents.profiles import (
     AgreementDocument,
     ProfileDiffDocument,
     ProfileDocument,
 )
-from modeldyno.core.documents.rankings import RankingDocument
 from modeldyno.core.documents.reports import ReportDocument
 from modeldyno.core.documents.runnables import SummaryDocument
-from modeldyno.core.documents.runs import ReindexDocument, RemovedDocument, RunsDocument
+from modeldyno.core.documents.runs import (
+    JobsDocument,
+    ReindexDocument,
+    RemovedDocument,
+    RunsDocument,
+)
+from modeldyno.core.examples import ExamplesDocument
 from modeldyno.core.notes import NoteDocument
 
 # Parts of the server's answers that are in no document of the terminal.

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from modeldyno.core.deviations import Deviation
-from modeldyno.core.documents.axes import SideHead
-from modeldyno.core.documents.cells import EffectiveDocument
+from modeldyno.core.documents.cells import EffectiveDocument, RankedHead, SideHead
 from modeldyno.core.documents.described import (
     Amount,
     Count,
@@ -15,14 +14,17 @@ from modeldyno.core.documents.described import (
     Schema,
     Share,
     Size,
+    milliseconds,
 )
+from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure, LevelDocument
 from modeldyno.core.documents.hosts import WeatherDocument
 from modeldyno.core.documents.models import ModelDocument
 from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead, SummaryDocument
 from modeldyno.core.documents.runs import ArtifactDocument, ResultHead
 from modeldyno.core.hosts import HostFacts
-from modeldyno.core.requests.axes import axis_fields
+from modeldyno.core.rankings import Ranked, Ranking
+from modeldyno.core.requests.axes import axis_fields, axis_names
 from modeldyno.core.requests.checking import Doc
 from modeldyno.core.requests.measuring import SideRequest
 from modeldyno.core.results import ComparisonResult, Gate, Noise, SideResult, Statistic, Verdict
@@ -207,3 +209,64 @@ class ComparisonDetailsDocument(ComparisonSummary):
     """Null before the first."""
     command: str
     """Compares the same in a terminal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedDocument(RankedHead):
+    """One side of a ranking."""
+
+    floor_ms: Amount | None
+    """The 10th percentile of a call: the ratio times that of the reference, so that levels of
+    different moments do not meet; its own where it was measured alone."""
+    ratio: Figure | None
+    """Its time per item by that of the reference, which has 1; null where it was not compared with
+    it."""
+    max_rel_error: Amount | None
+    """Largest difference of its outputs to those of the reference, of their largest value."""
+    noise: Noise | None
+    """How quiet the machine was; null of the reference of others and of what was not measured."""
+    run_id: str | None
+    """Of its comparison with the reference, or of its own benchmark where it was measured alone, as
+    it is kept; null of the reference of others."""
+    alone: bool
+    """Measured by itself, as `modeldyno bench` does, and not in alternation with the reference."""
+    error: FailureDocument | None
+    """Why it could not be measured, or only in part."""
+
+    @classmethod
+    def of(cls, ranked: Ranked, floor_s: float | None) -> RankedDocument:
+        side, parity = ranked.side, ranked.parity
+        return cls.from_fields(
+            ranked,
+            unranked=ranked.unranked or None,
+            **axis_fields(side.ran, cls) if side else dict.fromkeys(axis_names(cls)),
+            engine_version=side.facts.engine_version if side else None,
+            format=side.model.format if side else None,
+            floor_ms=milliseconds(floor_s),
+            ratio=Figure.of_estimate(ranked.ratio) if ranked.ratio else None,
+            max_rel_error=parity.max_rel_error if parity else None,
+            error=FailureDocument.of(ranked.failure) if ranked.failure else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingDocument(Described):
+    """What `modeldyno compare --json` gives for more than two sides, or with --engine all."""
+
+    schema: Literal["modeldyno.ranking/2"] = "modeldyno.ranking/2"
+    """Name and version of this format."""
+    reference: str
+    """The label of the side that all others were measured in alternation with: the first that
+    works, or the only one. Empty when there is none."""
+    interrupted: bool
+    """Stopped before its end."""
+    sides: tuple[RankedDocument, ...]
+    """In the order of the request."""
+
+    @classmethod
+    def of(cls, ranking: Ranking) -> RankingDocument:
+        return cls(
+            reference=ranking.reference,
+            interrupted=ranking.interrupted,
+            sides=tuple(RankedDocument.of(side, ranking.floor_s(side)) for side in ranking.sides),
+        )

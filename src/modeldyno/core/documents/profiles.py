@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from modeldyno.core.deviations import Deviation
-from modeldyno.core.doctor import Peaks
 from modeldyno.core.documents.cells import EffectiveDocument
 from modeldyno.core.documents.described import (
     Amount,
@@ -20,7 +19,7 @@ from modeldyno.core.documents.described import (
     milliseconds,
 )
 from modeldyno.core.documents.figures import Figure, LevelDocument
-from modeldyno.core.documents.hosts import WeatherDocument
+from modeldyno.core.documents.hosts import Peaks, WeatherDocument
 from modeldyno.core.documents.models import ModelDocument
 from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead, SummaryDocument
 from modeldyno.core.documents.runs import ArtifactDocument, ResultHead

@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import Any, get_args, get_type_hints
 
 from modeldyno.core.cell_axes import NAMES, items_of
-from modeldyno.core.documents.axes import SharedAxes
-from modeldyno.core.documents.cells import CellDocument
+from modeldyno.core.documents.cells import CellDocument, SharedAxes
 from modeldyno.core.documents.described import Amount, Count, Described, RunName, Size, field_names
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure, LevelDocument

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from datetime import datetime
+from typing import Any, Literal, Self
 
-from modeldyno.core.documents.described import Count, Described, Moment, RunName, Sha256
+from modeldyno.core.documents.described import (
+    Amount,
+    Count,
+    Described,
+    Moment,
+    RunName,
+    Sha256,
+    Size,
+    milliseconds,
+)
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure
 from modeldyno.core.ids import RunId
+from modeldyno.core.jobs import CellProgress, Progress
 from modeldyno.core.results import Verdict
-from modeldyno.core.runs import RunKind, RunState, StoredRun
+from modeldyno.core.runs import ACTIVE, RunKind, RunState, StoredRun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,3 +144,173 @@ class RemovedDocument(Described):
     """Name and version of this format."""
     removed: tuple[str, ...]
     """Ids of the runs that are gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellProgressDocument(Described):
+    """How far one cell of a running benchmark is."""
+
+    name: str
+    """In words: onnxruntime · 1 core · batch 1."""
+    sessions: Count
+    """That are kept."""
+    state: Literal["measuring", "done", "failed"]
+    """Whether it is over."""
+    estimate_ms: Amount | None
+    """The latency so far."""
+    relative_half_width: Amount | None
+    """Half its interval, as a share of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgressDocument(Described):
+    """How far a running job is: units are sessions of cells, or pairs of a comparison."""
+
+    headline: str = ""
+    """The model's name."""
+    units_done: Count = 0
+    """Sessions or pairs that are kept."""
+    units_planned: Count = 0
+    """How many there will be."""
+    doing: str = ""
+    """What happens right now."""
+    estimate_ms: Amount | None = None
+    """The latency so far."""
+    relative_half_width: Amount | None = None
+    """Half its interval, as a share of it."""
+    remaining_s: Amount | None = None
+    """About how much longer."""
+    ratio: Amount | None = None
+    """Of a comparison: time(B) / time(A) so far."""
+    cells: tuple[CellProgressDocument, ...] = ()
+    """Of a benchmark."""
+
+    @classmethod
+    def of(cls, progress: Progress | None, units_planned: int, **others: Any) -> Self:
+        """``units_planned`` counts as long as nothing was heard of it."""
+        if progress is None:
+            return cls(units_planned=units_planned, **others)
+        cells = tuple(
+            CellProgressDocument.from_fields(cell, estimate_ms=milliseconds(cell.estimate_s))
+            for cell in progress.cells
+        )
+        ms = milliseconds(progress.estimate_s)
+        return cls.from_fields(progress, estimate_ms=ms, cells=cells, **others)
+
+    def progress(self) -> Progress:
+        """As listeners of ``modeldyno.bench`` get it."""
+        return Progress(
+            self.units_done,
+            self.units_planned,
+            self.doing,
+            _seconds(self.estimate_ms),
+            self.relative_half_width,
+            self.remaining_s,
+            self.ratio,
+            tuple(
+                CellProgress(
+                    cell.name,
+                    cell.sessions,
+                    cell.state,
+                    _seconds(cell.estimate_ms),
+                    cell.relative_half_width,
+                )
+                for cell in self.cells
+            ),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobProgressDocument(ProgressDocument):
+    """The same of one job, as an event tells it."""
+
+    id: Size
+    """Number of the job."""
+    run_id: RunName
+    """The run that it is."""
+
+
+def _seconds(ms: float | None) -> float | None:
+    return None if ms is None else ms / 1e3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobDocument(Described):
+    """A run that waits or executes; afterwards, what became of it."""
+
+    id: Size
+    """Its number."""
+    run_id: RunName
+    """The run that it is."""
+    kind: RunKind
+    """What is run."""
+    of_id: Size
+    """Number of the benchmark, comparison and so on."""
+    name: str
+    """Of that benchmark, comparison and so on."""
+    project_id: Size
+    """Number of its project."""
+    state: RunState
+    """Where it is."""
+    place: Size | None
+    """In the queue, from 1; null when it does not wait."""
+    reason: str
+    """Why it waits, or what became of it."""
+    priority: int
+    """Higher goes first."""
+    attempts: Count
+    """How often it was started."""
+    queued_at: datetime
+    """In UTC."""
+    started_at: datetime | None
+    """In UTC."""
+    finished_at: datetime | None
+    """In UTC."""
+    progress: ProgressDocument | None
+    """How far it is while it runs, else null."""
+
+    @property
+    def is_over(self) -> bool:
+        return self.state not in ACTIVE
+
+    @property
+    def estimatemilliseconds(self) -> float | None:
+        return self.progress.estimate_ms if self.progress else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsDocument(Described):
+    """What `modeldyno jobs ls --json` gives; `cancel` and `resume` give the jobs they change."""
+
+    schema: Literal["modeldyno.jobs/1"] = "modeldyno.jobs/1"
+    """Name and version of this format."""
+    jobs: tuple[JobDocument, ...]
+    """The newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreDocument(Described):
+    """A core that may be measured on, and who does."""
+
+    core: Count
+    """A CPU, as the system numbers it."""
+    job_id: Size | None = None
+    """Null: no job of this server measures on it."""
+    since: datetime | None = None
+    """When the job took it."""
+    used_by: str | None = None
+    """Another process on this machine that measures on it: modeldyno pid 4711; null: none does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueDocument(Described):
+    """What runs, what waits, and who has which core."""
+
+    is_paused: bool
+    """What runs goes on; nothing else begins."""
+    cores: tuple[CoreDocument, ...]
+    """Those that may be measured on. A job that measures has its cores to itself."""
+    running: tuple[JobDocument, ...]
+    """What is measured now."""
+    waiting: tuple[JobDocument, ...]
+    """In the order in which they will begin."""

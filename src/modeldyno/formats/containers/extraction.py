@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from modeldyno.core.client_paths import names_in
 from modeldyno.core.errors import ArchiveRefused, PathRefused, StorageFailed
+from modeldyno.core.names import names_in
 from modeldyno.formats.containers.members import Member, members, refused
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

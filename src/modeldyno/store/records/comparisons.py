@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import tuple_
 
-from modeldyno.core.comparisons import Comparison, NewComparison
+from modeldyno.core.benchmarks import Comparison, NewComparison
 from modeldyno.core.ids import ModelId, RunId
 from modeldyno.store.runnables import RunnableRecords, link, with_links
 from modeldyno.store.tables import RUNNABLES, RUNS

@@ -9,14 +9,25 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
 from sqlalchemy import delete, insert, select
 
-from modeldyno.core.sign_ins import MOST_SIGN_INS, SignIn
 from modeldyno.store.database import Database
 from modeldyno.store.records.rows import value_of
 from modeldyno.store.tables import SIGN_INS
+
+MOST_SIGN_INS = 1000
+
+
+@dataclass(frozen=True)
+class SignIn:
+    """``id`` is the hash of the cookie's value, so reading the store does not give access."""
+
+    id: str
+    under: str  # the hash of the token that it was made with; invalid with any other
+    csrf: str  # sent by our page to prove that it is ours
+    until_s: float
 
 
 class SignInRecords:
