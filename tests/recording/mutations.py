@@ -39,12 +39,12 @@ MUTATIONS = (
     Mutation(
         "a message is published before it is stored",
         "services/runs.py",
-        "            keep(self._store, run_id, message, ending)\n"
+        "            store(run_id, message, ending)  # before publishing: a listener may read it\n"
         "            if listen is not None:\n"
         "                listen(message)",
         "            if listen is not None:\n"
         "                listen(message)\n"
-        "            keep(self._store, run_id, message, ending)",
+        "            store(run_id, message, ending)",
         (
             "tests/services/test_runs.py",
             "tests/jobs/test_profile.py",

@@ -9,7 +9,7 @@ from modeldyno.store.tables import THINGS
 
 PACKAGE = Path(modeldyno.__file__).parent
 
-FLEETING = {"job.progress", "example.progress", "conversion.progress"}  # told once, and not kept
+FLEETING = {"job.progress", "example.progress", "conversion.progress"}  # sent once, and not kept
 
 
 def test_events_tell_what_happened_since(served):
@@ -44,13 +44,17 @@ def test_who_knows_more_than_there_is_must_fetch_everything_anew(served):
     assert served.get(f"events?after={2**53}").status == 422
 
 
-def test_the_vocabulary_of_events_is_all_that_the_store_tells():
+def test_the_vocabulary_of_events_is_all_that_the_store_writes():
     code = "".join(path.read_text() for path in (PACKAGE / "store").rglob("*.py"))
-    told = set(re.findall(r"""tell(?:_many)?\(\s*connection, "([\w.]+)\"""", code))
-    told |= {f"{kind}.deleted" for kind in THINGS}
-    families = set(re.findall(r"""tell(?:_many)?\(\s*connection, f"\{kind\}\.(\w+)\"""", code))
-    assert families == {"deleted"}
-    assert told | FLEETING == set(KINDS)
+    written = set(re.findall(r"""add_events?\(\s*connection, "([\w.]+)\"""", code))
+    families = set(
+        re.findall(r"""add_events?\(\s*connection, f"\{(?:self\.)?kind\}\.(\w+)\"""", code)
+    )
+    assert families == {"created", "changed", "deleted"}
+    written |= {f"{kind}.{family}" for kind in THINGS for family in families}
+    # A dataset is never edited.
+    assert "_change(" not in (PACKAGE / "store/records/datasets.py").read_text()
+    assert (written - {"dataset.changed"}) | FLEETING == set(KINDS)
 
 
 def test_events_of_both_ways_are_described(served):
