@@ -309,7 +309,7 @@ def test_what_an_engine_did_on_its_own_account_is_said_on_card_and_page(desk, se
     made = measured(server, *toys, precisions=["fp32"], iterations=5)
     for place in ("benchmarks", f"benchmarks/{made['id']}"):
         page = desk.open(f"/p/{toys[0]}/{place}")
-        expect(page.get_by_text("not as asked", exact=True)).to_be_visible()
+        expect(page.get_by_text("not as requested", exact=True)).to_be_visible()
         expect(page.get_by_text("asked for fp32, computed in bf16")).to_be_visible()
         expect(
             page.get_by_text("12 of 85 nodes ran on elsewhere instead of script")

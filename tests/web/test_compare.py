@@ -198,7 +198,7 @@ def test_ux_17_equal_settings_are_hidden_and_those_that_differ_counted(desk, mea
 def test_a_limit_marks_the_sweet_spot_and_stays_in_the_address(desk, measured):
     project, (onnx, scripted, _), _ = measured
     page = desk.open(f"/p/{project}/compare?a={onnx}&b={scripted}")
-    page.get_by_label("A batch may take at most (ms)").fill("10000")
+    page.get_by_label("Longest acceptable time per batch (ms)").fill("10000")
     expect(page.get_by_text("within 10")).not_to_have_count(0)
     expect(page).to_have_url(re.compile("limit=10000"))
 

@@ -40,7 +40,7 @@ def test_the_queue_says_what_has_the_cores_and_why_others_wait(desk, project):
         expect(waiting.first).to_contain_text("The third")
         page.get_by_role("button", name="Cancel all").click()
         page.get_by_role("button", name="Cancel 3 jobs").click()
-        over = page.get_by_role("region", name="Ended lately").get_by_role("listitem")
+        over = page.get_by_role("region", name="Recently finished").get_by_role("listitem")
         expect(over.filter(has_text="Cancelled")).to_have_count(3)
         over.filter(has_text="The second").get_by_role("button", name="Resume").click()
         expect(running.get_by_role("link", name="The second")).to_be_visible()

@@ -67,7 +67,7 @@ def bench(
         int | None, typer.Option(help="Exactly so many calls before.", show_default="to a plateau")
     ] = None,
     per_call: Annotated[
-        bool, typer.Option("--per-call", help="Time every call by itself, for tails.")
+        bool, typer.Option("--per-call", help="Time each call separately (for tail latencies).")
     ] = False,
     timeout: options.Timeout = 600.0,
     memory_limit: options.MemoryLimit = None,

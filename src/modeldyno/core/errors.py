@@ -16,7 +16,7 @@ ModeldynoError
 │   ├── FileNotFound       no such file below the allowed folders
 │   ├── ArchiveRefused     an archive that is damaged, hostile or too large to unpack
 │   ├── ExampleNotFound    no example of that name in the catalogue
-│   ├── ExampleUnavailable an example that cannot be had here
+│   ├── ExampleUnavailable an example that is not available here
 │   │   └── DownloadsOff   it would have to be fetched, and nobody allowed that
 │   ├── DownloadRefused    what a host sent, or where it sent us, is not what the catalogue says
 │   ├── TokenUnusable      the token's file is open to others, or holds no token

@@ -125,7 +125,7 @@ class ExampleService:
         )
 
     def _obstacle(self, example: Example) -> ExampleUnavailable | None:
-        title = f"{example.slug} cannot be had here"
+        title = f"{example.slug} is not available here"
         match example.kind:
             case "onnx-wheel" if wheel_file(example) is None:
                 why = f"the installed onnx package ({_version('onnx')}) does not hold it"

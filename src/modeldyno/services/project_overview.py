@@ -25,8 +25,8 @@ from modeldyno.store.records.all import Records
 MOST_HAPPENED = 10
 MOST_STEPS = 3
 _WORDS = {
-    "queued": "waits",
-    "running": "runs",
+    "queued": "is queued",
+    "running": "is running",
     "done": "is done",
     "failed": "failed",
     "cancelled": "was cancelled",
@@ -66,7 +66,7 @@ class ProjectOverviewService:
         runs = self._records.runs.page(ListQuery(project_id=project_id, limit=MOST_HAPPENED)).items
         came = (
             Happened(
-                at=model.created_at, subject="model", id=model.id, sentence=f"{model.name} came in"
+                at=model.created_at, subject="model", id=model.id, sentence=f"{model.name} added"
             )
             for model in models
         )
@@ -105,7 +105,7 @@ def _best(
     measured: Sequence[MeasuredCell], lost: Sequence[tuple[ModelId, CellSpec]], by: Objective
 ) -> Best:
     if not measured:
-        return Best(by, None, note="nothing was measured yet")
+        return Best(by, None, note="nothing measured yet")
     here = _of_latest_machine(measured)
     sure = [cell for cell in here if _figure(cell.figures, by) is not None]
     if not sure:
@@ -140,10 +140,10 @@ def _note(
     notes = []
     if tied:
         others = counted(len(tied), "other")
-        notes.append(f"cannot be told from {others}; compare them in alternation")
+        notes.append(f"no clear difference from {others}; compare them in alternation")
     if leader.figures.noise == "contended":
-        floor = ": read the floor" if by == "latency" else ""  # throughput has none
-        notes.append(f"other work ran beside{floor}")
+        floor = ": use the floor" if by == "latency" else ""  # throughput has none
+        notes.append(f"other programs were running{floor}")
     if unusable:
         verb = "is" if unusable == 1 else "are"
         notes.append(f"{counted(unusable, 'number')} {verb} unusable and left out")
@@ -203,13 +203,13 @@ def _steps(
 ) -> Iterator[NextStep]:
     """The most useful first."""
     if not models:
-        yield NextStep(sentence="There is no model yet.", action="add-model", label="Bring a model")
+        yield NextStep(sentence="There is no model yet.", action="add-model", label="Add a model")
         return
     yield from _of_models(models)
     ready = [shown.model for shown in models if shown.state == "ready"]
     if ready and not measured.cells:
         yield NextStep(
-            sentence="Nothing was measured yet.",
+            sentence="Nothing measured yet.",
             action="add-benchmark",
             label="Run a first benchmark",
             model_id=ready[-1].id,
@@ -226,7 +226,7 @@ def _steps(
         )
     if measured.cells and not counts["profile"]:
         yield NextStep(
-            sentence="Where the time goes is not known yet.",
+            sentence="The model has not been profiled yet.",
             action="add-profile",
             label="Profile the model",
             model_id=max(measured.cells, key=lambda cell: cell.benchmark_id).model_id,
@@ -237,16 +237,16 @@ def _of_models(models: Sequence[ModelStatus]) -> Iterator[NextStep]:
     for shown in models:
         if shown.state == "untrusted":
             yield NextStep(
-                sentence=f"{shown.model.name} could run code, and nobody vouched for it.",
+                sentence=f"{shown.model.name} can run code and is not trusted yet.",
                 action="trust-model",
-                label="Look at it",
+                label="Review it",
                 model_id=shown.model.id,
             )
         elif shown.state == "incomplete":
             yield NextStep(
-                sentence=f"{shown.model.name} lacks weights.",
+                sentence=f"{shown.model.name}: weights files are missing.",
                 action="complete-model",
-                label="Send them",
+                label="Upload them",
                 model_id=shown.model.id,
             )
 
@@ -258,7 +258,7 @@ def _of_best(best: Best) -> Iterator[NextStep]:
     if best.tied:
         other = best.tied[0]
         yield NextStep(
-            sentence=f"{leader.name} cannot be told from {other.name}.",
+            sentence=f"There is no clear difference between {leader.name} and {other.name}.",
             action="compare",
             label="Compare in alternation",
             benchmark_id=leader.benchmark_id,
@@ -287,7 +287,7 @@ def _of_engines(
         if other is not None and used:
             title = catalog.title_of(other.name)
             yield NextStep(
-                sentence=f"{counted(len(used), 'engine')} measured; {title} reads this model, too.",
+                sentence=f"{counted(len(used), 'engine')} measured; {title} can read this model, too.",
                 action="add-engine",
                 label=f"Compare with {title}",
                 model_id=model.id,

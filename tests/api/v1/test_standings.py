@@ -32,7 +32,7 @@ def test_an_empty_project_wants_a_model_and_then_a_benchmark(served, project):
     told = standing(served, project)
     assert actions(told) == ["add-benchmark"]
     assert told["next_steps"][0]["model_id"] == model
-    assert [one["sentence"] for one in told["activity"]] == ["net.json came in"]
+    assert [one["sentence"] for one in told["activity"]] == ["net.json added"]
     assert (told["counts"]["models"], told["counts"]["benchmarks"]) == (1, 0)
 
 

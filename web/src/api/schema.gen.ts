@@ -2092,7 +2092,7 @@ export interface components {
             options: {
                 [key: string]: boolean | number | string;
             };
-            /** @description Time every call by itself, for tails. */
+            /** @description Time each call separately (for tail latencies). */
             per_call: boolean;
             /**
              * @description None: as the model has it.
@@ -4047,13 +4047,13 @@ export interface components {
             domain: string;
             /** @description What the file says of itself. */
             facts: components["schemas"]["ModelDocument"] | null;
-            /** @description Recognised by content; null: never looked into. */
+            /** @description Recognised by content; null: never inspected. */
             format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Its number. */
             id: number;
-            /** @description Weights files to send. */
+            /** @description Weights files to upload. */
             missing: string[];
             /** @description As people call it. */
             name: string;
@@ -4073,8 +4073,8 @@ export interface components {
             /** @description The file, address or recipe it came from. */
             source: string;
             /**
-             * @description `ready` may run. `incomplete` lacks weights files; `untrusted` could run code, and nobody
-             *     vouched for it; `unread` was never looked into.
+             * @description `ready` may run. `incomplete` lacks weights files; `untrusted` can run code and is not
+             *     trusted yet; `unread` was never inspected.
              * @enum {string}
              */
             state: "ready" | "untrusted" | "incomplete" | "unread";
@@ -4319,13 +4319,13 @@ export interface components {
             created_at: string;
             /** @description What it is for, as far as it shows; empty: that is not known. */
             domain: string;
-            /** @description Recognised by content; null: never looked into. */
+            /** @description Recognised by content; null: never inspected. */
             format: ("onnx" | "scripted" | "torchscript" | "torch-export" | "torch-checkpoint" | "openvino-ir" | "tf-graph" | "saved-model" | "keras" | "litert") | null;
             /** @description The family the format belongs to. */
             framework: string;
             /** @description Its number. */
             id: number;
-            /** @description Weights files to send. */
+            /** @description Weights files to upload. */
             missing: string[];
             /** @description As people call it. */
             name: string;
@@ -4345,8 +4345,8 @@ export interface components {
             /** @description The file, address or recipe it came from. */
             source: string;
             /**
-             * @description `ready` may run. `incomplete` lacks weights files; `untrusted` could run code, and nobody
-             *     vouched for it; `unread` was never looked into.
+             * @description `ready` may run. `incomplete` lacks weights files; `untrusted` can run code and is not
+             *     trusted yet; `unread` was never inspected.
              * @enum {string}
              */
             state: "ready" | "untrusted" | "incomplete" | "unread";
@@ -6184,7 +6184,7 @@ export interface operations {
                 batch_size?: number;
                 /** @description CPU cores to use. */
                 cores?: number;
-                /** @description The first that reads the model, unless you say. */
+                /** @description The first one that can read the model, unless you say. */
                 engine?: string;
                 /** @description Size of a dimension that the model leaves open; may be said again for another one. */
                 dim?: string[];
@@ -6528,7 +6528,7 @@ export interface operations {
                     };
                     /**
                      * Per Call
-                     * @description Time every call by itself, for tails.
+                     * @description Time each call separately (for tail latencies).
                      * @default false
                      */
                     per_call?: boolean;
@@ -6846,7 +6846,7 @@ export interface operations {
                     };
                     /**
                      * Per Call
-                     * @description Time every call by itself, for tails.
+                     * @description Time each call separately (for tail latencies).
                      * @default false
                      */
                     per_call?: boolean;
@@ -7319,7 +7319,7 @@ export interface operations {
                     };
                     /**
                      * Per Call
-                     * @description Time every call by itself, for tails.
+                     * @description Time each call separately (for tail latencies).
                      */
                     per_call?: boolean;
                     /**

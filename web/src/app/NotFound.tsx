@@ -13,7 +13,7 @@ export function NotFound() {
         </Button>
       }
     >
-      What was here may have been removed.
+      What was here may have been deleted.
     </Empty>
   );
 }

@@ -71,7 +71,7 @@ export function Palette({ close }: { close: () => void }) {
       </Box>
       {hits.length === 0 && (
         <Text size="sm" className="dim" py="sm" role="status">
-          Nothing is called that. Try fewer letters.
+          No matches. Try fewer letters.
         </Text>
       )}
     </Modal>

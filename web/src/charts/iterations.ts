@@ -100,7 +100,7 @@ export function iterationsSummary({ distribution }: Iterations): string {
   const parts = [
     `${count(samples)} iterations, half of them below ${plain(median_ms, decimals(median_ms, 3))} ms per batch`,
     outliers.has_several_peaks
-      ? `they have more than one peak: ${count(outliers.samples)} took over half as long again as the quickest`
+      ? `the distribution has more than one peak: ${count(outliers.samples)} took more than 1.5 times as long as the fastest`
       : `${plural(outliers.samples, "outlier")} flagged`,
   ];
   if (histogram.above > 0) parts.push(`${count(histogram.above)} beyond the upper edge, drawn on it`);

@@ -68,11 +68,11 @@ export function sliceTable(slices: readonly Slice[], by: By): ChartTable {
 
 export function sliceSummary(slices: readonly Slice[], by: By): string {
   const [first, second] = slices;
-  if (!first) return "The profiler saw nothing.";
+  if (!first) return "The profiler recorded nothing.";
   const what = by === "operator" ? plural(slices.length, "operator") : plural(slices.length, "node");
   const next = second ? `, then ${second.name} (${percent(second.share)})` : "";
   if (second && !(first.interval && second.interval)) {
-    return `${what}; ${first.name} takes ${percent(first.share)} of a call, ${second.name} ${percent(second.share)}; too few repeats to say how sure that is.`;
+    return `${what}; ${first.name} takes ${percent(first.share)} of a call, ${second.name} ${percent(second.share)}; too few repeats for an interval.`;
   }
   // Where intervals overlap, there is no first.
   const isSure = !second || isApart(first, second);

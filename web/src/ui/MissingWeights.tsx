@@ -13,7 +13,7 @@ import { Trouble } from "@/ui/Trouble";
 export function MissingWeights({ model }: { model: ModelDetailsDocument }) {
   if (model.missing.length === 0) return null;
   return (
-    <Alert color="orange" title="The weights of this model are files of their own">
+    <Alert color="orange" title="The weights of this model are in separate files">
       <Stack gap="xs">
         <Text size="sm">Send {model.missing.length === 1 ? "this one" : "these"}, too, and the model can be measured.</Text>
         {model.missing.map((name) => (

@@ -35,10 +35,10 @@ export function ModelFacts({ model }: { model: ModelDetailsDocument }) {
         </List.Item>
         <List.Item icon={isSafe ? <Tick /> : <Warn />}>
           {isSafe
-            ? "Safe format: it holds data, no code"
+            ? "Safe format: it contains data and no code"
             : model.trust.warning
               ? `${model.trust.warning}.`
-              : "Loading this format can run code that is in the file."}
+              : "Loading this format can run code from the file."}
         </List.Item>
         {model.sha256 && (
           <List.Item>
@@ -66,7 +66,7 @@ export function ModelFacts({ model }: { model: ModelDetailsDocument }) {
             <Guess
               size={{
                 text: model.domain.toLowerCase(),
-                guess: "Guessed from the names, operators and shapes of the model. Nothing that is measured depends on it.",
+                guess: "Guessed from the model's names, operators and shapes. No measurement depends on it.",
               }}
             />
           </List.Item>
@@ -87,7 +87,7 @@ function Tensors({ title, tensors, isInput = false }: { title: string; tensors: 
   if (tensors.length === 0)
     return (
       <Text size="sm" className="dim">
-        {title}: the file does not say.
+        {title}: not stated in the file.
       </Text>
     );
   return (
@@ -120,7 +120,7 @@ function Tensors({ title, tensors, isInput = false }: { title: string; tensors: 
 }
 
 function Shape({ sizes }: { sizes: Size[] | null }) {
-  if (!sizes) return <Guess size={{ text: "any", guess: "The file does not say how many dimensions it has." }} />;
+  if (!sizes) return <Guess size={{ text: "any", guess: "The file does not state how many dimensions it has." }} />;
   return (
     <>
       [

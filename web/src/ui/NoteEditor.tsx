@@ -117,7 +117,7 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
       </Group>
       {now.theirs && <Conflict now={now} settle={(text) => tell({ kind: "settled", text })} />}
       {now.error !== null && (
-        <Alert color="red" role="alert" title="Not saved yet; what you wrote is kept in this browser">
+        <Alert color="red" role="alert" title="Not saved yet; your text is kept in this browser">
           <Group gap="sm">
             <Text size="sm">{toldOf(now.error).title}.</Text>
             <Button size="xs" variant="default" onClick={() => save(now)}>
@@ -173,7 +173,7 @@ function Conflict({ now, settle }: { now: DraftedNote; settle: (text: string) =>
   return (
     <Alert color="orange" role="alert" title="This note was changed elsewhere">
       <Stack gap="sm">
-        <Text size="sm">Both versions are here. Choose one, or keep both and tidy up afterwards.</Text>
+        <Text size="sm">Here are both versions. Choose one, or keep both and tidy up afterwards.</Text>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
           <Version title="Theirs" text={theirs} />
           <Version title="Yours" text={now.text} />

@@ -10,8 +10,8 @@ export function toldOf(error: unknown): Told {
   if (error instanceof Refused) return { title: error.message, why: error.why, fix: error.fix, code: error.code };
   // A fault of ours, not of the connection: `fetch` fails with a TypeError.
   if (error instanceof Error && !(error instanceof TypeError))
-    return { title: "This page has stumbled", why: error.message, fix: "Reload it; your results are safe" };
-  return { title: "The server does not answer", why: "It may have been stopped", fix: "Start it again; this page goes on by itself" };
+    return { title: "This page has crashed", why: error.message, fix: "Reload the page; your results are safe" };
+  return { title: "The server is not responding", why: "It may have been stopped", fix: "Start it again; this page will reconnect" };
 }
 
 /** As written in an error: without its full stop, and not always with a capital. */

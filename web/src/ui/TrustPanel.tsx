@@ -24,7 +24,7 @@ export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
       <Alert color="green" icon={<IconShieldCheck />} title="Trusted">
         <Group gap="sm">
           <Text size="sm">
-            These very bytes may be run here
+            Exactly this file may be run here
             {model.trust.since && (
               <>
                 {" "}
@@ -34,7 +34,7 @@ export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
             {model.trust.reason && `: “${model.trust.reason}”`}.
           </Text>
           <Button size="xs" variant="default" loading={withdraw.isPending} onClick={() => withdraw.mutate()}>
-            Take trust back
+            Revoke trust
           </Button>
         </Group>
         {withdraw.isError && <Trouble error={withdraw.error} />}
@@ -44,7 +44,7 @@ export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
     <Alert color="orange" icon={<IconShieldQuestion />} title="This kind of file can run code">
       <Stack gap="sm" align="flex-start">
         <Text size="sm">
-          It was looked into without running anything. Before it is measured, somebody has to vouch for it{model.trust.warning && ` (${model.trust.warning})`}.
+          It was inspected without running anything. Someone must trust it before it can be measured{model.trust.warning && ` (${model.trust.warning})`}.
         </Text>
         <Button size="xs" onClick={ask.open}>
           Review and trust …
@@ -71,8 +71,7 @@ function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () =>
     <Modal opened onClose={close} title={`Trust ${model.name}?`} size="lg">
       <Stack gap="md">
         <Text size="sm">
-          Running this file runs what its author put into it, as you, inside the sandbox that every worker has.{" "}
-          {model.trust.warning && `${model.trust.warning}.`}
+          Running this file runs its author's code as your user, inside the sandbox that every worker has. {model.trust.warning && `${model.trust.warning}.`}
         </Text>
         <div>
           <Text size="sm" fw={600}>
@@ -80,7 +79,7 @@ function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () =>
           </Text>
           {model.trust.imports.length === 0 ? (
             <Text size="sm" className="dim">
-              Its pickles name nothing.
+              Its pickles import nothing.
             </Text>
           ) : (
             <List size="sm" className="mono" style={{ maxHeight: 160, overflowY: "auto" }}>
@@ -92,7 +91,7 @@ function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () =>
         </div>
         <div>
           <Text size="sm" fw={600}>
-            sha256 of these very bytes
+            sha256 of exactly this file
           </Text>
           <Group gap={4} wrap="nowrap">
             <Text size="xs" className="mono" style={{ overflowWrap: "anywhere" }}>
@@ -103,7 +102,7 @@ function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () =>
         </div>
         <div>
           <Text size="sm" fw={600}>
-            The safe road: export it to ONNX where it was made
+            The safe way: export it to ONNX where it was made
           </Text>
           <Group gap={4} wrap="nowrap">
             <Code style={{ overflowX: "auto" }} block flex={1} tabIndex={0}>{`import torch\n${command}`}</Code>
@@ -112,7 +111,7 @@ function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () =>
         </div>
         <Checkbox label="I made this file, or I trust its author" checked={isSure} onChange={(event) => setSure(event.currentTarget.checked)} />
         <TextInput
-          label="Reason (kept with it)"
+          label="Reason (saved with it)"
           placeholder="I exported it myself"
           value={reason}
           maxLength={1000}
@@ -121,7 +120,7 @@ function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () =>
         {trust.isError && <Trouble error={trust.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
-            Do not trust
+            Don't trust
           </Button>
           <Button disabled={!isSure} loading={trust.isPending} onClick={() => trust.mutate()}>
             Trust this file

@@ -21,7 +21,7 @@ export function TryInference({ model }: { model: ModelDetailsDocument }) {
       leaving.current = going;
       const tried = await told(api.POST("/api/v1/models/{model_id}/try", { params: { path: { model_id: model.id } }, body: {}, signal: going.signal }));
       if (tried.inference) return tried.inference;
-      throw new Refused(200, tried.failure ?? { title: "It did not work" });
+      throw new Refused(200, tried.failure ?? { title: "That failed" });
     },
   });
   const isReady = model.state === "ready";
@@ -34,10 +34,10 @@ export function TryInference({ model }: { model: ModelDetailsDocument }) {
         {!isReady && (
           <Text size="sm" className="dim">
             {model.state === "untrusted"
-              ? "It has to be trusted first."
+              ? "It must be trusted first."
               : model.state === "incomplete"
-                ? "Its weights have to be sent first."
-                : "Somebody has to look into it first."}
+                ? "Its weights must be uploaded first."
+                : "It must be inspected first."}
           </Text>
         )}
         {attempt.data && <Came of={attempt.data} />}

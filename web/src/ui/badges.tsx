@@ -14,10 +14,10 @@ const STATES: Record<State, { sign: string; word: string; color: string }> = {
   interrupted: { sign: "↻", word: "Interrupted", color: "orange" },
 };
 const NOISES: Record<Noise, { sign: string; color: string; means: string }> = {
-  quiet: { sign: "✓", color: "green", means: "The sessions agree, and the machine was still." },
+  quiet: { sign: "✓", color: "green", means: "The sessions agree, and the machine was quiet." },
   noisy: { sign: "≈", color: "yellow", means: "The sessions differ more than they should. Measure again, or longer." },
-  contended: { sign: "!", color: "orange", means: "Something else used the machine meanwhile." },
-  unusable: { sign: "✕", color: "red", means: "Too disturbed, or too few sessions, to be used." },
+  contended: { sign: "!", color: "orange", means: "Other programs used the machine during the measurement." },
+  unusable: { sign: "✕", color: "red", means: "Too disturbed, or too few sessions, to be usable." },
 };
 
 /** Sign, word and colour: never colour alone. */
@@ -80,7 +80,7 @@ export function SurpriseBadge({ texts }: { texts: readonly string[] }) {
   return (
     <Tooltip label={texts.join(". ")} multiline maw={420}>
       <Badge color="orange" variant="light" tt="none" miw="max-content" tabIndex={0} leftSection={<span aria-hidden>!</span>}>
-        not as asked
+        not as requested
       </Badge>
     </Tooltip>
   );

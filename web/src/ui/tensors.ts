@@ -14,8 +14,8 @@ export function sizesOf(tensor: TensorDocument, isInput: boolean): Size[] | null
       text,
       guess:
         place === 0
-          ? "The file leaves this size open. Being the first, it is taken for the batch size."
-          : "The file leaves this size open. A size is chosen when the model is run; a benchmark tells which.",
+          ? "The file leaves this size open. As the first dimension, it is taken as the batch size."
+          : "The file leaves this size open. It is chosen when the model runs; benchmarks show which size was used.",
     };
   });
 }

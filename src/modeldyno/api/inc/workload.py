@@ -33,7 +33,7 @@ MODES: dict[str, Mode] = {
     "accuracy": "accuracy",
 }
 NO_ACCURACY = "Accuracy is not measured yet: it comes with datasets in a later version"
-NOTHING_MEASURED = failed(f"Nothing was measured. {NO_ACCURACY}", NotYet.code)
+NOTHING_MEASURED = failed(f"Nothing measured. {NO_ACCURACY}", NotYet.code)
 NUMBERS = ("instances", "cores_per_instance", "batch_size")  # checked, though we choose them
 
 

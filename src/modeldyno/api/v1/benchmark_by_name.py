@@ -78,7 +78,7 @@ class MeasureByNameRequest(BaseModel):
     cores: Annotated[int, Field(ge=1, le=4096, description="CPU cores to use.")] = 1
     engine: Annotated[
         str,
-        Field(max_length=50, description="The first that reads the model, unless you say."),
+        Field(max_length=50, description="The first one that can read the model, unless you say."),
     ] = ""
     dim: Annotated[
         list[Annotated[str, Field(max_length=300)]],

@@ -178,12 +178,12 @@ class ModelSummary(Described):
     name: str
     """As people call it."""
     state: ModelState
-    """`ready` may run. `incomplete` lacks weights files; `untrusted` could run code, and nobody
-    vouched for it; `unread` was never looked into."""
+    """`ready` may run. `incomplete` lacks weights files; `untrusted` can run code and is not
+    trusted yet; `unread` was never inspected."""
     missing: tuple[str, ...]
-    """Weights files to send."""
+    """Weights files to upload."""
     format: ModelFormat | None
-    """Recognised by content; null: never looked into."""
+    """Recognised by content; null: never inspected."""
     tier: Tier | None
     """`data` is only read; `program` and `code` are run."""
     framework: str

@@ -203,7 +203,7 @@ class BenchmarkRequest(Request):
         Annotated[int, Range(0, server=MOST_ON_SERVER)] | None,
         Doc("Exactly so many calls before; null: to a plateau."),
     ] = None
-    per_call: Annotated[bool, Doc("Time every call by itself, for tails.")] = False
+    per_call: Annotated[bool, Doc("Time each call separately (for tail latencies).")] = False
     timeout_s: Timeout = 600.0
     memory_limit_bytes: MemoryLimit = None
     seed: Seed = 0

@@ -105,7 +105,7 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
       started(made);
     },
   });
-  if (known.models.length === 0) return <Text>This project has no model yet. Add one on the page of models; then it can be measured.</Text>;
+  if (known.models.length === 0) return <Text>This project has no model yet. Add one on the Models page to measure it.</Text>;
   if (!draft || !effective) return <Skeleton height={360} />;
   const refusal = run.error ?? plan.error;
   const { troubles, rest } = troublesOf(refusal);
@@ -185,7 +185,7 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
         {rest && <Trouble error={refusal} />}
         {draft.compares && draft.existing === null && plan.words && (
           <Text size="xs" className="dim">
-            Both sides are measured by themselves, then each cell of both in alternation (A B A B), so that drift cannot decide.
+            Both sides are measured by themselves, then each cell of both in alternation (A B A B), so that drift affects both sides equally.
           </Text>
         )}
         {draft.compares && draft.existing === null && draft.budget === "quick" && (
@@ -196,7 +196,7 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
         <PlanLine plan={plan.words} isStale={plan.isStale} />
         {isSure && isLong && (
           <Alert color="orange" variant="light" title={`This takes about ${duration(plan.words?.aboutS)}`} role="alert">
-            Press RUN again if you mean it, or choose fewer cells or a shorter budget.
+            Press RUN again to start it anyway, or choose fewer cells or a shorter budget.
           </Alert>
         )}
         <Group justify="flex-end">
@@ -256,7 +256,7 @@ function wordsOf(draft: Effective, names: { a: string; b: string }, plan: PlanDo
     commands: [plan.command, ...(other ? [other.command, ...compareCommands(draft, names.a, names.b)] : [])],
     note:
       other && draft.engine === draft.otherEngine && draft.modelId === draft.otherModelId
-        ? "Both sides are the same: that tells how well this machine repeats itself."
+        ? "Both sides are the same: the result shows how well this machine repeats itself."
         : null,
   };
 }
@@ -296,7 +296,7 @@ function ModelSelect({ known, engine, value, change, error }: ModelProps) {
   return (
     <ReasonedSelect
       label="Optimization version"
-      description="Which model: what came in, or what was made of it"
+      description="The model itself, or an optimized version of it"
       value={value === null ? null : String(value)}
       options={options}
       change={(chosen) => change(Number(chosen))}
@@ -341,7 +341,7 @@ function Comparison({ pid, known, draft, change }: PartProps & { pid: number; kn
             value={String(draft.existing ?? 0)}
             options={existing}
             change={(value) => change({ existing: value === "0" ? null : Number(value) })}
-            description={draft.existing === null ? undefined : "Not measured again; what differs between both machines and settings is told beside the verdict"}
+            description={draft.existing === null ? undefined : "It is not measured again; differences in machine and settings are listed beside the verdict"}
           />
         </>
       )}
@@ -456,7 +456,7 @@ function More({ draft, change, engine, troubles, further }: MoreProps) {
         />
         <NumberInput
           label="Timeout"
-          description="Seconds, then a cell fails"
+          description="Seconds after which a cell fails"
           min={1}
           max={7200}
           value={draft.timeoutS}
@@ -465,7 +465,7 @@ function More({ draft, change, engine, troubles, further }: MoreProps) {
         />
         <NumberInput
           label="Iterations"
-          description="Empty: until it is precise"
+          description="Empty: measure until precise"
           min={1}
           max={1_000_000}
           allowDecimal={false}
@@ -474,7 +474,7 @@ function More({ draft, change, engine, troubles, further }: MoreProps) {
         />
         <NumberInput
           label="Warm-up"
-          description="Calls; empty: to a plateau"
+          description="Calls; empty: until the latency settles"
           min={0}
           max={1_000_000}
           allowDecimal={false}
@@ -483,7 +483,11 @@ function More({ draft, change, engine, troubles, further }: MoreProps) {
         />
       </SimpleGrid>
       {further.length > 0 && <SimpleGrid cols={{ base: 1, xs: 3 }}>{further}</SimpleGrid>}
-      <Checkbox label="Time every call by itself, for tails" checked={draft.perCall} onChange={(event) => change({ perCall: event.currentTarget.checked })} />
+      <Checkbox
+        label="Time each call separately (for tail latencies)"
+        checked={draft.perCall}
+        onChange={(event) => change({ perCall: event.currentTarget.checked })}
+      />
     </Stack>
   );
 }

@@ -27,7 +27,7 @@ export async function setBaseline(pid: number, id: number | null): Promise<void>
     await patch(pid, id, false);
   } catch (error) {
     if (!(error instanceof Refused) || error.status !== 409) {
-      await attempt("The baseline stays as it was", Promise.reject(error instanceof Error ? error : new Error(String(error))));
+      await attempt("The baseline was not changed", Promise.reject(error instanceof Error ? error : new Error(String(error))));
       return;
     }
     const note = `baseline ${id}`;
@@ -44,7 +44,7 @@ export async function setBaseline(pid: number, id: number | null): Promise<void>
             variant="light"
             onClick={() => {
               notifications.hide(note);
-              void attempt("The baseline stays as it was", patch(pid, id, true));
+              void attempt("The baseline was not changed", patch(pid, id, true));
             }}
           >
             Use it anyway

@@ -118,7 +118,7 @@ export function BenchmarkPage() {
               (benchmark.latest_run ? (
                 <LogTab key={benchmark.latest_run.id} run={benchmark.latest_run} isCpu={benchmark.axes.devices.every((device) => device === "cpu")} />
               ) : (
-                <Text className="dim">It was not run yet.</Text>
+                <Text className="dim">Not run yet.</Text>
               ))}
             {tab === "raw" && <RawTab benchmark={benchmark} looked={looked} change={change} />}
             {["baseline", "cores", "batches"].includes(tab) && isRunning && <RunningBody benchmark={benchmark} />}
@@ -139,7 +139,7 @@ export function BenchmarkPage() {
                 }
               />
             )}
-            {["baseline", "cores", "batches"].includes(tab) && !isRunning && !hasNumbers && <Text className="dim">There are no numbers of it.</Text>}
+            {["baseline", "cores", "batches"].includes(tab) && !isRunning && !hasNumbers && <Text className="dim">It has no numbers.</Text>}
           </Stack>
         </Tabs.Panel>
       </Tabs>

@@ -41,7 +41,7 @@ export function PlanLine({ plan, isStale }: { plan: PlanWords | null; isStale: b
         </>
       ) : (
         <Text size="sm" className="dim">
-          The plan appears when the fields are right.
+          The plan appears once all fields are valid.
         </Text>
       )}
     </Stack>

@@ -32,20 +32,20 @@ export function RawTab({ benchmark, looked, change }: Props) {
   const query = useQuery({ ...distributionQuery(runId, cell?.number ?? 0, MOST_ROWS), enabled: runId !== "" && cell !== undefined });
   const distribution = query.data;
   const { percentiles, isWithin } = usePercentiles(runId, cell?.number ?? -1);
-  if (!cell || runId === "") return <Text className="dim">Nothing was measured yet.</Text>;
+  if (!cell || runId === "") return <Text className="dim">Nothing measured yet.</Text>;
   if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
   return (
     <Stack gap="md">
       <Group justify="space-between" align="flex-end">
         <Anchor href={`/api/v1/runs/${runId}/samples`} download size="sm">
-          Download every sample (CSV)
+          Download all samples (CSV)
         </Anchor>
         <ResultControls choice={choice} looked={{ ...looked, tab: "baseline" }} change={change} />
       </Group>
       {distribution === undefined ? (
         <Skeleton height={420} />
       ) : distribution === null ? (
-        <Text className="dim">No samples of this cell.</Text>
+        <Text className="dim">This cell has no samples.</Text>
       ) : (
         <>
           <Percentiles rows={percentiles} isWithin={isWithin} name={cellName(cell)} />
@@ -131,7 +131,7 @@ function HistogramOf({
     <Chart
       title={`Distribution at ${name}`}
       summary={histogramSummary(bins)}
-      reading="How many samples took how long. Dashed lines are percentiles, drawn only where there are enough samples to know them. The last bar holds everything beyond."
+      reading="How many samples took how long. Dashed lines are percentiles, drawn only where there are enough samples to estimate them. The last bar contains everything above the scale."
       draw={draw}
       table={histogramTable(bins)}
     >

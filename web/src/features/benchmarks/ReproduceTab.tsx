@@ -41,7 +41,7 @@ export function ReproduceTab({ benchmark }: { benchmark: BenchmarkDetailsDocumen
 function Environment({ benchmark, run }: { benchmark: BenchmarkDetailsDocument; run: LatestRunSummary }) {
   const isOver = run.state !== "queued" && run.state !== "running";
   const result = useQuery({ ...resultQuery(run.id), enabled: isOver });
-  if (!isOver) return <Text className="dim">The environment is told when it is done.</Text>;
+  if (!isOver) return <Text className="dim">The environment is listed once the run has finished.</Text>;
   if (result.isError) return <Trouble error={result.error} />;
   if (!isBenchmark(result.data)) return <Skeleton height={200} />;
   return (
@@ -61,7 +61,7 @@ function Differences({ benchmark, mine }: { benchmark: BenchmarkDetailsDocument;
   if (!isOther || !isBenchmark(theirs)) return null;
   const found = differences(mine, theirs);
   if (found.length === 0) return <Text size="sm">Same environment as baseline #{baseline}.</Text>;
-  return <Rows title={`Not as for baseline #${baseline}`} rows={found.map((one) => [one.name, `${one.mine}; there ${one.theirs}`])} />;
+  return <Rows title={`Differs from baseline #${baseline}`} rows={found.map((one) => [one.name, `${one.mine}; there ${one.theirs}`])} />;
 }
 
 function Rows({ title, rows }: { title: string; rows: readonly (readonly [name: string, value: string])[] }) {

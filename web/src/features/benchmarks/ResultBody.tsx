@@ -22,7 +22,7 @@ type Props = { cells: readonly CellDocument[]; choice: Choice; looked: Looked; r
 /** Numbers at the left, the chart that they belong to at the right. */
 export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
   const { chosen } = choice;
-  if (!chosen) return <Text className="dim">Nothing was measured.</Text>;
+  if (!chosen) return <Text className="dim">Nothing measured.</Text>;
   return (
     <div className="numbers-and-chart">
       <Stack gap="sm">
@@ -59,7 +59,7 @@ export function RanAs({ cell }: { cell: CellDocument }) {
       </Text>
       {cell.surprises.map((one) => (
         <Text key={one.text} size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: "anywhere" }}>
-          <b>Not as asked:</b> {one.text} <span className="dim">({one.fix})</span>
+          <b>Not as requested:</b> {one.text} <span className="dim">({one.fix})</span>
         </Text>
       ))}
     </Stack>
@@ -71,7 +71,7 @@ export function Numbers({ cell }: { cell: CellDocument }) {
   if (cell.status === "failed" && cell.error?.code === "CANCELLED") {
     return (
       <Alert color="gray" variant="light" title={cellName(cell)}>
-        Not measured: it was stopped before this cell had sessions enough for a number.
+        Not measured: the run was stopped before this cell had enough sessions for a number.
       </Alert>
     );
   }
@@ -95,7 +95,7 @@ export function Numbers({ cell }: { cell: CellDocument }) {
           value={floorMsPerItem(cell)?.value}
           interval={intervalOf(floorMsPerItem(cell))}
           unit="ms"
-          basis="what the work costs when nobody disturbs it: read this one, other work ran beside"
+          basis="the cost without disturbances: use this one, since other programs were running"
         />
       )}
       <Figure label="ms per batch" value={msPerBatch(cell)?.value} interval={intervalOf(msPerBatch(cell))} unit="ms" basis={basis("median")} />
@@ -131,7 +131,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[
     <>
       {ends && isClear && (
         <Figure
-          label={`Best perf. at ${along.name} ${ends.best.x}`}
+          label={`Fastest at ${along.name} ${ends.best.x}`}
           value={ends.best.value}
           interval={interval(ends.best.low, ends.best.high)}
           unit={unit}
@@ -147,7 +147,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[
       />
       {ends && isClear && (
         <Figure
-          label={`Worst perf. at ${along.name} ${ends.worst.x}`}
+          label={`Slowest at ${along.name} ${ends.worst.x}`}
           value={ends.worst.value}
           interval={interval(ends.worst.low, ends.worst.high)}
           unit={unit}
@@ -156,7 +156,7 @@ function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[
       )}
       {ends && !isClear && (
         <Text size="sm" className="dim">
-          {areKnown ? "No clear difference between best and worst: their intervals overlap." : "Too few sessions to tell the best from the worst."}
+          {areKnown ? "No clear difference between the fastest and the slowest: their intervals overlap." : "Too few sessions to say which is fastest."}
         </Text>
       )}
       <Quality cell={cell} />
@@ -206,7 +206,7 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellDocu
       />
       {values.size < 2 && (
         <Text size="sm" className="dim">
-          Only one {isCores ? "core count" : "batch size"} was measured. “Duplicate and edit” in the menu measures more.
+          Only one {isCores ? "core count" : "batch size"} was measured. Choose “Duplicate and edit” in the menu to measure more.
         </Text>
       )}
     </Stack>
@@ -222,7 +222,7 @@ function IterationsOf({ cell, runId }: { cell: CellDocument; runId: string | nul
     [distribution, cell],
   );
   const draw = useMemo(() => iterations && drawIterations(iterations), [iterations]);
-  if (!isThere || distribution === null) return <Text className="dim">No samples of this cell.</Text>;
+  if (!isThere || distribution === null) return <Text className="dim">This cell has no samples.</Text>;
   if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
   if (!iterations || !draw) return <Skeleton height={340} />;
   return (

@@ -38,7 +38,7 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
           </Group>
           {!isQueued && <Progress value={percent} transitionDuration={0} aria-label={`Progress of benchmark ${benchmark.id}`} />}
           <Text size="sm" className="dim" style={{ overflowWrap: "anywhere" }}>
-            {isQueued ? sentence(job.reason || "It starts as soon as the machine is free") : sentence(withEngineTitle(progress?.doing || "Starting"))}
+            {isQueued ? sentence(job.reason || "Starts as soon as the machine is free") : sentence(withEngineTitle(progress?.doing || "Starting"))}
           </Text>
           <Announced percent={percent} />
         </Stack>
@@ -69,7 +69,7 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
             <LiveEstimate progress={progress} />
           )}
           <Text size="xs" className="dim">
-            So far, not final. What is measured is kept if you cancel.
+            Not final yet. If you cancel, everything measured so far is kept.
           </Text>
         </Stack>
       </Group>

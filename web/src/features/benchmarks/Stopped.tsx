@@ -32,7 +32,7 @@ export function Stopped({ benchmark }: { benchmark: BenchmarkDetailsDocument }) 
   if (state === "draft") {
     return (
       <Group gap="sm">
-        <Text size="sm">It was not run yet.</Text>
+        <Text size="sm">Not run yet.</Text>
         <Button size="xs" onClick={() => void runNow(id)}>
           Run
         </Button>

@@ -27,7 +27,7 @@ function sizesWithout(cell: object, dimension: string): Sizes {
 /** Its name: the engine, and what else tells it apart from the others. */
 export function variantName(cell: CellDocument, among: readonly CellDocument[], dimension = ""): string {
   const differs = (of: (cell: CellDocument) => unknown) => new Set(among.map(of)).size > 1;
-  const words = [cell.engine ? engineTitle(cell.engine) : "First engine that reads it"];
+  const words = [cell.engine ? engineTitle(cell.engine) : "First engine that can read it"];
   if (differs((one) => one.device)) words.push(cell.device);
   if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
   for (const axis of VARIANT_COUNTS) if (differs((one) => one[axis.name])) words.push(countWords(axis, cell[axis.name]));

@@ -92,9 +92,9 @@ export function engineTrouble(engine: EngineDocument, model: Pick<ModelSummary, 
 
 /** Why a model cannot be measured by an engine; null when it can. */
 export function modelTrouble(model: ModelSummary, engine: EngineDocument | undefined): string | null {
-  if (model.state === "untrusted") return "It could run code, and nobody vouched for it yet: see its page";
-  if (model.state === "incomplete") return "It lacks weights files: see its page";
-  if (model.state === "unread") return "It was never looked into: see its page";
+  if (model.state === "untrusted") return "It can run code and is not trusted yet: see its page";
+  if (model.state === "incomplete") return "Its weights files are missing: see its page";
+  if (model.state === "unread") return "It has not been inspected yet: see its page";
   if (engine && model.format && !engine.formats.includes(model.format)) return `${engine.title} does not read ${formatName(model.format)} files`;
   return null;
 }

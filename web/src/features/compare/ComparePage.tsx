@@ -68,12 +68,12 @@ function measured(told: BenchmarkDetailsDocument): Measured[] {
 function TooFew({ pid, has }: { pid: number; has: number }) {
   return (
     <Empty
-      title={has === 0 ? "Nothing to compare yet" : "One more is needed"}
+      title={has === 0 ? "Nothing to compare yet" : "One more measurement is needed"}
       actions={<Button renderRoot={(props) => <Link {...props} to="/p/$pid/benchmarks" params={{ pid }} search={{ add: true }} />}>ADD BENCHMARK</Button>}
     >
       {has === 0
-        ? "Measure the model with two engines, or with two settings: the verdict appears here."
-        : "Choose two above, or measure the model with another engine or other settings."}
+        ? "Measure the model with two engines or two settings; the verdict appears here."
+        : "Choose two above, or measure the model with another engine or different settings."}
     </Empty>
   );
 }

@@ -32,7 +32,7 @@ export function ComparisonView({ id, chosen, change }: { id: number; chosen: Cho
   return (
     <>
       {isUnderWay && <UnderWay comparison={told} />}
-      {told.state === "draft" && <Text>It was never run.</Text>}
+      {told.state === "draft" && <Text>Never run.</Text>}
       {!isUnderWay && told.state !== "done" && told.latest_run && <Ended comparison={told} />}
       {told.summary.ratio !== null && !isUnderWay && <Decided comparison={told} />}
       <Differences settings={settingsOf(told)} isDiffOnly={chosen.diff ?? true} change={change} />
@@ -104,7 +104,7 @@ function Ended({ comparison }: { comparison: ComparisonDetailsDocument }) {
       <Stack gap="xs" align="flex-start">
         {run?.failure?.detail && <Text size="sm">{run.failure.detail}</Text>}
         {run?.failure?.fix && <Text size="sm">{run.failure.fix}</Text>}
-        <Text size="sm">The pairs that were measured are kept.</Text>
+        <Text size="sm">All measured pairs are kept.</Text>
         {jobId !== null && (
           <Button size="xs" variant="default" loading={resume.isPending} onClick={() => resume.mutate(jobId)}>
             Resume
@@ -138,7 +138,7 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
                 n = {plural(result.data.pairs, "pair")} of sessions in alternation, in {plural(result.data.processes, "process", "processes")}.
               </Text>
             )}
-            {found.some(isUnusable) ? <UnusableBadge why="The interval is too wide to say anything." /> : <NoiseBadge of={result.data ?? summary} />}
+            {found.some(isUnusable) ? <UnusableBadge why="The interval is too wide for a verdict." /> : <NoiseBadge of={result.data ?? summary} />}
           </Group>
         }
       >
@@ -155,7 +155,7 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
           <Chart
             title="Ratio, B by A"
             summary={ratiosSummary(found)}
-            reading="Left of the line B takes less time than A, right of it more. Grey: no clear difference."
+            reading="Left of the line, B takes less time than A; right of it, more. Grey: no clear difference."
             draw={draw}
             table={ratiosTable(found)}
             height={ratiosHeight(found)}

@@ -17,7 +17,7 @@ export function Differences({ settings, isDiffOnly, change }: Props) {
     >
       {shown.length === 0 ? (
         <Text size="sm" className="dim">
-          Nothing: both were measured with the same settings in the same surroundings.
+          Nothing: both were measured with the same settings on the same machine in the same state.
         </Text>
       ) : (
         <Table layout="fixed" aria-label="Settings of A and B">

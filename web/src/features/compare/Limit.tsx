@@ -52,8 +52,8 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
   return (
     <Section title="Latency limit">
       <NumberInput
-        label="A batch may take at most (ms)"
-        description="Marks the sweet spot ★: the most items per second within the limit"
+        label="Longest acceptable time per batch (ms)"
+        description="Marks the sweet spot ★: the highest throughput within the limit"
         maw={320}
         min={0}
         allowNegative={false}
@@ -80,8 +80,8 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
         title="Throughput and latency"
         of={names.shared}
         legend={curves}
-        summary={`Items per second over the time of a batch, for each cell${best.length > 0 ? `; ★ is ${best.map(({ name }) => name).join("; ")}` : ""}.`}
-        reading="Up is more items per second, left is a quicker answer. Lines join the batch sizes of one number of cores. Hollow: the machine was not quiet. A limit shades what is too slow; ★ is the best of the rest."
+        summary={`Items per second against the time of a batch, for each cell${best.length > 0 ? `; ★ is ${best.map(({ name }) => name).join("; ")}` : ""}.`}
+        reading="Higher is more items per second, further left is a faster answer. Lines join batch sizes with the same number of cores. Hollow: the machine was not quiet. A limit shades what is too slow; ★ is the best of the rest."
         draw={draw}
         table={tradeoffTable(curves)}
         height={300}

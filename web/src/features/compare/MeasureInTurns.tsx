@@ -46,7 +46,7 @@ export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
         <Text size="xs" className="dim" flex={1} miw={200}>
           {sides && !isSide
             ? `Several ${ALONE.map(({ label }) => label).join(" or ")} at once cannot be measured in alternation.`
-            : "A B A B, in turns: what drifts meanwhile meets both alike."}
+            : "In turns (A B A B), so that drift affects both equally."}
         </Text>
       </Group>
       {make.isError && <Trouble error={make.error} />}

@@ -24,7 +24,7 @@ export function Pickers({ all, comparisons, a, b, chosen, change }: Props) {
       flex={1}
       miw={220}
       searchable
-      nothingFoundMessage="Nothing measured is called that"
+      nothingFoundMessage="No measurement has that name"
       placeholder="Choose what was measured"
       data={choices}
       limit={100}
@@ -48,8 +48,8 @@ export function Pickers({ all, comparisons, a, b, chosen, change }: Props) {
         {!isTurns && all.length > 1 && (
           <Box flex={1} miw={220}>
             <MultiSelect
-              label="And beside them"
-              placeholder={chosen.more ? undefined : "Further series, only drawn"}
+              label="Also show"
+              placeholder={chosen.more ? undefined : "More series, for the charts only"}
               searchable
               clearable
               data={choices}
@@ -61,7 +61,7 @@ export function Pickers({ all, comparisons, a, b, chosen, change }: Props) {
         )}
         {comparisons.length > 0 && (
           <Select
-            label="Or a pair measured in alternation"
+            label="Or a pair that was measured in alternation"
             flex={1}
             miw={220}
             searchable

@@ -116,7 +116,7 @@ function DotChart({ title, of, rows, series, metric, most }: OneChart) {
       of={of}
       legend={series.filter(({ name }) => name !== title)} // its title says it already
       summary={dotsSummary(dots)}
-      reading="A dot is what was measured, its bar the 95 % interval over sessions. Bars that overlap are not apart. Hollow: the machine was not quiet."
+      reading="Dots are measurements, bars their 95 % intervals over sessions. Where bars overlap, there is no clear difference. Hollow: the machine was not quiet."
       draw={draw}
       table={dotsTable(dots)}
       height={dotsHeight(dots)}
@@ -139,7 +139,7 @@ function Ratios({ cells, looks, sides }: { cells: readonly CellJudgementDocument
     <Chart
       title="Ratio, B by A"
       summary={ratiosSummary(found)}
-      reading="Left of the line B takes less time than A, right of it more. Grey bars cross the line or are too near: no clear difference."
+      reading="Left of the line, B takes less time than A; right of it, more. Grey bars cross the line or are too close to it: no clear difference."
       draw={draw}
       table={ratiosTable(found)}
       height={ratiosHeight(found)}

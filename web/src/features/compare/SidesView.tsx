@@ -34,7 +34,7 @@ export function SidesView({ pid, a, b, more, chosen, change }: Props) {
       {failed && <Trouble error={failed.error} again={() => asked.forEach((one) => void one.refetch())} />}
       {isPending && <Skeleton height={110} />}
       {!isPending && !failed && (!verdict || verdict.whyNot) && (
-        <NotComparable why={verdict?.whyNot ?? "no cell of one has the same batch size and cores as a cell of the other"}>
+        <NotComparable why={verdict?.whyNot ?? "the two have no cell with the same batch size and cores"}>
           {nearest && !isNearest && (
             <Button size="xs" variant="default" onClick={() => change({ a: nearest[0], b: nearest[1], comparison: undefined })}>
               Compare the nearest pair of cells
@@ -85,7 +85,7 @@ function Basis({ cells, change }: { cells: readonly CellJudgementDocument[]; cha
       )}
       {turns.map((cell) => (
         <Text key={cell.a.number} size="sm" className="dim">
-          {cells.length > 1 && `${place(cell)}: `}n = {cell.pairs} pairs of sessions, measured in alternation, which outranks separate runs
+          {cells.length > 1 && `${place(cell)}: `}n = {cell.pairs} pairs of sessions, measured in alternation, which is more precise than separate runs
           {cell.comparison_id !== null && (
             <>
               {" ("}
@@ -128,7 +128,7 @@ function Remarks({ cells }: { cells: readonly CellJudgementDocument[] }) {
             {noisy.length === cells.length
               ? "Measured on a machine that was not quiet"
               : `${noisy.length} of ${cells.length} were measured on a machine that was not quiet`}
-            : hollow in the charts.
+            : these are hollow in the charts.
           </List.Item>
         )}
       </List>

@@ -32,7 +32,7 @@ export function sweetSpot(candidates: readonly Candidate[], limitMs: number): Sw
   if (!best) {
     const quickest = [...usable].sort((a, b) => slowest(a.cell) - slowest(b.cell))[0];
     const nearest = quickest ? ` The quickest is ${quickest.name}: ${latency(quickest.cell)}.` : "";
-    return { winners: [], reason: `Nothing here answers within ${limit}.${nearest}` };
+    return { winners: [], reason: `No cell here stays within ${limit}.${nearest}` };
   }
   const winners = ranked.filter((one) => one === best || (rate(one).high ?? Infinity) >= (rate(best).low ?? -Infinity));
   const others = within.length - winners.length;

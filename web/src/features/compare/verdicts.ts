@@ -16,7 +16,7 @@ export function together(found: readonly JudgementDocument[]): Verdict | null {
   const cells = found.flatMap((one) => one.cells);
   const settings = [...first.settings, ...first.environment];
   const whyNot = cells.every((cell) => cell.ratio === null)
-    ? (cells.find((cell) => cell.why)?.why ?? "no cell of one has the same batch size and cores as a cell of the other")
+    ? (cells.find((cell) => cell.why)?.why ?? "the two have no cell with the same batch size and cores")
     : null;
   return { sentence: found.length === 1 ? first.sentence : countedSentence(cells), cells, settings, whyNot };
 }

@@ -179,8 +179,8 @@ export function GraphPage() {
     >
       {trouble && <Trouble error={trouble} again={() => void Promise.all([view.refetch(), graph.refetch()])} />}
       {isStranger && (
-        <Caution title={`“${named}” is not in the file`} close={() => select(null)}>
-          The engine made this node itself when it loaded the model: by fusing nodes, or to bring data into another order.
+        <Caution title={`“${named}” is not in the model file`} close={() => select(null)}>
+          The engine created this node when it loaded the model: by fusing nodes, or to change the memory layout of data.
         </Caution>
       )}
       {!trouble && (
@@ -309,7 +309,7 @@ export function GraphPage() {
       )}
       <Modal opened={isAsking} onClose={() => setAsking(false)} title={`Draw ${count(all)} boxes?`}>
         <Stack>
-          <Text size="sm">That takes a while, and nobody can read it at once. Searching opens just the groups around a node.</Text>
+          <Text size="sm">That takes a while and is hard to read. Searching opens only the groups around a node.</Text>
           <Group justify="flex-end">
             <Button variant="default" onClick={() => setAsking(false)}>
               Cancel

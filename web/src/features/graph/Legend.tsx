@@ -22,8 +22,7 @@ export const Legend = memo(function Legend({ times, isDark }: { times: Times | n
         <Text size="xs">the slowest box</Text>
         {times.elsewhereMs > 0 && (
           <Text size="xs" className="dim">
-            {milliseconds(times.elsewhereMs)} ({percent(times.latencyMs > 0 ? times.elsewhereMs / times.latencyMs : 0, 1)}) are in nodes that the engine made
-            itself
+            {milliseconds(times.elsewhereMs)} ({percent(times.latencyMs > 0 ? times.elsewhereMs / times.latencyMs : 0, 1)}) are in nodes that the engine created
           </Text>
         )}
       </Group>

@@ -62,7 +62,7 @@ export const NodeSearch = memo(function NodeSearch({ nodes, text, setText, open,
               </Group>
             </Combobox.Option>
           ))}
-          {hits.length === 0 && <Combobox.Empty>No node is called that</Combobox.Empty>}
+          {hits.length === 0 && <Combobox.Empty>No node has that name</Combobox.Empty>}
         </Combobox.Options>
         {hits.length > 0 && (
           <Combobox.Footer>

@@ -85,7 +85,7 @@ function NodePanel({ graph, node, times, close }: Props & { node: NodeDocument; 
               {time.as !== node.op_type && <span className="dim"> (the engine ran it as {time.as})</span>}
             </>
           ) : (
-            <span className="dim">No time of its own: the engine left it out, or did it within another node.</span>
+            <span className="dim">It has no time of its own: the engine removed it or fused it into another node.</span>
           )}
         </Text>
       )}
@@ -232,8 +232,8 @@ function namesOf(ids: readonly string[]): string {
 }
 
 export function shapeText(tensor: Pick<GraphTensor, "dtype" | "shape">): string {
-  const shape = tensor.shape === null ? "shape not known" : `[${tensor.shape.map((dim) => dim ?? "?").join(", ")}]`;
-  return `${tensor.dtype ?? "type not known"} ${shape}`;
+  const shape = tensor.shape === null ? "shape unknown" : `[${tensor.shape.map((dim) => dim ?? "?").join(", ")}]`;
+  return `${tensor.dtype ?? "type unknown"} ${shape}`;
 }
 
 function attributeText(attribute: Attribute): string {

@@ -41,7 +41,7 @@ export function DropArea({ take }: { take: (files: readonly File[]) => void }) {
           )}
         </FileButton>
         <Text size="xs" className="dim" ta="center">
-          Files that can hold code (.pt, .pt2) ask first. Weights beside a model: drop them along with it.
+          Files that can contain code (.pt, .pt2) need your trust first. If a model has separate weights files, drop them together with it.
         </Text>
       </Stack>
     </div>

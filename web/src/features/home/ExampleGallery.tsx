@@ -8,7 +8,7 @@ import { bytes } from "@/format/numbers";
 import { formatName } from "@/format/words";
 import { Trouble } from "@/ui/Trouble";
 
-/** Models to try, from the catalogue; those that cannot be had here say why. */
+/** Models to try, from the catalogue; those that are not available here say why. */
 export function ExampleGallery({ choose }: { choose: (slug: string, name: string) => void }) {
   const [text, setText] = useState("");
   const examples = useQuery(examplesQuery);
@@ -31,7 +31,7 @@ export function ExampleGallery({ choose }: { choose: (slug: string, name: string
       <ScrollArea.Autosize mah={300} type="auto">
         <Stack gap={0} role="list" aria-label="Examples">
           {rows.map((one) => {
-            const reason = !one.available ? (one.why_not ?? "cannot be had here") : !one.can_run ? `no engine here reads ${formatName(one.format)}` : "";
+            const reason = !one.available ? (one.why_not ?? "not available here") : !one.can_run ? `no engine here reads ${formatName(one.format)}` : "";
             return (
               <Group key={one.slug} role="listitem" justify="space-between" wrap="nowrap" py={4} pr="sm" gap="sm">
                 <Stack gap={0} style={{ minWidth: 0 }}>
@@ -64,7 +64,7 @@ export function ExampleGallery({ choose }: { choose: (slug: string, name: string
           })}
           {rows.length === 0 && (
             <Text size="sm" className="dim" py="sm">
-              No example is called so.
+              No example has that name.
             </Text>
           )}
         </Stack>

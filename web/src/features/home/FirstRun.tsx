@@ -12,9 +12,9 @@ export function FirstRun() {
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       <TryDemo />
-      <Card component="section" aria-label="Bring a model" h="100%">
+      <Card component="section" aria-label="Add a model" h="100%">
         <Title order={2} size="h4" mb="xs">
-          Bring a model
+          Add a model
         </Title>
         <ModelSource bring={bring} />
       </Card>

@@ -59,14 +59,14 @@ export function HomePage() {
       {projects.isError && <Trouble error={projects.error} again={() => void projects.refetch()} />}
       {projects.isSuccess && rows.length === 0 && (
         <Empty
-          title="No project is called so"
+          title="No project has that name"
           actions={
             <Button variant="default" component={Link} to="/">
               Show all projects
             </Button>
           }
         >
-          Nothing was found for “{text}”.
+          No match for “{text}”.
         </Empty>
       )}
       <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>

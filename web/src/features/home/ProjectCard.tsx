@@ -68,7 +68,7 @@ function Best({ best }: { best: LeaderDocument | undefined }) {
   if (!best || !leader)
     return (
       <Text size="sm" className="dim">
-        {best?.note === "nothing was measured yet" ? "Nothing measured yet." : (best?.note ?? "")}
+        {best?.note === "nothing measured yet" ? "Nothing measured yet." : (best?.note ?? "")}
       </Text>
     );
   return (
@@ -78,7 +78,7 @@ function Best({ best }: { best: LeaderDocument | undefined }) {
         <NoiseBadge of={leader.cell} />
       </Group>
       <Text size="sm">
-        {best.is_clear ? "" : "no clear difference to others: "}
+        {best.is_clear ? "" : "no clear difference from others: "}
         {engineTitle(leader.cell.engine)}, {cellName(leader.cell)}
       </Text>
     </Stack>

@@ -32,8 +32,8 @@ export function ServerFolders({ choose }: { choose: (path: string) => void }) {
       ) : files.data.entries.length === 0 ? (
         <Empty title="Nothing here">
           {path
-            ? "This folder holds no files that can be opened."
-            : "Put models into models/exported of the workspace, or start the server with --models-root DIR."}
+            ? "This folder has no files that can be opened."
+            : "Put models into models/exported in the workspace, or start the server with --models-root DIR."}
         </Empty>
       ) : (
         <ScrollArea.Autosize mah={300} type="auto">

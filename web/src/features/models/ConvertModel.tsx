@@ -35,7 +35,7 @@ function Formats({ model }: { model: ModelDetailsDocument }) {
   const { possible, conversions } = found.data;
   return (
     <Stack gap="md">
-      <Text size="sm">Both are run on the same inputs. A result that computes something else is not kept.</Text>
+      <Text size="sm">Both models are run on the same inputs. The result is kept only if its outputs agree.</Text>
       <Stack gap="md" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
         {possible.map((one) => (
           <Format key={one.to} model={model} possible={one} latest={conversions.filter((made) => made.to === one.to).at(-1)} />
@@ -121,6 +121,6 @@ function Standing({ of, title }: { of: ConversionJobDocument; title: string }) {
         </Text>
       );
     case "failed":
-      return <Trouble error={new Refused(200, of.failure ?? { title: "It did not work" })} />;
+      return <Trouble error={new Refused(200, of.failure ?? { title: "That failed" })} />;
   }
 }

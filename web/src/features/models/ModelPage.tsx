@@ -123,7 +123,7 @@ function Unread({ model }: { model: ModelDetailsDocument }) {
     onSuccess: (found) => cache.setQueryData(modelQuery(model.id).queryKey, found),
   });
   return (
-    <Alert color="gray" title="Nobody has looked into this file yet">
+    <Alert color="gray" title="This file has not been inspected yet">
       <Button size="xs" loading={look.isPending} onClick={() => look.mutate()}>
         Look into it
       </Button>

@@ -8,10 +8,10 @@ const STATES: Record<ModelSummary["state"], { sign: string; word: string; color:
     sign: "?",
     word: "Not trusted",
     color: "orange",
-    means: "Running it could run code that is in the file, and nobody vouched for it. Open it to review.",
+    means: "The file can run code and is not trusted yet. Open it to review it.",
   },
-  incomplete: { sign: "…", word: "Incomplete", color: "orange", means: "Weights files are missing. Open it to send them." },
-  unread: { sign: "○", word: "Not read", color: "gray", means: "Nobody has looked into it yet. Open it to do so." },
+  incomplete: { sign: "…", word: "Incomplete", color: "orange", means: "Weights files are missing. Open it to upload them." },
+  unread: { sign: "○", word: "Not read", color: "gray", means: "It has not been inspected yet. Open it to inspect it." },
 };
 
 export function ModelState({ state }: { state: ModelSummary["state"] }) {

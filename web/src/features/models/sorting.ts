@@ -10,7 +10,7 @@ export function sorted(models: readonly ModelSummary[], by: Sorting): ModelSumma
 }
 
 export const ORIGINS: Record<ModelSummary["origin"], string> = {
-  path: "from a folder of the server",
+  path: "from a folder on the server",
   upload: "uploaded",
   example: "an example",
   optimization: "made by an optimization",

@@ -13,7 +13,7 @@ export function NotesPage() {
           kind="project"
           id={pid}
           rows={16}
-          invitation="Nothing written yet. Say what you want to find out, on which machine, and what you decided: whoever opens this project later will thank you."
+          invitation="Nothing written yet. Note what you want to find out, on which machine, and what you decided: whoever opens this project later will thank you."
         />
       </Card>
     </Page>

@@ -80,7 +80,7 @@ function Form({ pid, models, engines, cores: most, close, added }: Props & { mod
   const isWhole = [cores, batch, repeats].every((value) => Number.isInteger(Number(value)) && Number(value) >= 1);
   const canRun = modelId !== null && isWhole && !run.isPending;
   useHotkeys([["mod+Enter", () => canRun && run.mutate()]], []);
-  if (models.length === 0) return <Text>This project has no model yet. Add one on the page of models; then it can be profiled.</Text>;
+  if (models.length === 0) return <Text>This project has no model yet. Add one on the Models page to profile it.</Text>;
   return (
     <form
       onSubmit={(event) => {
@@ -98,7 +98,7 @@ function Form({ pid, models, engines, cores: most, close, added }: Props & { mod
         <ReasonedSelect
           label="Inference engine"
           value={engine}
-          options={[{ value: "", label: "The first that reads the model", reason: null }, ...engines.map((one) => engineOption(one, model))]}
+          options={[{ value: "", label: "The first one that can read the model", reason: null }, ...engines.map((one) => engineOption(one, model))]}
           change={setEngine}
         />
         <Group grow align="flex-start">
@@ -107,7 +107,8 @@ function Form({ pid, models, engines, cores: most, close, added }: Props & { mod
           <NumberInput label="Repeats" min={1} max={50} value={repeats} onChange={setRepeats} allowDecimal={false} error={wholeTrouble(repeats)} />
         </Group>
         <Text size="sm" className="dim">
-          Each repeat is a fresh session, measured with the engine's profiler and without: what the profiler costs is taken out. Four or more give intervals.
+          Each repeat is a fresh session, measured with and without the engine's profiler, so that the profiler's own cost can be subtracted. Four or more
+          repeats give intervals.
         </Text>
         {run.error && <Trouble error={run.error} />}
         <Group justify="flex-end">
@@ -135,7 +136,7 @@ function modelOption(model: ModelSummary): Reasoned {
     model.state === "ready"
       ? null
       : model.state === "untrusted"
-        ? "It could run code, and nobody vouched for it yet: see its page"
+        ? "It can run code and is not trusted yet: see its page"
         : "It cannot be run yet: see its page";
   return { value: String(model.id), label: model.name, reason };
 }

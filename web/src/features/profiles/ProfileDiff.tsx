@@ -42,7 +42,7 @@ function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: Pr
   const isOnly = changes.some((one) => !one.a || !one.b);
   return (
     <Stack gap="sm">
-      {others.length > 0 && <Caution title="They did not do the same work">{others.join(" · ")}</Caution>}
+      {others.length > 0 && <Caution title="The two did not do the same work">{others.join(" · ")}</Caution>}
       {isTable ? (
         <ChangeTable changes={changes} by={by} open={open} />
       ) : (
@@ -59,8 +59,8 @@ function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: Pr
       )}
       {isOnly && (
         <Text size="sm" className="dim">
-          Nodes are matched by name, then by the nodes of the model that they are made of, then by operator and place. What has no counterpart may still be the
-          same work: engines fuse operators and do not always say so.
+          Nodes are matched by name, then by the model's nodes they were made from, then by operator and position. A node without a counterpart may still be the
+          same work: engines fuse operators and do not always report it.
         </Text>
       )}
     </Stack>

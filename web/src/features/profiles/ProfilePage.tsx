@@ -64,7 +64,7 @@ function Standing({ profile }: { profile: ProfileDetailsDocument }) {
   const jobId = run?.job_id ?? null;
   if (state === "draft") {
     return (
-      <Alert color="gray" variant="light" title="It was not run yet">
+      <Alert color="gray" variant="light" title="Not run yet">
         <Button size="xs" onClick={() => void runProfile(profile.id)}>
           RUN
         </Button>
@@ -86,7 +86,7 @@ function Standing({ profile }: { profile: ProfileDetailsDocument }) {
       >
         <Progress value={share} aria-label="Progress of the profile" />
         <Text size="sm" className="dim">
-          {standing ? `Repeat ${standing.units_done} of ${standing.units_planned} done. ${standing.doing}` : "It starts as soon as its cores are free."}
+          {standing ? `Repeat ${standing.units_done} of ${standing.units_planned} done. ${standing.doing}` : "Starts as soon as its cores are free."}
           {standing?.remaining_s != null && ` About ${duration(standing.remaining_s)} left.`}
         </Text>
       </Section>
@@ -113,7 +113,7 @@ function Standing({ profile }: { profile: ProfileDetailsDocument }) {
       <Alert
         color="orange"
         variant="light"
-        title={state === "cancelled" ? "Cancelled: repeats that were done are kept" : "Interrupted: the server stopped meanwhile"}
+        title={state === "cancelled" ? "Cancelled: finished repeats are kept" : "Interrupted: the server stopped during the run"}
       >
         {jobId !== null && (
           <Button size="xs" variant="default" onClick={() => void resumeJob(jobId)}>

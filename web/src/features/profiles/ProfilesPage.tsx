@@ -49,7 +49,7 @@ export function ProfilesPage() {
         </Stack>
       ) : rows.length === 0 ? (
         <Empty title="No profile yet" actions={open}>
-          A profile says which operators and nodes a model spends its time in. The default run takes about 10 s.
+          A profile shows which operators and nodes a model spends its time in. The default run takes about 10 s.
         </Empty>
       ) : (
         <Stack gap="sm">
@@ -93,7 +93,7 @@ function ProfileCard({ row, modelName }: { row: ProfileSummary; modelName: strin
             <StateBadge state={row.state} />
           </Group>
           <Text size="sm" style={{ overflowWrap: "anywhere" }}>
-            {[row.name === modelName ? null : modelName, ...settings].filter(Boolean).join(" · ") || "Settings come with its first run"}
+            {[row.name === modelName ? null : modelName, ...settings].filter(Boolean).join(" · ") || "Settings appear after its first run"}
           </Text>
           <Group gap="sm">
             {summary.latency_ms !== null && (

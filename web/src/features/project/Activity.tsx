@@ -24,7 +24,7 @@ export function Activity({ pid, activity }: { pid: number; activity: readonly Ha
       </Title>
       {activity.length === 0 && (
         <Text size="sm" className="dim">
-          Nothing happened yet.
+          No activity yet.
         </Text>
       )}
       <Stack gap="xs" component="ul" p={0} m={0} style={{ listStyle: "none" }}>

@@ -9,7 +9,7 @@ import type { CountsDocument } from "@/api/parts";
 export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; counts: CountsDocument; isMeasured: boolean; isCompared: boolean }) {
   const steps: [title: string, isDone: boolean, action: ReactNode][] = [
     [
-      "Bring a model",
+      "Add a model",
       counts.models > 0,
       <Button key="model" size="xs" variant="light" miw="max-content" renderRoot={(props) => <Link {...props} to="/new" search={{ project: pid }} />}>
         Add model

@@ -61,7 +61,7 @@ export function OverviewPage() {
         <Title order={2} size="h4" mb="xs">
           Notes
         </Title>
-        <NoteEditor kind="project" id={pid} invitation="Nothing written yet: what is this project to find out?" />
+        <NoteEditor kind="project" id={pid} invitation="Nothing written yet: what should this project find out?" />
       </Card>
     </Page>
   );

@@ -33,7 +33,7 @@ function Name({ project }: { project: ProjectDocument }) {
     mutationFn: () => told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: project.id } }, body: { name } })),
     onSuccess: () => {
       void cache.invalidateQueries({ queryKey: queryKeys.projects });
-      notifications.show({ message: "The project has its new name" });
+      notifications.show({ message: "Project renamed" });
     },
   });
   const isSame = name.trim() === project.name || !name.trim();
@@ -120,7 +120,7 @@ function Danger({ project }: { project: ProjectDocument }) {
         }}
       >
         <Stack gap="sm" mt="xs">
-          <Text size="sm">Its models, every result and all notes go with it. There is no way back. What runs has to be cancelled first.</Text>
+          <Text size="sm">Its models, results and notes are deleted with it. This cannot be undone. Cancel anything that is running first.</Text>
           <Group align="flex-end" gap="sm">
             <TextInput
               label={

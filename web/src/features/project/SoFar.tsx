@@ -15,7 +15,7 @@ export function SoFar({ rows }: { rows: readonly BenchmarkSummary[] }) {
       title="Measured so far"
       legend={dots.series}
       summary={dotsSummary(dots)}
-      reading="A dot is the newest number of a cell, its bar the 95 % interval over sessions. Bars that overlap are not apart. Hollow: the machine was not quiet. No bar: too few sessions for an interval."
+      reading="Dots are the newest number of each cell, bars their 95 % intervals over sessions. Where bars overlap, there is no clear difference. Hollow: the machine was not quiet. No bar: too few sessions for an interval."
       draw={draw}
       table={dotsTable(dots)}
       height={dotsHeight(dots)}

@@ -52,15 +52,19 @@ export function Tour({ pid }: { pid: number }) {
 
 function stopsOf(pid: number, benchmark: number | undefined, profile: number | undefined): readonly Stop[] {
   return [
-    { name: "Best so far", words: "Who leads by latency and by throughput on this machine, with intervals; what overlaps is not ranked.", path: `/p/${pid}` },
+    {
+      name: "Best so far",
+      words: "The leaders by latency and by throughput on this machine, with intervals; cells whose intervals overlap are not ranked.",
+      path: `/p/${pid}`,
+    },
     {
       name: "Benchmarks",
-      words: "Every number with its interval, how many sessions it rests on, and how quiet the machine was. ADD BENCHMARK measures more.",
+      words: "Every number with its interval, the number of sessions behind it, and how quiet the machine was. ADD BENCHMARK measures more.",
       path: `/p/${pid}/benchmarks`,
     },
     {
       name: "Profile",
-      words: "Where the time goes, operator by operator; a click leads to the node in the graph.",
+      words: "Where the time goes, operator by operator; click one to see it in the graph.",
       path: profile === undefined ? `/p/${pid}/profiles` : `/p/${pid}/profiles/${profile}`,
     },
     {

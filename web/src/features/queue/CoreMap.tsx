@@ -32,8 +32,8 @@ export function CoreMap({ running }: { running: readonly JobDocument[] }) {
   return (
     <Section title="Cores">
       <Text size="sm" className="dim">
-        {taken === 0 ? `All ${plural(lanes.length, "core")} are free.` : `${taken} of ${plural(lanes.length, "core")} in use.`} What measures has its cores to
-        itself, so that jobs do not disturb each other.
+        {taken === 0 ? `All ${plural(lanes.length, "core")} are free.` : `${taken} of ${plural(lanes.length, "core")} in use.`} Each measurement has its cores
+        to itself, so that jobs do not disturb each other.
       </Text>
       <Stack gap={4} role="list" aria-label="Cores">
         {lanes.map((lane) => (

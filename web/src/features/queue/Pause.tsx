@@ -36,7 +36,7 @@ export function PausedLine() {
   if (!isPaused) return null;
   return (
     <Alert color="orange" variant="light" title="The queue is paused" role="status">
-      What runs goes on to its end; nothing else begins until you resume it, also when the server is started anew.
+      The running job continues to its end; nothing else starts until you resume the queue, even after the server restarts.
     </Alert>
   );
 }

@@ -48,7 +48,7 @@ export function QueuePage() {
         <>
           {runs.length + waits.length === 0 && !failed && (
             <Empty
-              title="Nothing runs and nothing waits"
+              title="The queue is empty"
               actions={
                 <Button component={Link} to="/">
                   Open a project
@@ -60,7 +60,7 @@ export function QueuePage() {
           )}
           <Jobs title="Running" jobs={runs} />
           <Jobs title={`Waiting (${waits.length})`} jobs={waits} areWaiting />
-          <Jobs title="Ended lately" jobs={over} />
+          <Jobs title="Recently finished" jobs={over} />
         </>
       )}
     </Page>
@@ -102,7 +102,7 @@ function CancelAll({ jobs }: { jobs: readonly JobDocument[] }) {
       )}
       <Modal opened={isAsking} onClose={ask.close} title="Cancel all jobs?">
         <Stack>
-          <Text size="sm">{plural(jobs.length, "job")} will stop. What is measured so far is kept, and each can be resumed.</Text>
+          <Text size="sm">{plural(jobs.length, "job")} will stop. Everything measured so far is kept, and each can be resumed.</Text>
           <Group justify="flex-end">
             <Button variant="default" onClick={ask.close}>
               Keep them

@@ -28,7 +28,7 @@ function Look() {
   return (
     <Section title="Look">
       <Text size="sm" className="dim">
-        Kept in this browser. “System” follows what your computer is set to.
+        Saved in this browser. “System” follows your computer's setting.
       </Text>
       <SegmentedControl
         style={{ alignSelf: "flex-start" }}
@@ -77,7 +77,7 @@ function Access() {
       {session.isPending && <Skeleton height={40} />}
       {by === "open door" && (
         <Text size="sm">
-          This server was started with <Code>--no-token</Code>: every program of this machine may use it, and there is nothing to sign out of.
+          This server was started with <Code>--no-token</Code>: every program on this machine may use it, so there is no signing out.
         </Text>
       )}
       {by === "cookie" && (
@@ -93,7 +93,7 @@ function Access() {
       )}
       {by && by !== "open door" && (
         <Text size="sm" className="dim">
-          Programs need the token: <Code>modeldyno token</Code> shows it, and <Code>modeldyno token --rotate</Code> makes a new one, which signs everybody out.
+          Programs need the token: <Code>modeldyno token</Code> shows it, and <Code>modeldyno token --rotate</Code> creates a new one, which signs everyone out.
         </Text>
       )}
       {leave.isError && <Trouble error={leave.error} />}

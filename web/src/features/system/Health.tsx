@@ -17,9 +17,9 @@ const SIGNS: Record<FindingState, { sign: string; color: string; word: string }>
   unknown: { sign: "?", color: "gray", word: "not shown" },
 };
 const VERDICTS: Record<DoctorDocument["verdict"], { sign: string; color: string; means: string }> = {
-  fit: { sign: "✓", color: "green", means: "Numbers of this machine can be trusted." },
-  "fit with care": { sign: "!", color: "yellow", means: "Comparisons hold; single numbers may move from day to day." },
-  unfit: { sign: "✕", color: "red", means: "Numbers measured now would mislead. Mend what is marked, and examine it again." },
+  fit: { sign: "✓", color: "green", means: "Numbers from this machine can be trusted." },
+  "fit with care": { sign: "!", color: "yellow", means: "Comparisons are reliable; single numbers may change from day to day." },
+  unfit: { sign: "✕", color: "red", means: "Numbers measured now would be misleading. Fix what is marked, then examine the machine again." },
 };
 
 /** Is this machine fit to measure? Asked for, as looking takes two seconds of a core. */

@@ -6,10 +6,10 @@ import { Section } from "@/ui/Section";
 
 const DATABASES = { sqlite: "SQLite", postgresql: "PostgreSQL" };
 const SANDBOXES: Record<SystemDocument["sandbox"]["level"], string> = {
-  full: "Models run fully confined: no network, no files but their own.",
-  partial: "Models run partly confined. Left open:",
-  none: "Models run unconfined here: measure only files that you trust.",
-  unusable: "No worker can be started here: nothing can be measured.",
+  full: "Models run fully sandboxed: no network, and no files but their own.",
+  partial: "Models run partly sandboxed. Not restricted:",
+  none: "Models run without a sandbox here: measure only files that you trust.",
+  unusable: "Workers cannot be started here, so nothing can be measured.",
 };
 
 /** Where results are kept, and how models are kept in. */
@@ -20,7 +20,7 @@ export function Room({ system }: { system: SystemDocument }) {
     <Section title="Workspace and sandbox">
       <Stack gap={4}>
         <Text size="sm">
-          {bytes(free)} free of {bytes(total)} on the workspace’s disk, kept in {DATABASES[database]}
+          {bytes(free)} free of {bytes(total)} on the workspace’s disk, in {DATABASES[database]}
         </Text>
         <Progress value={used} color={used > 95 ? "red" : undefined} aria-label="Disk in use" />
       </Stack>
