@@ -287,7 +287,7 @@ def _of_engines(
         if other is not None and used:
             title = catalog.title_of(other.name)
             yield NextStep(
-                sentence=f"{counted(len(used), 'engine')} measured; {title} can read this model, too.",
+                sentence=f"{counted(len(used), 'engine')} measured; {title} can read it, too.",
                 action="add-engine",
                 label=f"Compare with {title}",
                 model_id=model.id,

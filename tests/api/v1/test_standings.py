@@ -54,7 +54,7 @@ def test_what_overlaps_is_a_tie_and_not_the_best(served, project):
     told = standing(served, project)
     assert not told["best"][0]["is_clear"]
     assert len(told["best"][0]["tied"]) == 1
-    assert "cannot be told" in told["best"][0]["note"]
+    assert "no clear difference" in told["best"][0]["note"]
     assert actions(told)[0] == "compare"
 
 
@@ -63,7 +63,7 @@ def test_an_unusable_number_is_never_the_best_and_a_contended_one_says_so(served
     slower = measured(served, project, 0.003, noise="contended")
     told = standing(served, project)
     assert leader(told) == (slower, True)
-    assert "other work" in told["best"][0]["note"]
+    assert "other programs" in told["best"][0]["note"]
     assert told["best"][0]["note"].endswith("; 1 number is unusable and left out")
     assert "rerun-benchmark" in actions(told)
 
