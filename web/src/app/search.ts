@@ -1,5 +1,5 @@
 import { METRIC_NAMES } from "@/api/figures";
-import { BENCHMARK_TABS } from "@/features/benchmarks/view";
+import { BENCHMARK_TABS } from "@/features/benchmarks/results/view";
 import type { Chosen } from "@/features/compare/search";
 
 /** What stands in addresses. Whatever does not fit is left out, so an old link still opens. */

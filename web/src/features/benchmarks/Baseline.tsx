@@ -9,7 +9,7 @@ import { benchmarkQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { VersusBaselineDocument } from "@/api/schema.gen";
 import { attempt } from "@/features/benchmarks/actions";
-import { headOf } from "@/features/benchmarks/cells";
+import { headOf } from "@/features/benchmarks/results/cells";
 import { versusWords } from "@/features/benchmarks/versus";
 
 const patch = (pid: number, id: number | null, accept_noisy: boolean) =>

@@ -8,7 +8,7 @@ import { msPerItem, type Known } from "@/api/figures";
 import type { BenchmarkSummary } from "@/api/schema.gen";
 import { Versus } from "@/features/benchmarks/Baseline";
 import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
-import { intervalOf } from "@/features/benchmarks/cells";
+import { intervalOf } from "@/features/benchmarks/results/cells";
 import { stateWord } from "@/features/benchmarks/states";
 import { formatted, percent } from "@/format/numbers";
 import { sentence } from "@/format/words";

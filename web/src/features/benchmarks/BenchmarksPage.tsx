@@ -10,7 +10,7 @@ import { BaselineLine } from "@/features/benchmarks/Baseline";
 import { BenchmarkCard } from "@/features/benchmarks/BenchmarkCard";
 import { benchmarkKey } from "@/features/benchmarks/actions";
 import { compareSearch, selectedIn, selectionText } from "@/features/benchmarks/selection";
-import type { Started } from "@/features/benchmarks/submit";
+import type { Started } from "@/features/benchmarks/add/submit";
 import { plural } from "@/format/numbers";
 import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
@@ -18,7 +18,7 @@ import { usePageKeys } from "@/ui/pageKeys";
 import { Trouble } from "@/ui/Trouble";
 import { useLeaving } from "@/ui/undo";
 
-const AddBenchmark = lazy(() => import("@/features/benchmarks/AddBenchmark").then((found) => ({ default: found.AddBenchmark })));
+const AddBenchmark = lazy(() => import("@/features/benchmarks/add/AddBenchmark").then((found) => ({ default: found.AddBenchmark })));
 const BenchmarkTable = lazy(() => import("@/features/benchmarks/BenchmarkTable").then((found) => ({ default: found.BenchmarkTable })));
 
 const LAYOUT = "modeldyno.benchmarks-layout";

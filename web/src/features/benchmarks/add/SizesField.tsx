@@ -1,7 +1,7 @@
 import { TagsInput } from "@mantine/core";
 import { useState } from "react";
 
-import { chipsIn, merged } from "@/features/benchmarks/form";
+import { chipsIn, merged } from "@/features/benchmarks/add/form";
 
 type Props = { label: string; most: number; sizes: readonly number[]; change: (sizes: number[]) => void; hint: string; trouble: string | undefined };
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { measuredCell } from "@/api/exampleCell";
 import { PLANNED } from "@/api/plannedCell.gen";
 import type { CellDocument } from "@/api/schema.gen";
-import { basisOf, choose, pointsOf, slotsOf, variantOf } from "@/features/benchmarks/cells";
+import { basisOf, choose, pointsOf, slotsOf, variantOf } from "@/features/benchmarks/results/cells";
 
 function cell(number: number, cores: number, batch: number, ms: number | null, engine = "onnxruntime"): CellDocument {
   const axes = { number, name: `${engine} ${cores} ${batch}`, engine, precision: "fp32", batch_size: batch, cores };

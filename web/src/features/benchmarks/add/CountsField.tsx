@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Stack, TagsInput, TextInput } from "@mantine/core";
 import { useState } from "react";
 
-import { chipsIn, countsIn, merged, powersOfTwo } from "@/features/benchmarks/form";
+import { chipsIn, countsIn, merged, powersOfTwo } from "@/features/benchmarks/add/form";
 
 type Props = {
   label: string;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { lineageOf } from "@/features/benchmarks/lineage";
+import { lineageOf } from "@/features/benchmarks/results/lineage";
 
 const rows = [
   { id: 9, rerun_of: 4 },

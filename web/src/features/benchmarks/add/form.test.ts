@@ -17,7 +17,7 @@ import {
   queuedWords,
   coresNote,
   type Draft,
-} from "@/features/benchmarks/form";
+} from "@/features/benchmarks/add/form";
 
 const first = firstDraft([], [], 2, null);
 

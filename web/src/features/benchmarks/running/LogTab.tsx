@@ -5,7 +5,7 @@ import { Refused, api } from "@/api/client";
 import { useStanding } from "@/api/progress";
 import type { LatestRunSummary } from "@/api/schema.gen";
 import { saveText } from "@/charts/saving";
-import { LEAST, LEAST_WORDS, atLeast, onCpu, type Least } from "@/features/benchmarks/logLevels";
+import { LEAST, LEAST_WORDS, atLeast, onCpu, type Least } from "@/features/benchmarks/running/logLevels";
 import { plural } from "@/format/numbers";
 import { Trouble } from "@/ui/Trouble";
 

@@ -7,9 +7,9 @@ import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { engineLook } from "@/charts/palette";
 import { drawScaling, overlap, pointText, scalingTable, type Point, type Scaling } from "@/charts/scaling";
-import { variantOf } from "@/features/benchmarks/cells";
-import { lineageOf } from "@/features/benchmarks/lineage";
-import type { Looked } from "@/features/benchmarks/view";
+import { variantOf } from "@/features/benchmarks/results/cells";
+import { lineageOf } from "@/features/benchmarks/results/lineage";
+import type { Looked } from "@/features/benchmarks/results/view";
 import { cellName } from "@/format/words";
 
 const MOST_DRAWN = 12; // re-runs: the newest

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { atLeast, levelOf, onCpu } from "@/features/benchmarks/logLevels";
+import { atLeast, levelOf, onCpu } from "@/features/benchmarks/running/logLevels";
 
 test("a level is read off the words of each engine", () => {
   expect(levelOf("2026-11-16 10:00:00.123 [W:onnxruntime:, graph.cc:1] CleanUnusedInitializers")).toBe("warning");

@@ -4,8 +4,8 @@ import { METRICS } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { drawHeatMap, heatMapHeight, heatMapSummary, heatMapTable, squareOf, type HeatMap } from "@/charts/heatMap";
-import { variantOf, type Choice } from "@/features/benchmarks/cells";
-import type { Change, Looked } from "@/features/benchmarks/view";
+import { variantOf, type Choice } from "@/features/benchmarks/results/cells";
+import type { Change, Looked } from "@/features/benchmarks/results/view";
 
 /** All cells of one engine at a glance, where both axes were measured; a click leads to the baseline of a cell. */
 export function CoresByBatches({ cells, choice, looked, change }: { cells: readonly CellDocument[]; choice: Choice; looked: Looked; change: Change }) {

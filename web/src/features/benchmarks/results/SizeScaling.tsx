@@ -5,8 +5,8 @@ import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { engineLook, look } from "@/charts/palette";
 import { drawScaling, scalingLegend, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
-import { dimensionsOf, sizeSeries } from "@/features/benchmarks/cells";
-import type { Looked } from "@/features/benchmarks/view";
+import { dimensionsOf, sizeSeries } from "@/features/benchmarks/results/cells";
+import type { Looked } from "@/features/benchmarks/results/view";
 import { cellName } from "@/format/words";
 
 type Props = { cells: readonly CellDocument[]; chosen: CellDocument; looked: Looked };

@@ -2,11 +2,11 @@ import { Group, Tabs } from "@mantine/core";
 import { useMemo, type ReactNode } from "react";
 
 import type { CellDocument } from "@/api/schema.gen";
-import { ResultBody } from "@/features/benchmarks/ResultBody";
-import { ResultControls } from "@/features/benchmarks/ResultControls";
-import { SizeScaling } from "@/features/benchmarks/SizeScaling";
-import { choose, type Choice } from "@/features/benchmarks/cells";
-import { RESULT_TABS, TAB_WORDS, type Change, type Looked, type ResultTab } from "@/features/benchmarks/view";
+import { ResultBody } from "@/features/benchmarks/results/ResultBody";
+import { ResultControls } from "@/features/benchmarks/results/ResultControls";
+import { SizeScaling } from "@/features/benchmarks/results/SizeScaling";
+import { choose, type Choice } from "@/features/benchmarks/results/cells";
+import { RESULT_TABS, TAB_WORDS, type Change, type Looked, type ResultTab } from "@/features/benchmarks/results/view";
 import { ScrollingTabs } from "@/ui/ScrollingTabs";
 
 type Props = {

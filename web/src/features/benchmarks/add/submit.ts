@@ -4,8 +4,8 @@ import { queries } from "@/api/cache";
 import { api, told } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { BenchmarkDetailsDocument, ModelSideRequest } from "@/api/schema.gen";
-import { askedOf, turnsOf, type Effective, type Turn } from "@/features/benchmarks/form";
-import { rememberEngine } from "@/features/benchmarks/useDraft";
+import { askedOf, turnsOf, type Effective, type Turn } from "@/features/benchmarks/add/form";
+import { rememberEngine } from "@/features/benchmarks/add/useDraft";
 
 export type Started = {
   first: BenchmarkDetailsDocument;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import { measuredCell } from "@/api/exampleCell";
-import { dimensionsOf, sizeSeries, variantName, variantOf } from "@/features/benchmarks/cells";
-import { askedOf, compareCommands, effectiveOf, firstDraft, openDimensions, planWords, turnsOf } from "@/features/benchmarks/form";
+import { dimensionsOf, sizeSeries, variantName, variantOf } from "@/features/benchmarks/results/cells";
+import { askedOf, compareCommands, effectiveOf, firstDraft, openDimensions, planWords, turnsOf } from "@/features/benchmarks/add/form";
 import { cellName } from "@/format/words";
 
 const cell = (number: number, ms: number, seq: number, width = 8, cores = 1) =>

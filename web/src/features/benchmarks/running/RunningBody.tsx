@@ -3,11 +3,11 @@ import { useState } from "react";
 
 import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 import { waitsForCores } from "@/api/waiting";
-import { CellGrid, estimateText, standingOf } from "@/features/benchmarks/CellGrid";
+import { CellGrid, estimateText, standingOf } from "@/features/benchmarks/running/CellGrid";
 import { moveJob } from "@/features/benchmarks/actions";
-import { slotsOf } from "@/features/benchmarks/cells";
-import type { Progress as Standing } from "@/features/benchmarks/useJob";
-import { useJob } from "@/features/benchmarks/useJob";
+import { slotsOf } from "@/features/benchmarks/results/cells";
+import type { Progress as Standing } from "@/features/benchmarks/running/useJob";
+import { useJob } from "@/features/benchmarks/running/useJob";
 import { duration } from "@/format/numbers";
 import { cellName, sentence, withEngineTitle } from "@/format/words";
 

@@ -1,8 +1,8 @@
 import { Group } from "@mantine/core";
 
 import { METRICS, METRIC_NAMES, type Metric } from "@/api/figures";
-import { type Choice, variantOf } from "@/features/benchmarks/cells";
-import type { Change, Looked } from "@/features/benchmarks/view";
+import { type Choice, variantOf } from "@/features/benchmarks/results/cells";
+import type { Change, Looked } from "@/features/benchmarks/results/view";
 import { Choose } from "@/ui/Choose";
 
 const options = (values: readonly number[]) => values.map((value) => ({ value: String(value), label: String(value) }));

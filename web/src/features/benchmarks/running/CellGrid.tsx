@@ -2,7 +2,7 @@ import { Table, Text, Tooltip, UnstyledButton } from "@mantine/core";
 import { createContext, memo, use, useMemo } from "react";
 
 import type { CellDocument, CellProgressDocument } from "@/api/schema.gen";
-import { slotsOf, variantName, variantOf } from "@/features/benchmarks/cells";
+import { slotsOf, variantName, variantOf } from "@/features/benchmarks/results/cells";
 import { soFar } from "@/format/numbers";
 import { cellName } from "@/format/words";
 

@@ -24,9 +24,9 @@ import { engineTitle } from "@/api/engines";
 import { benchmarksQuery, modelQuery, planQuery } from "@/api/queries";
 import type { EngineDocument } from "@/api/parts";
 import type { PlanDocument } from "@/api/schema.gen";
-import { CountsField } from "@/features/benchmarks/CountsField";
-import { PlanLine, type PlanWords } from "@/features/benchmarks/PlanLine";
-import { SizesField } from "@/features/benchmarks/SizesField";
+import { CountsField } from "@/features/benchmarks/add/CountsField";
+import { PlanLine, type PlanWords } from "@/features/benchmarks/add/PlanLine";
+import { SizesField } from "@/features/benchmarks/add/SizesField";
 import {
   askedOf,
   compareCommands,
@@ -46,9 +46,9 @@ import {
   type Draft,
   type Effective,
   type Troubles,
-} from "@/features/benchmarks/form";
-import { start, undoStart, type Started } from "@/features/benchmarks/submit";
-import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/useDraft";
+} from "@/features/benchmarks/add/form";
+import { start, undoStart, type Started } from "@/features/benchmarks/add/submit";
+import { forgetDraft, useDraft, useKnown, type Known } from "@/features/benchmarks/add/useDraft";
 import { duration } from "@/format/numbers";
 import { ReasonedSelect } from "@/ui/ReasonedSelect";
 import { Trouble, toldOf } from "@/ui/Trouble";

@@ -3,8 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 
 import { benchmarkQuery, projectQuery, resultQuery } from "@/api/queries";
 import type { BenchmarkDetailsDocument, BenchmarkDocument, ComparisonDocument, LatestRunSummary, ProfileDocument } from "@/api/schema.gen";
-import { reproductions } from "@/features/benchmarks/reproduce";
-import { differences, environmentOf } from "@/features/benchmarks/environment";
+import { reproductions } from "@/features/benchmarks/reproduce/reproduce";
+import { differences, environmentOf } from "@/features/benchmarks/reproduce/environment";
 import { Copy } from "@/ui/Copy";
 import { Trouble } from "@/ui/Trouble";
 

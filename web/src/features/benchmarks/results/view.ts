@@ -1,5 +1,5 @@
 import type { Metric } from "@/api/figures";
-import type { View } from "@/features/benchmarks/cells";
+import type { View } from "@/features/benchmarks/results/cells";
 
 export const RESULT_TABS = ["baseline", "cores", "batches"] as const;
 export type ResultTab = (typeof RESULT_TABS)[number];

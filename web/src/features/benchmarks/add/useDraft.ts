@@ -4,7 +4,7 @@ import { useState } from "react";
 import { benchmarkQuery, enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
 import type { EngineDocument } from "@/api/parts";
 import type { ModelSummary } from "@/api/schema.gen";
-import { draftOf, firstDraft, isDraft, type Draft } from "@/features/benchmarks/form";
+import { draftOf, firstDraft, isDraft, type Draft } from "@/features/benchmarks/add/form";
 import { isForPeople } from "@/format/words";
 
 const LAST_ENGINE = "modeldyno.engine";
