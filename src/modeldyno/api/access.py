@@ -109,13 +109,13 @@ class Access:
         """A cookie's value for a one-time code, or for the token, as ``/login`` got it."""
         if self._sign_ins is None:
             return TOKEN
-        found = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)
-        return found or self._fail(_client(scope))
+        granted = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)
+        return granted or self._fail(_client(scope))
 
     def knows(self, token: str) -> bool:
         return self._sign_ins is not None and self._by_token(token) is not None
 
-    def seen(self, scope: Mapping[str, Any]) -> SignIn | None:
+    def page_sign_in(self, scope: Mapping[str, Any]) -> SignIn | None:
         """Whose browser opens one of our pages: those may greet, and show what is no secret."""
         if self._sign_ins is None:
             return None

@@ -222,14 +222,14 @@ def misunderstood(first: Mapping[str, Any]) -> Refusal:
 
 def named_document(refusal: Refusal | None, devices: Mapping[str, str]) -> dict[str, Any]:
     """As clients of that route read it; ``devices`` with why each cannot be used, or nothing."""
-    told: dict[str, Any] = {
+    devices_part: dict[str, Any] = {
         "available_devices": [name for name, why in devices.items() if not why],
         "unavailable_devices": {name: why for name, why in devices.items() if why},
     }
     if refusal is None:
-        return told
+        return devices_part
     said = {"message": refusal.title, "code": refusal.code, "detail": refusal.why}
-    return {"status": "error", **said, "fix": refusal.fix, **told}
+    return {"status": "error", **said, "fix": refusal.fix, **devices_part}
 
 
 @lru_cache(maxsize=256)  # bounded: some refusals say what the client said

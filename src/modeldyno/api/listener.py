@@ -110,7 +110,7 @@ class Listener:
     def room_for(self, packed: Packed) -> Room:
         return None if None in self.rooms else packed.project_id
 
-    def tell(self, packed: Packed) -> bool:
+    def send(self, packed: Packed) -> bool:
         """Once, and in its order, if it is in a room for that; False as of ``offer``."""
         room = self.room_for(packed)
         if room not in self.rooms:

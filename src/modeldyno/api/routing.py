@@ -175,7 +175,7 @@ class Routes:
         plain = self._plain.get(path)
         if plain is not None:
             return plain.get(method)
-        return next((one for one in self._fitting(path) if method in one.methods), None)
+        return next((route for route in self._fitting(path) if method in route.methods), None)
 
     def _fitting(self, path: str) -> Iterable[_Target]:
         candidates = self._patterns.get(_start_of(path)) or self._patterns.get("") or ()
@@ -185,7 +185,7 @@ class Routes:
         """Empty: there is nothing at this address."""
         methods = set(self._plain.get(path, ()))
         if not methods:
-            fitting = [one for one in self._fitting(path) if one.path not in self._aliased]
+            fitting = [route for route in self._fitting(path) if route.path not in self._aliased]
             methods = {method for target in fitting for method in target.methods}
         if not methods:
             return frozenset()
@@ -246,7 +246,7 @@ def _reader_of(route: APIRoute, threads: ReadingThreads) -> App | None:
     """The same for routes that read and answer with bytes, in a third of the time: what FastAPI
     provides for dependencies that are closed again, bodies and models, they do not have."""
     dependant, endpoint = route.dependant, route.endpoint
-    queries = [_query_of(one) for one in dependant.dependencies]
+    queries = [_query_of(dependency) for dependency in dependant.dependencies]
     returns_bytes = endpoint.__annotations__.get("return") in (Response, "Response")
     is_plain = (
         type(route) is APIRoute

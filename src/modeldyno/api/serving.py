@@ -163,5 +163,5 @@ def _log_safely(token: TokenFile, database_url: str | None) -> None:
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     handler.setFormatter(RedactingFormatter(form, lambda: (token.current(), database_url or "")))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    threading.excepthook = lambda told: _log_uncaught(*told[:3])
+    threading.excepthook = lambda crash: _log_uncaught(*crash[:3])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it tells of its own start and stop

@@ -57,11 +57,11 @@ class Lines:
         if scope["type"] == "websocket":
             await self._talk(scope, _Line(receive, send, self._patience_s))
             return
-        found = self._find(name) if name else None
-        if found is None:
+        line = self._find(name) if name else None
+        if line is None:
             await self._app(scope, receive, send)
         elif scope["method"] == "POST":
-            await self._take(found, scope, receive, send)
+            await self._take(line, scope, receive, send)
         else:
             await self._give(name, scope, receive, send)
 

@@ -50,10 +50,10 @@ class LongWaits:
     """Tells of a wait once it lasts: nobody wants to know of a moment."""
 
     def __init__(
-        self, long_s: float = LONG_WAIT_S, tell: Callable[[str], None] = output.tell
+        self, long_s: float = LONG_WAIT_S, report: Callable[[str], None] = output.message
     ) -> None:
         self._long_s = long_s
-        self._tell = tell
+        self._report = report
         self._timer: threading.Timer | None = None
 
     def hear(self, message: JobMessage) -> None:
@@ -61,7 +61,7 @@ class LongWaits:
             return
         self.close()
         if message.is_waiting:
-            self._timer = threading.Timer(self._long_s, self._tell, (message.doing,))
+            self._timer = threading.Timer(self._long_s, self._report, (message.doing,))
             self._timer.daemon = True
             self._timer.start()
 

@@ -92,7 +92,7 @@ def _show(granted: TrustGrant, as_json: bool) -> None:
             "give --architecture and --arg, or write them into the .modeldyno.toml beside it",
         )
     elif granted.can_run:
-        output.tell(_MEANING[granted.tier])
+        output.message(_MEANING[granted.tier])
     else:
         output.warn(
             "it is a bare pickle, and no engine here runs those, trusted or not",

@@ -123,13 +123,13 @@ class DemoProject:
             return self._files.prepare_received(path.name, upload.incoming, "example")
 
     def _add_comparison(self, project_id: ProjectId, model_id: ModelId) -> None:
-        asked = two_sides()
+        sides = two_sides()
 
         def spec(a: Model, b: Model) -> ComparisonSpec:
-            return demo_comparison(a.path, b.path, asked)
+            return demo_comparison(a.path, b.path, sides)
 
         models = [model_id, model_id]
-        self._comparisons.add(project_id, models, asked.title, spec, start=True)
+        self._comparisons.add(project_id, models, sides.title, spec, start=True)
 
     def _add_benchmark(self, project_id: ProjectId, model_id: ModelId) -> None:
         def spec(path: str) -> BenchmarkSpec:
@@ -172,10 +172,10 @@ def demo_engines() -> list[str]:
     return [name for name in ENGINES if catalog.is_usable(catalog.find(name))]
 
 
-def demo_comparison(a: str | Path, b: str | Path, asked: Sides) -> ComparisonSpec:
+def demo_comparison(a: str | Path, b: str | Path, sides: Sides) -> ComparisonSpec:
     name = Path(a).name
-    first = side_spec(f"{name}@{asked.words[0]}", a, asked.a)
-    second = side_spec(f"{name}@{asked.words[1]}", b, asked.b)
+    first = side_spec(f"{name}@{sides.words[0]}", a, sides.a)
+    second = side_spec(f"{name}@{sides.words[1]}", b, sides.b)
     # Pairs as short as those of a quick one, and more of them.
     short = comparison_between(first, second, PairingRequest(budget=COMPARISON_S))
     return replace(short, pair_s=QUICK.session_s)

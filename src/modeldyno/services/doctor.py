@@ -115,7 +115,7 @@ def _cores(used: dict[int, str], are_taken: bool = False) -> Finding:
     if not used and not are_taken:
         return Finding("free cores", "ok", value)
     holders = ", ".join(dict.fromkeys(used.values()))
-    told = (
+    usage = (
         f"{format_cpu_ranges(used)} used by {holders}"
         if used
         else "another modeldyno is about to use them"
@@ -123,7 +123,7 @@ def _cores(used: dict[int, str], are_taken: bool = False) -> Finding:
     return Finding(
         "free cores",
         "warning",
-        f"{value}; {told}",
+        f"{value}; {usage}",
         "runs wait for cores that another measurement holds; caches are shared with it",
         "wait until it has ended",
     )

@@ -61,7 +61,7 @@ class ExampleService:
     def list(self) -> tuple[ExampleStatus, ...]:
         """In the catalogue's order."""
         readable = _formats_that_run()
-        return tuple(self._shown(example, readable) for example in self._catalogue.values())
+        return tuple(self._status(example, readable) for example in self._catalogue.values())
 
     def offered(self) -> tuple[Example, ...]:
         """Those that can be had, here or by a download if one is allowed; no engine is asked."""
@@ -73,7 +73,7 @@ class ExampleService:
 
     def get(self, slug: str) -> ExampleStatus:
         """Raises ExampleNotFound."""
-        return self._shown(self._find(slug), _formats_that_run())
+        return self._status(self._find(slug), _formats_that_run())
 
     def fetch(
         self, slug: str, say: OnProgress = lambda done, total: None, stop: Stop = lambda: False
@@ -101,8 +101,8 @@ class ExampleService:
 
     def kept(self) -> frozenset[str]:
         """The checksums of what was downloaded once and need not be again."""
-        found = map(self._downloads.kept, self._catalogue.values())
-        return frozenset(stored.sha256 for stored in found if stored)
+        downloads = map(self._downloads.kept, self._catalogue.values())
+        return frozenset(stored.sha256 for stored in downloads if stored)
 
     def _find(self, slug: str) -> Example:
         if slug in self._catalogue:
@@ -113,7 +113,7 @@ class ExampleService:
             fix=f"Did you mean {close[0]}?" if close else "`modeldyno examples` lists them",
         )
 
-    def _shown(self, example: Example, readable: Collection[str]) -> ExampleStatus:
+    def _status(self, example: Example, readable: Collection[str]) -> ExampleStatus:
         obstacle = self._obstacle(example)
         return ExampleStatus(
             example=example,

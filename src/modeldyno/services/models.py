@@ -61,18 +61,18 @@ class ModelService:
         self._vouching = threading.Lock()  # so that file and database hear the same last word
 
     def get(self, model_id: ModelId) -> ModelStatus:
-        return self.shown([self._records.models.get(model_id)])[0]
+        return self.statuses([self._records.models.get(model_id)])[0]
 
     def page(self, wanted: ListQuery) -> Page[ModelStatus]:
-        found = self._records.models.page(wanted)
-        return Page(tuple(self.shown(found.items)), found.next)
+        page = self._records.models.page(wanted)
+        return Page(tuple(self.statuses(page.items)), page.next)
 
-    def shown(self, models: Sequence[Model]) -> list[ModelStatus]:
+    def statuses(self, models: Sequence[Model]) -> list[ModelStatus]:
         entries = self._trust.all()
         return [ModelStatus(model, _given(entries, model)) for model in models]
 
     def rename(self, model_id: ModelId, name: str) -> ModelStatus:
-        return self.shown([self._records.models.rename(model_id, name)])[0]
+        return self.statuses([self._records.models.rename(model_id, name)])[0]
 
     def delete(self, model_id: ModelId, *, cascade: bool = False) -> None:
         """Its files follow when no other model has them (``ModelFiles.sweep``)."""
@@ -116,7 +116,7 @@ class ModelService:
                 why="these weights files are missing: " + ", ".join(facts.missing[:5]),
                 fix="Upload them",
             )
-        self._expect_trust(model)
+        self._require_trust(model)
         return model
 
     def admit(self, spec: RunSpec) -> None:
@@ -160,9 +160,9 @@ class ModelService:
                 why="an older version of Modeldyno queued it, and trust covers that by now",
                 fix="Start it again",
             )
-        self._expect_trust(known, model.architecture)
+        self._require_trust(known, model.architecture)
 
-    def _expect_trust(self, model: Model, architecture: Architecture | None = None) -> None:
+    def _require_trust(self, model: Model, architecture: Architecture | None = None) -> None:
         """Of what is in its sidecar, or of another architecture."""
         facts, sha256 = require_inspected(model)
         self._trust.require(

@@ -112,10 +112,10 @@ class SignIns:
         """The sign-in of a cookie; None when it is unknown, over, revoked or of another token."""
         if not secret:
             return None
-        found = self._store.find(_hashed(secret))
-        if found is None or self.holds(found):
-            return found
-        self._store.forget(found.id)
+        sign_in = self._store.find(_hashed(secret))
+        if sign_in is None or self.holds(sign_in):
+            return sign_in
+        self._store.forget(sign_in.id)
         return None
 
     def holds(self, sign_in: SignIn) -> bool:

@@ -127,8 +127,8 @@ class WorkloadService:
             with self._records.database.writing():
                 project_id = self._project(str(id) or name_of_file(models[0].path))
                 parts = tuple(
-                    self._part(project_id, model, found)
-                    for model, found in zip(models, prepared, strict=True)
+                    self._part(project_id, model, prepared_model)
+                    for model, prepared_model in zip(models, prepared, strict=True)
                 )
                 made = Workload(
                     id=id,
@@ -155,13 +155,13 @@ class WorkloadService:
 
     def unfinished(self) -> list[Workload]:
         """Of an earlier server; one that cannot be read is left out, and said."""
-        found = []
+        unfinished = []
         for file in sorted(self._folder.glob("*.json")):
             try:
-                found.append(decode(Workload, json.loads(file.read_text())))
+                unfinished.append(decode(Workload, json.loads(file.read_text())))
             except (OSError, ValueError, KeyError, TypeError):
                 logger.exception("%s cannot be read", file.name)
-        return found
+        return unfinished
 
     def forget(self, workload: Workload) -> None:
         with suppress(OSError):
@@ -169,13 +169,13 @@ class WorkloadService:
 
     def states(self, workload: Workload) -> dict[str, RunState]:
         """Of its runs; one that was deleted was cancelled before."""
-        found: dict[str, RunState] = {}
+        states: dict[str, RunState] = {}
         for run_id in workload.run_ids:
             try:
-                found[run_id] = self._records.runs.get(run_id).state
+                states[run_id] = self._records.runs.get(run_id).state
             except NotFound:
-                found[run_id] = "cancelled"
-        return found
+                states[run_id] = "cancelled"
+        return states
 
     def stop(self, workload: Workload) -> None:
         """What has not ended of it; what was measured stays."""

@@ -2,7 +2,7 @@
 
     @routes.post("", **gives(Project, 409, status=201))
     @once(records)
-    def create_project(asked: NewProjectRequest) -> Response: ...
+    def create_project(request: NewProjectRequest) -> Response: ...
 
 The handler runs inside one transaction together with the keeping of its answer, so that no crash
 leaves the one without the other. For that it must be quick: other writers wait. One that is not,

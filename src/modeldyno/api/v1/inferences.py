@@ -31,12 +31,12 @@ def router(inferences: InferenceService) -> APIRouter:
     routes = APIRouter(tags=["models"])
 
     @routes.post("/models/{model_id}/try", **gives(AttemptDocument, 404, 409, 413))
-    async def try_model(model_id: Id, asked: TryRequest, request: Request) -> Response:
+    async def try_model(model_id: Id, body: TryRequest, request: Request) -> Response:
         """Load it and run it once, in a worker of its own with all the walls around it, within a
         minute. What goes wrong in there is told in `failure`. Who goes away stops it."""
         begin = inferences.begin
-        engine = asked.engine or ""
-        attempt = await run_in_threadpool(begin, ModelId(model_id), engine, asked.batch_size)
+        engine = body.engine or ""
+        attempt = await run_in_threadpool(begin, ModelId(model_id), engine, body.batch_size)
         return await _awaited(attempt, request)
 
     return routes

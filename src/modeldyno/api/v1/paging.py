@@ -5,7 +5,7 @@
 
     @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ListProjectsRequest))
     def list_projects(
-        asked: Annotated[ListProjectsRequest, listed(ListProjectsRequest)],
+        request: Annotated[ListProjectsRequest, listed(ListProjectsRequest)],
     ) -> Response: ...
 
 Each list says by which words it is sorted, and adds the conditions it knows (``OfProject``,
@@ -174,17 +174,17 @@ def queried(shape: type[BaseModel]) -> Any:
     return Depends(read)
 
 
-def _misunderstood(*found: Any) -> RequestValidationError:
-    return RequestValidationError([{**one, "loc": ("query", *one["loc"])} for one in found])
+def _misunderstood(*errors: Any) -> RequestValidationError:
+    return RequestValidationError([{**error, "loc": ("query", *error["loc"])} for error in errors])
 
 
 def parameters(shape: type[BaseModel]) -> dict[str, Any]:
     """For ``openapi_extra=`` of what is ``queried``."""
-    told = shape.model_json_schema()
-    needed = told.get("required", ())
+    described = shape.model_json_schema()
+    needed = described.get("required", ())
     return {
         "parameters": [
             {"name": name, "in": "query", "required": name in needed, "schema": schema}
-            for name, schema in told["properties"].items()
+            for name, schema in described["properties"].items()
         ]
     }
