@@ -1,4 +1,4 @@
-"""Who asks, and whether that is enough for what is asked.
+"""Who sends a request, and whether they may do what it asks for.
 
 The token in a header is always enough. A cookie is sent by browsers on their own, so it counts only
 when the browser, or our page, says that our page asked; and to change something, our page must
@@ -43,7 +43,7 @@ READING = frozenset(
     """.split()  # noqa: SIM905 - a name to a line would fill the page
 )
 
-CALLER = "modeldyno.caller"  # where the application finds who asks, in its scope
+CALLER = "modeldyno.caller"  # where the application finds the caller, in its scope
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Access:
         self._failures = failures
 
     def admit(self, head: Head) -> Caller | Refusal | None:
-        """None: nobody in particular, where that is allowed."""
+        """None: an anonymous caller, where that is allowed."""
         if self._sign_ins is None:
             return OPEN_DOOR
         if head.surface == "page":

@@ -1,4 +1,4 @@
-"""JSON from strangers, looked at before anybody builds values of it.
+"""JSON from strangers, checked before values are built from it.
 
 What different programs would read differently is refused (two keys of one name, NaN, numbers that
 lose digits), and so is what no database keeps and what is only there to cost memory.
@@ -23,7 +23,7 @@ DEEPEST = 32
 # In all lists and objects together. A comparison has a few hundred; to say what is wrong with one,
 # each is looked at where everybody else waits, a hundred or two in a millisecond.
 MOST_VALUES = 5_000
-_QUICK = 16 << 10  # bytes; more is looked at in a thread, so that nobody else waits
+_QUICK = 16 << 10  # bytes; more is checked in a thread, so that other requests do not wait
 
 _NO_TEXT = re.compile(r"[\0\ud800-\udfff]").search  # NUL, and halves of a character
 

@@ -31,7 +31,7 @@ class ImpatientHttp(HttpToolsProtocol):
     _turns = itertools.count()
     _overdue: asyncio.TimerHandle | None = None
     _turn = 0  # grows with each connection, and each request: the lowest was idle for longest
-    _is_known = False  # a request on it came from somebody we know
+    _is_known = False  # a request on it came from a known caller
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)

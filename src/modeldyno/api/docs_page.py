@@ -21,7 +21,7 @@ def write(document: Json) -> str:
         "<p>Send the token with every request. In a shell, "
         "<code>T=$(modeldyno token)</code> has it; <code>U</code> is the server's address. For "
         'programs: <a href="/api/v1/openapi.json">openapi.json</a> (needs the token).</p>',
-        "<p>What goes wrong is told as <code>application/problem+json</code>: what, why "
+        "<p>Errors are sent as <code>application/problem+json</code>: what, why "
         "(<code>detail</code>), what to do (<code>fix</code>), and a <code>code</code> that stays "
         "the same.</p>",
     ]

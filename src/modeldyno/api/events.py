@@ -1,9 +1,9 @@
 """Socket.IO, namespace ``/v1``: events as they happen, and from any number on.
 
-Messages come from the rows of the database (``services/event_feed.py``), so who was away says what
-it heard last and gets the rest, in order: nothing lost, nothing doubled. Whoever lags behind gets
-what it missed from the database as fast as it reads, and live ones only when it has caught up;
-whoever does not read at all is sent away.
+Messages come from the rows of the database (``services/event_feed.py``), so a client that was
+disconnected says what it received last and gets the rest, in order: nothing lost, nothing doubled.
+A slow client gets what it missed from the database as fast as it reads, and live events only when
+it has caught up; a client that does not read at all is disconnected.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ TOO_MANY_ROOMS = Refusal(
     429,
     "TOO_MANY_ROOMS",
     "Too many projects for one connection",
-    f"{MOST_ROOMS} are told apart",
+    f"{MOST_ROOMS} is the limit",
     "Subscribe to everything: project_id null",
 )
 TOO_MANY_STRANGERS = Refusal(
@@ -112,7 +112,7 @@ TOO_MANY_STRANGERS = Refusal(
     ((b"retry-after", b"10"),),
 )
 LATER = Refusal(
-    503, "TRY_AGAIN", "Events cannot be told for now", "", "Reconnect and resume from event {after}"
+    503, "TRY_AGAIN", "Events cannot be sent for now", "", "Reconnect and resume from event {after}"
 )
 
 
@@ -120,9 +120,9 @@ LATER = Refusal(
 class Patience:
     """With those who hold a connection, in seconds."""
 
-    recheck_s: float = 5.0  # how often it is asked whether they still may
-    introduce_s: float = 10.0  # who does not say by then who it is was only holding a line
-    stuck_s: float = 20.0  # who takes nothing for so long
+    recheck_s: float = 5.0  # how often their right to listen is checked
+    introduce_s: float = 10.0  # a client without a sign-in by then only holds a line
+    stuck_s: float = 20.0  # a client that reads nothing for so long
 
 
 PATIENCE = Patience()
@@ -158,7 +158,7 @@ class EventSockets:
         self._allowances: dict[str, Allowance] = {}
         self._seen_at: dict[str, float] = {}  # lines, from when on we know them
         self._partings: set[asyncio.Task[None]] = set()
-        self._last = 0  # the newest event that was told here
+        self._last = 0  # the newest event that was sent here
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
         self._unheard: deque[Event] = deque()
@@ -350,10 +350,10 @@ class EventSockets:
         return {caller for caller in callers if not self._still(caller)}
 
     def _still(self, caller: Caller) -> bool:
-        """Who cannot be checked is out, and keeps nobody else from being checked."""
+        """A caller who cannot be checked is out, and does not keep others from being checked."""
         try:
             return self._access.still(caller)
-        except ModeldynoError:  # the token's file became unusable: nobody is in
+        except ModeldynoError:  # the token's file became unusable: all are out
             return False
         except Exception:
             logger.exception("a listener's right to listen cannot be checked")
@@ -370,7 +370,7 @@ class EventSockets:
         ]
 
     def _refuse(self, scope: Any) -> Refusal | None:
-        """A new line to one more stranger; who brings token or cookie is none."""
+        """Whether one more stranger may have a line; a client with token or cookie is none."""
         caller: Caller | None = scope.get(CALLER)
         is_known = caller is not None and caller != OPEN_DOOR
         if is_known or len(self._strangers()) < MOST_STRANGERS:
@@ -430,12 +430,12 @@ class EventSockets:
         room: Room = request.project_id
         after = request.after if request.after is not None else listener.after
         last, first = await asyncio.to_thread(self._ends, after)
-        if listener.sid not in self._listeners:  # it left meanwhile, and nobody reads this
+        if listener.sid not in self._listeners:  # it left meanwhile, and does not read this
             return _refused(LATER)
         if after is None and room in listener.all_rooms:  # and so it stays
             return {"ok": True, "last": last, "is_complete": True}
         is_complete = after is None or (first is not None and after <= last)
-        # Everything and single projects exclude each other, so that nothing is told twice.
+        # Everything and single projects exclude each other, so that nothing is sent twice.
         for other in listener.all_rooms:
             if other is None or room is None:
                 listener.leave(other)
@@ -461,7 +461,7 @@ class EventSockets:
         listener.catching_up[room] = asyncio.create_task(self._read_on(listener, room, after))
 
     async def _read_on(self, listener: Listener, room: Room, after: int) -> None:
-        """From the database until nothing newer was told live; then it hears live ones."""
+        """From the database until it has caught up with live events; then it gets those."""
         try:
             while True:
                 await listener.room()
@@ -479,8 +479,8 @@ class EventSockets:
                 after = max(after, last if is_all else 0, batch[-1].number if batch else 0)
                 if is_all and after >= self._last:
                     break
-        except Exception:  # whatever it is: who hears nothing more has to know
-            logger.exception("a listener cannot be told what it missed")
+        except Exception:  # whatever it is: a listener that gets nothing more has to know
+            logger.exception("a listener cannot be sent what it missed")
             listener.catching_up.pop(room, None)  # which is this task
             self._part(listener, LATER)
             return

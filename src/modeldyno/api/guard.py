@@ -37,7 +37,7 @@ UPLOAD_BODY = 8 << 30
 # that poll, who say who they are only inside of its protocol (api/socket_limits.py bounds those of
 # its strangers).
 MOST_KNOWN, MOST_STRANGERS, MOST_POLLING = 400, 100, 400
-# In a scope: called when a request on this connection came from somebody we know.
+# In a scope: called when a request on this connection came from a known caller.
 RECOGNISE = "modeldyno.recognise"
 PATIENCE_S = 60.0  # for a body that is no upload, and between two parts of one that is
 NO_UPLOADS = re.compile(r"(?!)")
@@ -127,8 +127,8 @@ class Guard:
         answer = _GuardedAnswer(send, surface, self._rules.page_policy)
         try:
             judgement = self._judge(scope, surface)
-        except ModeldynoError as error:  # the token's file became unusable: nobody gets in
-            logger.exception("nobody can be let in")
+        except ModeldynoError as error:  # the token's file became unusable: all are refused
+            logger.exception("callers cannot be checked, so all are refused")
             judgement = refusal_of(error)
         if isinstance(judgement, Refusal):
             await _refuse(answer, kind, judgement)

@@ -77,9 +77,9 @@ class _Target:
 
 
 class Routes:
-    """``groups`` are built when the first of their addresses is asked for, or some time after the
-    start: FastAPI and pydantic take half a second for all of them, which nobody has to wait for who
-    asks for something else. ``aliases`` are further addresses of a route whose own address has a
+    """``groups`` are built when one of their addresses is first requested, or some time after the
+    start: FastAPI and pydantic take half a second for all of them, and requests for other addresses
+    must not wait for that. ``aliases`` are further addresses of a route whose own address has a
     parameter; then those, and not all that would fit the parameter, are what there is."""
 
     def __init__(
@@ -134,7 +134,7 @@ class Routes:
                 if start.removeprefix(f"{PREFIX}/") in group.nouns and group not in self._built:
                     routes = routes_of(group.build(), PREFIX)
                     for route in routes:
-                        # Else nobody would build it who asks for it.
+                        # Otherwise a request for it would not get it built.
                         assert _start_of(route.path).rpartition("/")[2] in group.nouns, route.path
                         self._add(route)
                     self._built[group] = routes

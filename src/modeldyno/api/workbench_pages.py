@@ -22,7 +22,7 @@ def router(built: WorkbenchPage, listening: Listening, access: Access) -> APIRou
     routes = APIRouter()
 
     def page(request: Request) -> Response:
-        """Who is not signed in is asked first, and comes back to the same address."""
+        """A browser that is not signed in has to sign in first, and comes back to this address."""
         if listening.needs_token and not access.page_sign_in(request.scope):
             wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             headers = {"Location": f"/login?next={quote(wanted)}", "Cache-Control": "no-store"}

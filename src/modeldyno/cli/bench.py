@@ -35,7 +35,7 @@ class Task:
 
     model: str
     run: Callable[[Listener], Any]
-    plan: str = ""  # told beforehand
+    plan: str = ""  # shown beforehand
 
 
 @options.with_counts
@@ -371,7 +371,7 @@ def _notes(result: BenchmarkResult) -> list[str]:
 
 
 def require_batches(result: BenchmarkResult) -> None:
-    """Who names a batch size wants that one: a number of another is no answer to a script.
+    """A requested batch size has to be measured: a number of another is no answer to a script.
 
     Raises BadValue; what the model could do is measured, shown and kept nevertheless.
     """

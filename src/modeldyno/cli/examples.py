@@ -137,7 +137,7 @@ def _fetched(fetched: FetchedExample, copy: Path | None) -> FetchedDocument:
 
 
 def _target(to: Path, file_name: str) -> Path:
-    """Said before anything is fetched: nobody's file is replaced."""
+    """Checked before anything is fetched: no existing file is replaced."""
     from modeldyno.core.errors import BadValue
 
     path = to / file_name if to.is_dir() else to

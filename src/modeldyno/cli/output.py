@@ -194,7 +194,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def agrees(question: str) -> bool:
-    """Ask who sits at the terminal; a script has said what it wants, and is not asked."""
+    """Ask the person at the terminal; a script is not asked, since it has said what it wants."""
     if not sys.stdin.isatty():
         return True
     print(f"{visible(question)} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -202,7 +202,7 @@ def agrees(question: str) -> bool:
 
 
 def clean_log() -> None:
-    """Where nobody set up logging, Python prints warnings to stderr: through this door, too."""
+    """Without logging set up, Python prints warnings to stderr: those pass through here as well."""
     from modeldyno.core.redaction import RedactingFormatter
 
     if logging.lastResort is not None:

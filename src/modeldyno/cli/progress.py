@@ -26,7 +26,7 @@ LONG_WAIT_S = 1.0
 
 @contextmanager
 def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener]:
-    """Also where nothing is shown, a wait for cores that others use is told."""
+    """Even with progress off, a wait for cores that others use is reported."""
     if quiet or not sys.stderr.isatty():
         with contextlib.closing(LongWaits()) as waits:
             yield waits.hear
@@ -47,7 +47,7 @@ def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener]:
 
 
 class LongWaits:
-    """Tells of a wait once it lasts: nobody wants to know of a moment."""
+    """Reports a wait once it lasts; short ones are not worth a line."""
 
     def __init__(
         self, long_s: float = LONG_WAIT_S, report: Callable[[str], None] = output.message

@@ -26,7 +26,7 @@ def rm(
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """Remove runs for good: what was asked, every sample, the result.
+    """Remove runs for good: the request, every sample, the result.
 
     At a terminal it asks first. One that is being measured is not removed.
 

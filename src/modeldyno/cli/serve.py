@@ -157,7 +157,7 @@ def _own_names() -> tuple[str, ...]:
     name = socket.gethostname()
     try:
         addresses = {str(info[4][0]) for info in socket.getaddrinfo(name, None)}
-    except OSError:  # a name that nobody knows
+    except OSError:  # an unknown name
         addresses = set()
     return (name.lower(), *sorted(address.partition("%")[0] for address in addresses))
 
@@ -207,8 +207,8 @@ def _print_welcome(
         output.message(f"  Listening on this machine only. {stops}")
     else:
         output.warn(
-            "other machines can reach this address. Who has the token can run models here, and "
-            "who listens on the way can read it: there is no encryption",
+            "other machines can reach this address. Anybody with the token can run models here, "
+            "and anybody on the network path can read it: there is no encryption",
             "leave --host out, or put a proxy with TLS in front",
         )
         output.message("  Ctrl-C stops; running jobs are kept and can be resumed.")

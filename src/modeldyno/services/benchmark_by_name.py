@@ -117,7 +117,7 @@ class BenchmarkByName:
         return self._records.jobs.get(job.id).state != "queued"
 
     def stop(self, job: Job) -> None:
-        """Nobody waits for it any more."""
+        """Its client has disconnected."""
         self._jobs.cancel(job.id)
 
     # ------------------------------------------------------------ what came out

@@ -36,7 +36,7 @@ from modeldyno.services.runnables import ComparisonService
 from modeldyno.store.records.all import Records
 
 NAME = "Demo"
-# A file of the workspace, with the project's number: who deleted it does not want it back.
+# A file of the workspace, with the project's number: once deleted, it is not made again by itself.
 MARKER = "demo-made"
 ENGINES = ("onnxruntime", "openvino")
 COMPARISON_S = 6.0  # enough for a verdict between engines, and all together for a minute
@@ -68,8 +68,8 @@ class DemoProject:
         return self.prepare()()
 
     def prepare(self) -> Callable[[], Project]:
-        """The one that there is, or a new one, because somebody asks for it: its model is read now,
-        and the project made with all that belongs to it when what is returned is called."""
+        """The existing one, or a new one on request: its model is read now, and the project made
+        with all that belongs to it when what is returned is called."""
         there = self._made_before()
         if there is not None:
             return lambda: there

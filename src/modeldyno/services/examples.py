@@ -43,7 +43,7 @@ class FetchedExample:
 
 
 class ExampleService:
-    """May be asked from any thread. An example is named by its slug, never by an address."""
+    """May be called from any thread. An example is named by its slug, never by an address."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class ExampleService:
         return tuple(self._status(example, readable) for example in self._catalogue.values())
 
     def offered(self) -> tuple[Example, ...]:
-        """Those that can be had, here or by a download if one is allowed; no engine is asked."""
+        """Those that are available, here or by a download if that is allowed; without engines."""
         return tuple(
             example
             for example in self._catalogue.values()
@@ -80,9 +80,9 @@ class ExampleService:
     ) -> FetchedExample:
         """The model, in the workspace; at once when it is there already.
 
-        ``say`` hears of bytes at most four times a second; ``stop`` is asked several times a
-        second. Raises ExampleNotFound, ExampleUnavailable, and what ``Downloads.fetching`` and
-        unpacking an archive raise.
+        ``say`` is called with bytes at most four times a second, ``stop`` several times a second.
+        Raises ExampleNotFound, ExampleUnavailable, and what ``Downloads.fetching`` and unpacking an
+        archive raise.
         """
         example = self._find(slug)
         if obstacle := self._obstacle(example):
@@ -160,7 +160,7 @@ class ExampleService:
             self._downloads.alone(example),
             tempfile.TemporaryDirectory(prefix="modeldyno-") as folder,
         ):
-            if (stored := self._kept(example)) is not None:  # somebody else built it meanwhile
+            if (stored := self._kept(example)) is not None:  # another process built it meanwhile
                 return stored
             path = Path(folder) / example.file_name
             keras_models.build(path.stem, path, stop)
@@ -181,7 +181,7 @@ class ExampleService:
     @contextmanager
     def _unpacked(self, example: Example, archive: Path, stop: Stop) -> Iterator[Path]:
         folder = archive.with_suffix(".unpacked")
-        discard_tree(folder)  # left by somebody who was killed
+        discard_tree(folder)  # left by a process that was killed
         limits = ArchiveLimits(total_bytes=self._objects.largest)
         try:
             with io.BufferedReader(_Heeding(archive, stop)) as file:
@@ -202,7 +202,7 @@ class ExampleService:
 
 
 class _Heeding(io.FileIO):
-    """A file that stops being readable when somebody wants us to stop."""
+    """A file that stops being readable once ``stop`` says so."""
 
     def __init__(self, path: Path, stop: Stop) -> None:
         super().__init__(path)

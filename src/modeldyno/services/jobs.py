@@ -163,7 +163,7 @@ class JobService:
     def _elsewhere(self) -> dict[int, str]:
         try:
             return self._leases.of_others()
-        except LeasesUnusable:  # who wants to measure is told; the queue is shown all the same
+        except LeasesUnusable:  # a measurement reports it; the queue is shown all the same
             return {}
 
     def leases(self) -> tuple[CoreLease, ...]:

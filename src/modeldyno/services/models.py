@@ -52,7 +52,7 @@ def _given(entries: Sequence[Trusted], model: Model) -> Trusted | None:
 
 class ModelService:
     """Trust is what ``trust.json`` of the workspace says, which the terminal writes, too; the
-    database keeps a copy, so that changes are told as events."""
+    database keeps a copy, so that changes are sent as events."""
 
     def __init__(self, records: Records, trust: Trust, graphs: GraphService) -> None:
         self._records = records
@@ -85,7 +85,7 @@ class ModelService:
         model = self._records.models.get(model_id)
         facts, sha256 = require_inspected(model)
         code = code_of(facts)
-        # The file first: who hears of it reads there, and others write while it waits for its lock.
+        # The file first: whoever gets the event reads there, and others write while this waits.
         with self._vouching:
             was_trusted = self._trust.is_trusted(sha256, code)
             self._trust.grant(sha256, model.name, reason, code)
@@ -98,7 +98,7 @@ class ModelService:
         return self.get(model_id)
 
     def distrust(self, model_id: ModelId) -> ModelStatus:
-        """Jobs that wait will not start; nothing happens when nobody vouched for it."""
+        """Jobs that wait will not start; nothing happens when it was not trusted."""
         model = self._records.models.get(model_id)
         if model.sha256 is not None:
             with self._vouching:

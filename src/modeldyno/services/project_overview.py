@@ -175,7 +175,7 @@ def _figure(cell: CellFigures, by: Objective) -> Estimate | None:
 
 
 def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
-    """Who was slower when both were measured in alternation."""
+    """Models that were slower when both were measured in alternation."""
     match comparison.summary.verdict:
         case "slower":
             return comparison.b_model_id, comparison.spec.configurations()[1]

@@ -56,7 +56,7 @@ class CreatedProject:
 @dataclass(frozen=True)
 class ProjectDetails:
     project: Project
-    notes: str | None  # None: nobody wrote any
+    notes: str | None  # None: none were written
     model: Model | None  # that it began with
 
 
@@ -122,7 +122,7 @@ class ProjectService:
             return project
 
     def forget_drafts(self, after_s: float = DRAFT_S) -> None:
-        """Those that nobody went on with, and all that is in them."""
+        """Those that were abandoned, and all that is in them."""
         for draft in self._records.projects.drafts(datetime.now(UTC) - timedelta(seconds=after_s)):
             with suppress(WrongState), self._archive.deleting():
                 self._records.projects.delete(draft.id, cascade=True)

@@ -105,7 +105,7 @@ class SignIns:
         return self._sign_in() if is_good else None
 
     def redeem_token(self, token: str) -> tuple[str, SignIn] | None:
-        """For who gives the token to ``/login``, in its form or in the address."""
+        """For a token that was given to ``/login``, in its form or in the address."""
         return self._sign_in() if self.hash_if_current(token) else None
 
     def find(self, secret: str | None) -> SignIn | None:

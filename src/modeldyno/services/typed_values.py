@@ -30,7 +30,7 @@ def typed(type: Type, name: str, value: Any) -> Any:
 
 
 def is_blank(value: Any) -> bool:
-    """What a form sends for a field that nobody filled in."""
+    """What a form sends for a field that was left empty."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 

@@ -1,6 +1,6 @@
 """Measure one or two models for a client of 1.9: a project, models, benchmarks and jobs at once.
 
-Each call is a small file until its end was told, so that a server that is started again knows whose
+Each call is a small file until its end was sent, so that a server that is started again knows whose
 runs wait in its queue.
 """
 
@@ -76,7 +76,7 @@ class Workload:
     parts: tuple[WorkloadModel, ...]
     folder: str | None  # where config and log are wanted; None: they are in the runs' own folders
     note: str = ""  # for its finish: why config and log are not where they were wanted
-    is_started: bool = False  # and told so
+    is_started: bool = False  # and its client was told
 
     @property
     def run_ids(self) -> tuple[RunId, ...]:
@@ -84,7 +84,7 @@ class Workload:
 
     @property
     def measurements(self) -> tuple[tuple[WorkloadModel, Mode], ...]:
-        """In the order in which they are told."""
+        """In the order in which they are reported."""
         return tuple((part, mode) for part in self.parts for mode in part.wanted.modes)
 
 
@@ -116,7 +116,7 @@ class WorkloadService:
         workspace_path: str,
         remember: Callable[[Workload], None],
     ) -> Workload:
-        """All of it or nothing; ``remember`` hears of it before anybody hears of its runs.
+        """All of it or nothing; ``remember`` is called before any event of its runs is sent.
 
         Raises PathRefused, FileNotFound, and what reading a model raises.
         """

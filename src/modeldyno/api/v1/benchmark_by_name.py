@@ -1,8 +1,8 @@
 """``GET /api/v1/benchmark/{model_name}``: measure a model by its name, and wait for the result.
 
 Its answers have a shape of their own, errors too: clients of such endpoints read ``status`` and
-``message``. The measurement is a job like any other; who waits for it takes no thread, and who goes
-away takes the job along.
+``message``. The measurement is a job like any other. A waiting client takes no thread, and its job
+is cancelled when it disconnects.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ def router(service: BenchmarkByName, ends: RunEndCallbacks) -> APIRouter:
         request: Request,
     ) -> Response:
         """Measures, and waits for the result. It is a job like any other: it waits its turn, and is
-        kept, in the model's project or, of a file, in `By name`. Needs the token in the header. Who
-        goes away stops it."""
+        kept, in the model's project or, of a file, in `By name`. Needs the token in the header. It
+        stops when the client disconnects."""
         start = partial(service.start, model_name, query.request())
         measurement = await to_thread.run_sync(start, limiter=beginning)
         if measurement.job is not None:
@@ -181,7 +181,7 @@ async def _awaited(
     service: BenchmarkByName, ends: RunEndCallbacks, job: Job, request: Request, timeout_s: float
 ) -> Literal["over", "left"]:
     """Raises TooBusy or TimedOut when it is late, Refused when the server stops. Whatever happens,
-    nothing runs on for nobody."""
+    nothing keeps running for a client that is gone."""
     ended: Ended = "left"
     late: ModeldynoError | None = None
     try:

@@ -203,7 +203,7 @@ def _details(details: BenchmarkDetails, versus: Versus) -> bytes:
     )
 
 
-# What follows from a spec is worked out once, for as long as somebody looks at it.
+# What follows from a spec is worked out once, and kept while clients read it.
 
 
 @lru_cache(maxsize=1024)

@@ -28,7 +28,7 @@ def router(events: EventRecords) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=MOST)] = MOST,
     ) -> Response:
         """Events say that something changed; what it is now, the thing itself tells."""
-        # Looked up first: what comes in between is told, and told again next time at worst.
+        # Looked up first: an event in between is sent now, and at worst once more next time.
         newest = events.last_number()
         missed = events.since(after, limit, project_id)
         messages = [message_of(event) for event in missed.events]

@@ -121,7 +121,7 @@ def _sent(kept: KeptAnswer, headers: dict[str, str] | None = None) -> Response:
 
 
 def _fingerprint(values: dict[str, Any]) -> str:
-    """Of what was asked, however it was written: blanks, order and defaults make no difference."""
+    """Of the request, however it was written: blanks, order and defaults make no difference."""
     plain = {
         name: value.model_dump(mode="json") if isinstance(value, BaseModel) else encode(value)
         for name, value in values.items()
