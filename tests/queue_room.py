@@ -88,7 +88,7 @@ class QueueRoom:
     def start(self, spec: BenchmarkSpec | ComparisonSpec, **more: Any) -> Job:
         return self.server.jobs.start(self.add(spec), spec, **more)
 
-    def shown(self, job_id: JobId) -> JobStatus:
+    def status(self, job_id: JobId) -> JobStatus:
         return self.server.jobs.get(job_id)
 
     def job(self, job_id: JobId) -> Job:

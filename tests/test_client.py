@@ -213,7 +213,9 @@ def test_asking_again_after_a_broken_connection_creates_nothing_twice(client, se
 def test_a_model_is_uploaded_inspected_and_downloaded(client, tmp_path):
     project = client.projects.create("Models")
     told: list[tuple[int, int]] = []
-    made = client.models.upload(project.id, model_path(), tell=lambda *said: told.append(said))
+    made = client.models.upload(
+        project.id, model_path(), on_progress=lambda *said: told.append(said)
+    )
     size = model_path().stat().st_size
     assert told[-1] == (size, size)
     assert (made.state, made.size_bytes, made.name) == ("ready", size, model_path().name)
@@ -264,7 +266,7 @@ def test_nothing_is_sent_because_a_server_names_it(client, tmp_path, monkeypatch
     monkeypatch.setattr(transport, "read", read)
     sent: list[int] = []
     with pytest.raises(errors.ServerFailed, match=r"asks for .*, which is not sent"):
-        client.models.upload(1, path, tell=lambda _, size: sent.append(size))
+        client.models.upload(1, path, on_progress=lambda _, size: sent.append(size))
     assert sent == [path.stat().st_size]
 
 
@@ -567,7 +569,9 @@ def test_the_async_client_does_the_same(server, model, tmp_path):
             assert project.id in [one.id async for one in client.projects.list()]
             path = script(tmp_path / "net.json", latency_us=300)
             sent: list[int] = []
-            made = await client.models.upload(project.id, path, tell=lambda n, _: sent.append(n))
+            made = await client.models.upload(
+                project.id, path, on_progress=lambda n, _: sent.append(n)
+            )
             assert sent == [path.stat().st_size]
             copy = await client.models.download(made.id, tmp_path / "copy.json")
             assert copy.read_bytes() == path.read_bytes()

@@ -26,8 +26,8 @@ def running_server(workspace: Path) -> RunningServer | None:
     except OSError:
         return None
     try:
-        told = json.loads(os.pread(descriptor, 4096, 0)) if _is_held(descriptor) else None
-        return RunningServer(int(told["pid"]), str(told["url"])) if told else None
+        document = json.loads(os.pread(descriptor, 4096, 0)) if _is_held(descriptor) else None
+        return RunningServer(int(document["pid"]), str(document["url"])) if document else None
     except (ValueError, KeyError, TypeError):  # it does not listen yet
         return None
     finally:

@@ -39,40 +39,40 @@ def test_a_message_goes_out_as_socket_io_wants_it():
 
 def test_an_event_is_told_once_and_in_its_room():
     it = listening(1)
-    assert all(it.tell(event(number)) for number in (1, 2, 2, 1, 3))
-    assert it.tell(event(4, project_id=2))
+    assert all(it.send(event(number)) for number in (1, 2, 2, 1, 3))
+    assert it.send(event(4, project_id=2))
     assert numbers(it) == [1, 2, 3]
 
 
 def test_who_hears_everything_hears_every_project_once():
     it = listening(None)
     for number, project_id in ((1, 1), (2, 2), (3, None), (3, None)):
-        it.tell(event(number, project_id))
+        it.send(event(number, project_id))
     assert numbers(it) == [1, 2, 3]
 
 
 def test_the_last_word_about_a_job_wins():
     it = listening(1)
     for done in range(5):
-        it.tell(progress(1, done))
-    it.tell(progress(2))
+        it.send(progress(1, done))
+    it.send(progress(2))
     assert [json.loads(p.text[5:])[1]["data"]["done"] for p in it.take(9)] == [4, 0]
 
 
 def test_a_slow_client_loses_progress_first():
     it = listening(1)
     for number in range(1, limits.ROOM_FOR_PROGRESS):
-        it.tell(event(number))
-    it.tell(progress(1))
-    it.tell(progress(2))  # the queue is too long for it by now
+        it.send(event(number))
+    it.send(progress(1))
+    it.send(progress(2))  # the queue is too long for it by now
     assert numbers(it) == [*range(1, limits.ROOM_FOR_PROGRESS), None]
 
 
 def test_progress_makes_room_for_events():
     it = listening(1)
-    it.tell(progress(1))
+    it.send(progress(1))
     for number in range(1, limits.MOST_MESSAGES + 1):
-        assert it.tell(event(number))
+        assert it.send(event(number))
     assert numbers(it) == [*range(1, limits.MOST_MESSAGES + 1)]
 
 
@@ -80,7 +80,7 @@ def test_progress_makes_room_for_events():
 def test_what_waits_is_bounded_in_number_and_in_bytes(text):
     it = listening(1)
     number = 1
-    while it.tell(event(number, text=text)):
+    while it.send(event(number, text=text)):
         number += 1
     assert it.waiting <= limits.MOST_MESSAGES
     assert it.waiting_bytes <= limits.MOST_BYTES
@@ -91,7 +91,7 @@ def test_what_waits_is_bounded_in_number_and_in_bytes(text):
 def test_the_number_to_resume_from_is_that_of_the_last_one_taken():
     it = listening(1)
     for number in range(1, 6):
-        it.tell(event(number))
+        it.send(event(number))
     it.take(2)
     assert it.heard == 2
     it.take(9)
@@ -101,7 +101,7 @@ def test_the_number_to_resume_from_is_that_of_the_last_one_taken():
 def test_a_room_that_still_catches_up_holds_the_number_back():
     it = listening(1)
     it.caught_up[2] = 3
-    it.tell(event(9))
+    it.send(event(9))
     it.take(1)
     assert it.heard == 3
 
@@ -110,8 +110,8 @@ def test_stuck_is_who_takes_nothing_of_what_waits():
     clock = Clock()
     it = listening(1, clock=clock)
     assert it.stuck_since is None
-    it.tell(event(1))
-    it.tell(event(2))
+    it.send(event(1))
+    it.send(event(2))
     began = clock.now_s
     clock.now_s += 5
     assert it.stuck_since == began

@@ -187,7 +187,7 @@ def shown_live(text: str) -> None:
 
 WAYS = {
     "say": output.say,
-    "tell": output.tell,
+    "message": output.message,
     "headline": output.headline,
     "warn": lambda text: output.warn(text, text),
     "table": lambda text: output.table((text, "b"), [(text, text)], left=(text,)),

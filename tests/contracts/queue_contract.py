@@ -44,9 +44,9 @@ class QueueContract:
             first = room.start(room.endless())
             room.until_units(first)
             waiting = [room.start(room.short()) for _ in range(3)]
-            assert [room.shown(job.id).place for job in waiting] == [1, 2, 3]
+            assert [room.status(job.id).place for job in waiting] == [1, 2, 3]
             assert server.jobs.run_next(waiting[2].id).place == 1
-            reasons = [room.shown(waiting[n].id).reason for n in (2, 0, 1)]
+            reasons = [room.status(waiting[n].id).reason for n in (2, 0, 1)]
             assert reasons[0].startswith(f"waiting for job {first.id} (about ")
             assert reasons[1].startswith(f"waiting behind 1 job and job {first.id} (about")
             assert reasons[2].startswith(f"waiting behind 2 jobs and job {first.id} (about")
@@ -232,8 +232,8 @@ class QueueContract:
                 waits = room.job(job.id).reason
                 assert waits.startswith("waiting for core")
                 assert waits.endswith(f", used by modeldyno pid {os.getpid()}")
-                assert room.shown(job.id).standing.progress.doing == waits
-                assert room.shown(behind.id).reason == f"waiting for job {job.id}, {waits}"
+                assert room.status(job.id).standing.progress.doing == waits
+                assert room.status(behind.id).reason == f"waiting for job {job.id}, {waits}"
                 assert server.jobs.leases() == ()
             until(server.jobs.leases, "the lease")
             until(lambda: not room.job(job.id).reason, "the reason to be gone")

@@ -49,7 +49,7 @@ def test_a_job_reports_progress_and_leaves_its_result(room):
         everything = CellSpec(engine="scripted", cores=len(allowed_cpus()))
         job = room.start(replace(room.short(), cells=(everything,)))
         room.until_state(job.id, "done")
-        assert room.shown(job.id).standing is None
+        assert room.status(job.id).standing is None
         kept = server.history.read(job.run_id)
         assert (kept.state, kept.sessions) == ("done", (1,))
         assert SHARED in kept.result.cells[0].notes  # there is no other core for the server
@@ -236,7 +236,7 @@ def test_a_queue_that_is_full_says_so(room, monkeypatch):
             server.jobs.start(things[2], specs[2])
         assert server.records.benchmarks.get(things[2].id).state == "draft"  # nothing of it is left
         other = room.start(room.short())  # of another project
-        assert room.shown(other.id).place == 3
+        assert room.status(other.id).place == 3
 
 
 def test_runs_of_one_benchmark_follow_one_another(room):

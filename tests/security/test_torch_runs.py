@@ -328,7 +328,7 @@ def test_an_architecture_is_code_that_needs_trust_with_its_weights(tmp_path):
     refused = bench(path, *code, *takes, MODELDYNO_REQUIRE_TRUST="1")
     assert refused.code == 8
     assert f"modeldyno trust weights.pt {' '.join(code)}" in refused.err
-    assert "nobody said what builds the model" in trusting(path).err
+    assert "the code that builds the model was not named" in trusting(path).err
     assert bench(path, *code, *takes, MODELDYNO_REQUIRE_TRUST="1").code == 8
     assert "torch.nn:Linear(in_features=3, out_features=2)" in trusting(path, *code).out
     assert bench(path, *code, *takes, MODELDYNO_REQUIRE_TRUST="1").code == 0

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import modeldyno
-from modeldyno.selftest.ten_seconds import _half_width, _shown
+from modeldyno.selftest.ten_seconds import _half_width, _ratio_ends
 from tests.scripts import script
 
 
@@ -18,4 +18,4 @@ def test_ratio_and_half_width_are_read_from_the_comparison_document(tmp_path):
     document = json.loads(result.to_json())
     assert _half_width(document) == pytest.approx(result.ratio.half_width)
     ends = (result.ratio.value, result.ratio.low, result.ratio.high)
-    assert _shown(document) == pytest.approx(ends, abs=1e-4)
+    assert _ratio_ends(document) == pytest.approx(ends, abs=1e-4)

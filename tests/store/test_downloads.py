@@ -310,7 +310,7 @@ def test_a_body_without_an_end_is_refused(downloads, server):
 
 def test_a_body_packed_unasked_is_refused(downloads, server):
     server.files["/net.pb"] = File(DATA, headers={"Content-Encoding": "gzip"})
-    refused(downloads(), UNKNOWN, "packed")
+    refused(downloads(), UNKNOWN, "compressed, which was not requested")
     assert server.asked[-1].headers["Accept-Encoding"] == "identity"
 
 

@@ -1,4 +1,4 @@
-"""Who asks, and whether that is enough for what is asked.
+"""Who sends a request, and whether they may do what it asks for.
 
 The token in a header is always enough. A cookie is sent by browsers on their own, so it counts only
 when the browser, or our page, says that our page asked; and to change something, our page must
@@ -43,7 +43,7 @@ READING = frozenset(
     """.split()  # noqa: SIM905 - a name to a line would fill the page
 )
 
-CALLER = "modeldyno.caller"  # where the application finds who asks, in its scope
+CALLER = "modeldyno.caller"  # where the application finds the caller, in its scope
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Access:
         self._failures = failures
 
     def admit(self, head: Head) -> Caller | Refusal | None:
-        """None: nobody in particular, where that is allowed."""
+        """None: an anonymous caller, where that is allowed."""
         if self._sign_ins is None:
             return OPEN_DOOR
         if head.surface == "page":
@@ -109,13 +109,13 @@ class Access:
         """A cookie's value for a one-time code, or for the token, as ``/login`` got it."""
         if self._sign_ins is None:
             return TOKEN
-        found = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)
-        return found or self._fail(_client(scope))
+        granted = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)
+        return granted or self._fail(_client(scope))
 
     def knows(self, token: str) -> bool:
         return self._sign_ins is not None and self._by_token(token) is not None
 
-    def seen(self, scope: Mapping[str, Any]) -> SignIn | None:
+    def page_sign_in(self, scope: Mapping[str, Any]) -> SignIn | None:
         """Whose browser opens one of our pages: those may greet, and show what is no secret."""
         if self._sign_ins is None:
             return None

@@ -27,7 +27,7 @@ MOST_BYTES = 16 << 20
 
 
 @dataclass
-class _Answer:
+class _CachedAnswer:
     version: int
     messages: list[Message] = field(default_factory=list)
     size: int = 1 << 10  # in bytes, with what it takes beside its body
@@ -37,7 +37,7 @@ class Answers:
     def __init__(self, app: App, database: Database) -> None:
         self._app = app
         self._database = database
-        self._kept: OrderedDict[tuple[str, bytes], _Answer] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, bytes], _CachedAnswer] = OrderedDict()
         self._size = 0
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -52,7 +52,7 @@ class Answers:
                 await send(message)
             return
         # The count was read before the answer is made: what changes meanwhile makes it old at once.
-        answer = _Answer(version)
+        answer = _CachedAnswer(version)
 
         async def keep(message: Message) -> None:
             answer.messages.append(message)
@@ -73,7 +73,7 @@ class Answers:
         )
         return self._database.version() if is_one else None
 
-    def _keep(self, key: tuple[str, bytes], answer: _Answer) -> None:
+    def _keep(self, key: tuple[str, bytes], answer: _CachedAnswer) -> None:
         before = self._kept.pop(key, None)
         self._size -= before.size if before else 0
         first, *rest = answer.messages or [{}]

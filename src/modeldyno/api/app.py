@@ -132,7 +132,7 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
         pages.router(
             server.records.projects, listening, access, describe, workbench, has_home=folder is None
         ),
-        # With the client of INC Bench, that has every address that nobody else has.
+        # With the client of INC Bench, that has every address that nothing else has.
         gui.router(WebClient.read(folder), listening, access)
         if folder
         else workbench_pages.router(workbench, listening, access),

@@ -1,4 +1,4 @@
-"""JSON from strangers, looked at before anybody builds values of it.
+"""JSON from strangers, checked before values are built from it.
 
 What different programs would read differently is refused (two keys of one name, NaN, numbers that
 lose digits), and so is what no database keeps and what is only there to cost memory.
@@ -23,7 +23,7 @@ DEEPEST = 32
 # In all lists and objects together. A comparison has a few hundred; to say what is wrong with one,
 # each is looked at where everybody else waits, a hundred or two in a millisecond.
 MOST_VALUES = 5_000
-_QUICK = 16 << 10  # bytes; more is looked at in a thread, so that nobody else waits
+_QUICK = 16 << 10  # bytes; more is checked in a thread, so that other requests do not wait
 
 _NO_TEXT = re.compile(r"[\0\ud800-\udfff]").search  # NUL, and halves of a character
 
@@ -67,7 +67,7 @@ def trouble(body: bytes) -> str:
 def read_json(body: bytes) -> tuple[Any, str]:
     """The value, or why we do not take it."""
     try:
-        found = json.loads(
+        parsed = json.loads(
             body.decode(),
             object_pairs_hook=_object,
             parse_int=_integer,
@@ -82,14 +82,14 @@ def read_json(body: bytes) -> tuple[Any, str]:
         return None, _TOO_DEEP
     except ValueError as error:
         return None, str(error)
-    return found, _trouble_within(found)
+    return parsed, _trouble_within(parsed)
 
 
 _TOO_DEEP = f"it is nested more than {DEEPEST} deep"
 
 
-def _trouble_within(found: Any) -> str:
-    waiting = [(found, 1)]
+def _trouble_within(parsed: Any) -> str:
+    waiting = [(parsed, 1)]
     values = 0
     while waiting:
         part, depth = waiting.pop()
@@ -105,15 +105,15 @@ def _trouble_within(found: Any) -> str:
         if values > MOST_VALUES:
             return f"it has more than {MOST_VALUES} values"
         inside = (*part, *part.values()) if isinstance(part, dict) else part
-        waiting += [(one, depth + 1) for one in inside]
+        waiting += [(child, depth + 1) for child in inside]
     return ""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         raise ValueError("it has two keys of one name")
-    return found
+    return members
 
 
 def _integer(text: str) -> int:

@@ -31,7 +31,7 @@ class ImpatientHttp(HttpToolsProtocol):
     _turns = itertools.count()
     _overdue: asyncio.TimerHandle | None = None
     _turn = 0  # grows with each connection, and each request: the lowest was idle for longest
-    _is_known = False  # a request on it came from somebody we know
+    _is_known = False  # a request on it came from a known caller
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -73,13 +73,21 @@ class ImpatientHttp(HttpToolsProtocol):
         """For this connection, if need be at the cost of the stranger that was idle for longest."""
         if len(self.connections) <= MOST_STRANGERS:
             return
-        opened = [one for one in self.connections if not one.transport.is_closing()]
-        strangers = [one for one in opened if isinstance(one, ImpatientHttp) and not one._is_known]
+        opened = [
+            connection for connection in self.connections if not connection.transport.is_closing()
+        ]
+        strangers = [
+            connection
+            for connection in opened
+            if isinstance(connection, ImpatientHttp) and not connection._is_known
+        ]
         if len(strangers) <= MOST_STRANGERS and len(opened) <= MOST_CONNECTIONS:
             return
-        idle = [one for one in strangers if one is not self and one._is_idle]
+        idle = [
+            connection for connection in strangers if connection is not self and connection._is_idle
+        ]
         if idle:
-            min(idle, key=lambda one: one._turn).transport.close()
+            min(idle, key=lambda connection: connection._turn).transport.close()
         elif len(opened) > MOST_CONNECTIONS:
             logger.warning("a connection was refused: %s are open and busy", len(opened))
             self.transport.close()

@@ -21,7 +21,7 @@ def write(document: Json) -> str:
         "<p>Send the token with every request. In a shell, "
         "<code>T=$(modeldyno token)</code> has it; <code>U</code> is the server's address. For "
         'programs: <a href="/api/v1/openapi.json">openapi.json</a> (needs the token).</p>',
-        "<p>What goes wrong is told as <code>application/problem+json</code>: what, why "
+        "<p>Errors are sent as <code>application/problem+json</code>: what, why "
         "(<code>detail</code>), what to do (<code>fix</code>), and a <code>code</code> that stays "
         "the same.</p>",
     ]
@@ -29,9 +29,9 @@ def write(document: Json) -> str:
         parts.append(f'<h2 id="{escape(tag["name"])}">{escape(tag["name"].capitalize())}</h2>')
         parts.append(f"<p>{prose(tag['description'])}</p>")
         parts += [
-            _operation(path, method, one, document)
-            for path, method, one in operations(document)
-            if tag["name"] in one.get("tags", ())
+            _operation(path, method, operation, document)
+            for path, method, operation in operations(document)
+            if tag["name"] in operation.get("tags", ())
         ]
     return "".join(parts)
 
@@ -57,12 +57,12 @@ def _parameters(parameters: list[Json]) -> str:
         return ""
     rows = [
         (
-            element("code", one["name"]),
-            escape(one["in"] + (", needed" if one.get("required") else "")),
-            escape(_kind(one["schema"])),
-            prose(one.get("description", "")),
+            element("code", parameter["name"]),
+            escape(parameter["in"] + (", needed" if parameter.get("required") else "")),
+            escape(_kind(parameter["schema"])),
+            prose(parameter.get("description", "")),
         )
-        for one in parameters
+        for parameter in parameters
     ]
     return _table(("parameter", "where", "what", ""), rows)
 
@@ -71,10 +71,10 @@ def _body(operation: Json, document: Json) -> str:
     if "requestBody" not in operation:
         return ""
     parts = []
-    for kind, told in operation["requestBody"]["content"].items():
+    for kind, content in operation["requestBody"]["content"].items():
         parts.append(f"<p>Body: {element('code', kind)}</p>")
         if kind == "application/json":
-            parts.append(_fields(told["schema"], document))
+            parts.append(_fields(content["schema"], document))
     return "".join(parts)
 
 
@@ -85,10 +85,10 @@ def _answers(responses: Json, document: Json) -> str:
         rows.append((element("code", status), prose(response["description"])))
         content = response.get("content", {}).get("application/json")
         if content and status.startswith("2"):
-            shown = json.dumps(
+            example = json.dumps(
                 example_of(content["schema"], document), indent=2, ensure_ascii=False
             )
-            examples.append(f"<pre>{escape(shown)}</pre>")
+            examples.append(f"<pre>{escape(example)}</pre>")
     return _table(("answer", ""), rows) + "".join(examples)
 
 
@@ -98,10 +98,12 @@ def _fields(schema: Json, document: Json) -> str:
     rows = [
         (
             element("code", name),
-            escape(_kind(_resolved(one, document)) + (", needed" if name in needed else "")),
-            prose(one.get("description", "")),
+            escape(
+                _kind(_resolved(property_schema, document)) + (", needed" if name in needed else "")
+            ),
+            prose(property_schema.get("description", "")),
         )
-        for name, one in schema.get("properties", {}).items()
+        for name, property_schema in schema.get("properties", {}).items()
     ]
     return _table(("field", "what", ""), rows)
 
@@ -109,18 +111,18 @@ def _fields(schema: Json, document: Json) -> str:
 def _resolved(schema: Json, document: Json) -> Json:
     if "$ref" not in schema:
         return schema
-    found: Json = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    return found
+    target: Json = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return target
 
 
 def _kind(schema: Json) -> str:
     """``integer 1–200``, ``ascending | descending``."""
     if "enum" in schema:
-        return " | ".join(str(one) for one in schema["enum"])
+        return " | ".join(str(option) for option in schema["enum"])
     if "const" in schema:
         return str(schema["const"])
     if "anyOf" in schema:
-        return " or ".join(_kind(one) for one in schema["anyOf"])
+        return " or ".join(_kind(option) for option in schema["anyOf"])
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
     words = [str(schema.get("type", "anything"))]
@@ -136,22 +138,24 @@ def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """Cells are HTML already."""
     if not rows:
         return ""
-    heads = "".join(element("th", one) for one in head)
+    heads = "".join(element("th", label) for label in head)
     lines = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><tr>{heads}</tr>{lines}</table>"
 
 
 def curl(path: str, method: str, operation: Json, document: Json) -> str:
     """A line for a shell, with examples in the place of what one has to fill in."""
-    needed = [one for one in operation.get("parameters", []) if one.get("required")]
-    for one in needed:
-        if one["in"] == "path":
-            shown = str(example_of(one["schema"], document) or one["name"])
-            path = path.replace(f"{{{one['name']}}}", shown)
+    needed = [
+        parameter for parameter in operation.get("parameters", []) if parameter.get("required")
+    ]
+    for parameter in needed:
+        if parameter["in"] == "path":
+            example = str(example_of(parameter["schema"], document) or parameter["name"])
+            path = path.replace(f"{{{parameter['name']}}}", example)
     query = "&".join(
-        f"{one['name']}={example_of(one['schema'], document)}"
-        for one in needed
-        if one["in"] == "query"
+        f"{parameter['name']}={example_of(parameter['schema'], document)}"
+        for parameter in needed
+        if parameter["in"] == "query"
     )
     words = ["curl", '-H "Authorization: Bearer $T"']
     if method != "get":

@@ -1,7 +1,7 @@
 """What a client reads when we say no; the only place that knows HTTP codes.
 
 ``/api/v1`` gets problem documents (RFC 9457) with our code, reason and advice, ``/api`` plain text,
-which its clients show as it is. What is refused before anybody knows who asks repeats nothing that
+which its clients show as it is. A refusal from before the caller is known repeats nothing that
 was sent; later refusals may name a value, as text, never in a header. Folders of this machine are
 left out of all of them.
 """
@@ -207,7 +207,7 @@ def refusal_of(error: errors.ModeldynoError) -> Refusal:
 
 
 def named_refusal(error: errors.ModeldynoError) -> Refusal:
-    """The same for who waits for a run: that it failed is no bug of the server."""
+    """The same for a client that waits for a run: that it failed is no bug of the server."""
     refusal = refusal_of(error)
     is_runs = isinstance(error, errors.RunFailed) and refusal.status == 500
     return replace(refusal, status=422) if is_runs else refusal
@@ -222,14 +222,14 @@ def misunderstood(first: Mapping[str, Any]) -> Refusal:
 
 def named_document(refusal: Refusal | None, devices: Mapping[str, str]) -> dict[str, Any]:
     """As clients of that route read it; ``devices`` with why each cannot be used, or nothing."""
-    told: dict[str, Any] = {
+    devices_part: dict[str, Any] = {
         "available_devices": [name for name, why in devices.items() if not why],
         "unavailable_devices": {name: why for name, why in devices.items() if why},
     }
     if refusal is None:
-        return told
+        return devices_part
     said = {"message": refusal.title, "code": refusal.code, "detail": refusal.why}
-    return {"status": "error", **said, "fix": refusal.fix, **told}
+    return {"status": "error", **said, "fix": refusal.fix, **devices_part}
 
 
 @lru_cache(maxsize=256)  # bounded: some refusals say what the client said
@@ -239,9 +239,9 @@ def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
     kind = b"text/plain; charset=utf-8"
     if surface == "v1":
         kind, body = b"application/problem+json", _problem(refusal)
-    elif surface == "named":  # before anybody knows who asks, devices are not told
+    elif surface == "named":  # before the caller is known, devices are not listed
         kind, body = b"application/json", json.dumps(named_document(refusal, {})).encode()
-    elif surface == "inc":  # its clients know no others
+    elif surface == "inc":  # its clients expect no others
         status = _OF_INC.get(status, status)
         headers = () if refusal.status == 401 else headers
     length = str(len(body)).encode()

@@ -1,9 +1,9 @@
 """Socket.IO, namespace ``/v1``: events as they happen, and from any number on.
 
-Messages come from the rows of the database (``services/event_feed.py``), so who was away says what
-it heard last and gets the rest, in order: nothing lost, nothing doubled. Whoever lags behind gets
-what it missed from the database as fast as it reads, and live ones only when it has caught up;
-whoever does not read at all is sent away.
+Messages come from the rows of the database (``services/event_feed.py``), so a client that was
+disconnected says what it received last and gets the rest, in order: nothing lost, nothing doubled.
+A slow client gets what it missed from the database as fast as it reads, and live events only when
+it has caught up; a client that does not read at all is disconnected.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ TOO_MANY_ROOMS = Refusal(
     429,
     "TOO_MANY_ROOMS",
     "Too many projects for one connection",
-    f"{MOST_ROOMS} are told apart",
+    f"{MOST_ROOMS} is the limit",
     "Subscribe to everything: project_id null",
 )
 TOO_MANY_STRANGERS = Refusal(
@@ -112,7 +112,7 @@ TOO_MANY_STRANGERS = Refusal(
     ((b"retry-after", b"10"),),
 )
 LATER = Refusal(
-    503, "TRY_AGAIN", "Events cannot be told for now", "", "Reconnect and resume from event {after}"
+    503, "TRY_AGAIN", "Events cannot be sent for now", "", "Reconnect and resume from event {after}"
 )
 
 
@@ -120,9 +120,9 @@ LATER = Refusal(
 class Patience:
     """With those who hold a connection, in seconds."""
 
-    recheck_s: float = 5.0  # how often it is asked whether they still may
-    introduce_s: float = 10.0  # who does not say by then who it is was only holding a line
-    stuck_s: float = 20.0  # who takes nothing for so long
+    recheck_s: float = 5.0  # how often their right to listen is checked
+    introduce_s: float = 10.0  # a client without a sign-in by then only holds a line
+    stuck_s: float = 20.0  # a client that reads nothing for so long
 
 
 PATIENCE = Patience()
@@ -158,7 +158,7 @@ class EventSockets:
         self._allowances: dict[str, Allowance] = {}
         self._seen_at: dict[str, float] = {}  # lines, from when on we know them
         self._partings: set[asyncio.Task[None]] = set()
-        self._last = 0  # the newest event that was told here
+        self._last = 0  # the newest event that was sent here
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
         self._unheard: deque[Event] = deque()
@@ -252,17 +252,17 @@ class EventSockets:
                     self._catch_up(listener, room, heard)
         for event in events:
             self._last = max(self._last, event.number)
-            self._tell(pack(message_of(event)))
+            self._publish(pack(message_of(event)))
         for job, standing in standings:
-            self._tell(_progress(job, standing))
+            self._publish(_progress(job, standing))
         for fetch in fetches:
-            self._tell(_fetch(fetch))
+            self._publish(_fetch(fetch))
         for conversion in conversions:
-            self._tell(_conversion(conversion))
+            self._publish(_conversion(conversion))
 
-    def _tell(self, packed: Packed) -> None:
+    def _publish(self, packed: Packed) -> None:
         for listener in [*self._listeners.values()]:
-            if not listener.tell(packed):
+            if not listener.send(packed):
                 room = listener.room_for(packed)
                 self._catch_up(listener, room, listener.rooms[room])
 
@@ -277,7 +277,7 @@ class EventSockets:
         except ModeldynoError as error:
             caller, refusal = None, refusal_of(error)
         if caller is None:
-            raise Refused(refusal.title, _told(refusal))
+            raise Refused(refusal.title, _refusal_body(refusal))
         after = auth.get("after") if isinstance(auth, dict) else None
         is_number = type(after) is int and 0 <= after <= _MOST_NUMBER
         line = self._sio.manager.eio_sid_from_sid(sid, NAMESPACE)
@@ -299,30 +299,30 @@ class EventSockets:
 
     def _part(self, listener: Listener, refusal: Refusal) -> None:
         """Say why, and end the connection; what waited for this client is in the database."""
-        told = _told(refusal) | {"after": listener.heard}
-        told["fix"] = refusal.fix.format(after=listener.heard)
+        goodbye = _refusal_body(refusal) | {"after": listener.heard}
+        goodbye["fix"] = refusal.fix.format(after=listener.heard)
         logger.info("a listener was sent away: %s", refusal.title)
         self._leave(listener)
-        self._later(self._say_goodbye(listener, told, is_welcome=refusal in (TOO_SLOW, LATER)))
+        self._later(self._say_goodbye(listener, goodbye, is_welcome=refusal in (TOO_SLOW, LATER)))
 
     async def _say_goodbye(
-        self, listener: Listener, told: dict[str, Any], is_welcome: bool
+        self, listener: Listener, goodbye: dict[str, Any], is_welcome: bool
     ) -> None:
         """Clients come back by themselves, except when the namespace is closed to them first."""
-        await self._sio.emit(GOODBYE, told, to=listener.sid, namespace=NAMESPACE)
+        await self._sio.emit(GOODBYE, goodbye, to=listener.sid, namespace=NAMESPACE)
         if not is_welcome:
             await self._sio.disconnect(listener.sid, namespace=NAMESPACE)
         await self._hang_up(listener.line)
 
     async def _hang_up(self, line: str) -> None:
         """Engine.IO waits until everything before was taken, which may be never."""
-        found = self._line(line)
-        if found is None:
+        socket = self._line(line)
+        if socket is None:
             return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PONG_S):
                 await self._sio.eio.disconnect(line)
-        await found.queue.put(None)  # it says that it is over, but does not close a web socket
+        await socket.queue.put(None)  # it says that it is over, but does not close a web socket
 
     def _later(self, doing: Any) -> None:
         task = asyncio.ensure_future(doing)
@@ -350,10 +350,10 @@ class EventSockets:
         return {caller for caller in callers if not self._still(caller)}
 
     def _still(self, caller: Caller) -> bool:
-        """Who cannot be checked is out, and keeps nobody else from being checked."""
+        """A caller who cannot be checked is out, and does not keep others from being checked."""
         try:
             return self._access.still(caller)
-        except ModeldynoError:  # the token's file became unusable: nobody is in
+        except ModeldynoError:  # the token's file became unusable: all are out
             return False
         except Exception:
             logger.exception("a listener's right to listen cannot be checked")
@@ -370,7 +370,7 @@ class EventSockets:
         ]
 
     def _refuse(self, scope: Any) -> Refusal | None:
-        """A new line to one more stranger; who brings token or cookie is none."""
+        """Whether one more stranger may have a line; a client with token or cookie is none."""
         caller: Caller | None = scope.get(CALLER)
         is_known = caller is not None and caller != OPEN_DOOR
         if is_known or len(self._strangers()) < MOST_STRANGERS:
@@ -392,55 +392,55 @@ class EventSockets:
             return None
         if not self._allowances[sid].spend():
             self._part(listener, TOO_FAST)
-            return _no(TOO_FAST)
+            return _refused(TOO_FAST)
         try:
             async with listener.turns:
                 return await self._answer(listener, word, said)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part)[:50] for part in first["loc"]) or "message"
-            return _no(Refusal(422, "BAD_VALUE", f"{where}: {first['msg'][:200]}", "", ""))
+            return _refused(Refusal(422, "BAD_VALUE", f"{where}: {first['msg'][:200]}", "", ""))
         except ModeldynoError as error:
-            return _no(refusal_of(error))
+            return _refused(refusal_of(error))
         except Exception:
             logger.exception("a listener's %r failed", word[:50])
-            return _no(LATER)
+            return _refused(LATER)
 
     async def _answer(
         self, listener: Listener, word: str, said: tuple[object, ...]
     ) -> dict[str, Any]:
         body = said[0] if said else {}
         if len(said) > 1:
-            return _no(UNKNOWN)
+            return _refused(UNKNOWN)
         match word:
             case "subscribe":
                 return await self._subscribe(listener, SubscribeRequest.model_validate(body))
             case "unsubscribe":
-                asked = UnsubscribeRequest.model_validate(body)
-                for room in (asked.project_id,) if asked.project_id else listener.all_rooms:
+                request = UnsubscribeRequest.model_validate(body)
+                for room in (request.project_id,) if request.project_id else listener.all_rooms:
                     listener.leave(room)
                 return {"ok": True, "last": self._last}
             case "ping":
                 return {"ok": True, "last": self._last}
             case _:
-                return _no(UNKNOWN)
+                return _refused(UNKNOWN)
 
-    async def _subscribe(self, listener: Listener, asked: SubscribeRequest) -> dict[str, Any]:
+    async def _subscribe(self, listener: Listener, request: SubscribeRequest) -> dict[str, Any]:
         """Live from now on, or after what it heard last; the answer comes before either."""
-        room: Room = asked.project_id
-        after = asked.after if asked.after is not None else listener.after
+        room: Room = request.project_id
+        after = request.after if request.after is not None else listener.after
         last, first = await asyncio.to_thread(self._ends, after)
-        if listener.sid not in self._listeners:  # it left meanwhile, and nobody reads this
-            return _no(LATER)
+        if listener.sid not in self._listeners:  # it left meanwhile, and does not read this
+            return _refused(LATER)
         if after is None and room in listener.all_rooms:  # and so it stays
             return {"ok": True, "last": last, "is_complete": True}
         is_complete = after is None or (first is not None and after <= last)
-        # Everything and single projects exclude each other, so that nothing is told twice.
+        # Everything and single projects exclude each other, so that nothing is sent twice.
         for other in listener.all_rooms:
             if other is None or room is None:
                 listener.leave(other)
         if room not in listener.all_rooms and len(listener.all_rooms) >= MOST_ROOMS:
-            return _no(TOO_MANY_ROOMS)
+            return _refused(TOO_MANY_ROOMS)
         start = after if after is not None and is_complete else last
         listener.after = None  # that was for the first wish
         self._catch_up(listener, room, start)
@@ -461,7 +461,7 @@ class EventSockets:
         listener.catching_up[room] = asyncio.create_task(self._read_on(listener, room, after))
 
     async def _read_on(self, listener: Listener, room: Room, after: int) -> None:
-        """From the database until nothing newer was told live; then it hears live ones."""
+        """From the database until it has caught up with live events; then it gets those."""
         try:
             while True:
                 await listener.room()
@@ -469,18 +469,18 @@ class EventSockets:
                 if not missed.is_complete:
                     self._part(listener, TOO_SLOW)
                     return
-                found = missed.events
-                for event in found:
+                batch = missed.events
+                for event in batch:
                     packed = pack(message_of(event))
                     while not listener.offer(packed):
                         await listener.room()
                     listener.caught_up[room] = event.number
-                is_all = len(found) < _MISSED_AT_ONCE
-                after = max(after, last if is_all else 0, found[-1].number if found else 0)
+                is_all = len(batch) < _MISSED_AT_ONCE
+                after = max(after, last if is_all else 0, batch[-1].number if batch else 0)
                 if is_all and after >= self._last:
                     break
-        except Exception:  # whatever it is: who hears nothing more has to know
-            logger.exception("a listener cannot be told what it missed")
+        except Exception:  # whatever it is: a listener that gets nothing more has to know
+            logger.exception("a listener cannot be sent what it missed")
             listener.catching_up.pop(room, None)  # which is this task
             self._part(listener, LATER)
             return
@@ -576,7 +576,7 @@ def _conversion(conversion: Conversion) -> Packed:
     return pack(encode(message), about=("conversion", conversion.id))
 
 
-def _told(refusal: Refusal) -> dict[str, Any]:
+def _refusal_body(refusal: Refusal) -> dict[str, Any]:
     return {
         "code": refusal.code,
         "title": refusal.title,
@@ -585,5 +585,5 @@ def _told(refusal: Refusal) -> dict[str, Any]:
     }
 
 
-def _no(refusal: Refusal) -> dict[str, Any]:
-    return {"ok": False, **_told(refusal)}
+def _refused(refusal: Refusal) -> dict[str, Any]:
+    return {"ok": False, **_refusal_body(refusal)}

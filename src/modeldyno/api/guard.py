@@ -37,7 +37,7 @@ UPLOAD_BODY = 8 << 30
 # that poll, who say who they are only inside of its protocol (api/socket_limits.py bounds those of
 # its strangers).
 MOST_KNOWN, MOST_STRANGERS, MOST_POLLING = 400, 100, 400
-# In a scope: called when a request on this connection came from somebody we know.
+# In a scope: called when a request on this connection came from a known caller.
 RECOGNISE = "modeldyno.recognise"
 PATIENCE_S = 60.0  # for a body that is no upload, and between two parts of one that is
 NO_UPLOADS = re.compile(r"(?!)")
@@ -124,28 +124,28 @@ class Guard:
         if kind not in ("http", "websocket"):
             raise ValueError(f"there is no rule for {kind!r}")  # a new kind does not slip through
         surface = surface_of(scope["path"])
-        answer = _Answer(send, surface, self._rules.page_policy)
+        answer = _GuardedAnswer(send, surface, self._rules.page_policy)
         try:
-            found = self._judge(scope, surface)
-        except ModeldynoError as error:  # the token's file became unusable: nobody gets in
-            logger.exception("nobody can be let in")
-            found = refusal_of(error)
-        if isinstance(found, Refusal):
-            await _refuse(answer, kind, found)
+            judgement = self._judge(scope, surface)
+        except ModeldynoError as error:  # the token's file became unusable: all are refused
+            logger.exception("callers cannot be checked, so all are refused")
+            judgement = refusal_of(error)
+        if isinstance(judgement, Refusal):
+            await _refuse(answer, kind, judgement)
             return
-        head, caller = found
+        head, caller = judgement
         if caller is not None and RECOGNISE in scope:
             scope[RECOGNISE]()
-        seen = {**scope, "headers": head.headers, CALLER: caller}
+        judged_scope = {**scope, "headers": head.headers, CALLER: caller}
         if kind == "websocket":
-            await self._app(seen, receive, answer.send)
+            await self._app(judged_scope, receive, answer.send)
             return
-        room = self._room(seen, surface, caller)
+        room = self._room(judged_scope, surface, caller)
         if room.is_full:
             await answer.refuse(errors.NO_ROOM)
             return
         with room:
-            await self._exchange(seen, head, self._body(head, receive, answer), answer)
+            await self._exchange(judged_scope, head, self._body(head, receive, answer), answer)
 
     def _room(
         self, scope: MutableMapping[str, Any], surface: Surface, caller: Caller | None
@@ -156,7 +156,7 @@ class Guard:
             return self._known
         if surface == "socket":
             return self._polling
-        is_known = self._strangers.is_full and self._access.seen(scope) is not None
+        is_known = self._strangers.is_full and self._access.page_sign_in(scope) is not None
         return self._known if is_known else self._strangers
 
     def _judge(
@@ -188,11 +188,11 @@ class Guard:
     def _is_upload(self, head: Head) -> bool:
         return self._rules.uploads.fullmatch(f"{head.method} {head.path}") is not None
 
-    def _body(self, head: Head, receive: Receive, answer: _Answer) -> _Body:
+    def _body(self, head: Head, receive: Receive, answer: _GuardedAnswer) -> _Body:
         return _Body(receive, answer, self._limit(head), is_upload=self._is_upload(head))
 
     async def _exchange(
-        self, scope: MutableMapping[str, Any], head: Head, body: _Body, answer: _Answer
+        self, scope: MutableMapping[str, Any], head: Head, body: _Body, answer: _GuardedAnswer
     ) -> None:
         try:
             await self._app(scope, body.receive, answer.send)
@@ -225,14 +225,14 @@ def _comes_from_here(head: Head) -> bool:
     )
 
 
-async def _refuse(answer: _Answer, kind: str, refusal: Refusal) -> None:
+async def _refuse(answer: _GuardedAnswer, kind: str, refusal: Refusal) -> None:
     if kind == "http":
         await answer.refuse(refusal)
     else:  # before it was accepted: the server answers 403
         await answer.send({"type": "websocket.close", "code": 1008})
 
 
-class _Answer:
+class _GuardedAnswer:
     """The way back: our headers on everything, and nothing after a refusal."""
 
     def __init__(self, send: Send, surface: Surface, page_policy: bytes) -> None:
@@ -274,7 +274,9 @@ class _Answer:
 class _Body:
     """The way in: counted, whatever length was announced, and not waited for without end."""
 
-    def __init__(self, receive: Receive, answer: _Answer, limit: int, is_upload: bool) -> None:
+    def __init__(
+        self, receive: Receive, answer: _GuardedAnswer, limit: int, is_upload: bool
+    ) -> None:
         self._receive = receive
         self._answer = answer
         self._left = limit

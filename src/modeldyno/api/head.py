@@ -1,4 +1,4 @@
-"""The part of a request that decides who asks: read once, and unambiguous or refused."""
+"""The part of a request that identifies the caller: read once, and unambiguous or refused."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ONCE = frozenset(
     b"host origin content-length transfer-encoding content-type authorization cookie "
     b"sec-fetch-site sec-fetch-mode sec-fetch-dest x-modeldyno-csrf range".split()
 )
-# What a proxy adds; from anybody else it is a lie about who asks, or for what.
+# What a proxy adds; from others it is a lie about who calls, or for what.
 _FORWARDED = frozenset(
     b"forwarded x-real-ip x-original-url x-original-host x-rewrite-url x-host "
     b"x-http-method-override x-http-method x-method-override".split()

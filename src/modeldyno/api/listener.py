@@ -18,7 +18,7 @@ from modeldyno.api.access import Caller
 
 MOST_MESSAGES = 500
 MOST_BYTES = 1 << 20
-# A longer queue is a slow reader's, who has no time for progress.
+# A longer queue is that of a slow reader, which gets no progress.
 ROOM_FOR_PROGRESS = 50
 
 NAMESPACE = "/v1"
@@ -48,7 +48,7 @@ def pack(message: Mapping[str, Any], about: Hashable = None) -> Packed:
 
 
 class Allowance:
-    """How often somebody may do something: ``burst`` at once, then so many a second."""
+    """How often something may be done: ``burst`` at once, then so many a second."""
 
     def __init__(
         self, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic
@@ -110,7 +110,7 @@ class Listener:
     def room_for(self, packed: Packed) -> Room:
         return None if None in self.rooms else packed.project_id
 
-    def tell(self, packed: Packed) -> bool:
+    def send(self, packed: Packed) -> bool:
         """Once, and in its order, if it is in a room for that; False as of ``offer``."""
         room = self.room_for(packed)
         if room not in self.rooms:
@@ -175,7 +175,7 @@ class Listener:
         await self._news.wait()
 
     async def room(self) -> None:
-        """Until at least half of the room is free: for who reads on only as fast as it is sent."""
+        """Until at least half of the room is free: the rest is read only as fast as it is sent."""
         await self._room.wait()
 
     def _fits(self, packed: Packed) -> bool:

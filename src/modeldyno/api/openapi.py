@@ -64,34 +64,34 @@ def router(address: str, describe: Callable[[], Json]) -> APIRouter:
 def document(routes: Sequence[APIRoute]) -> Json:
     from modeldyno.api.v1.events import message_schemas
 
-    found: Json = get_openapi(
+    openapi: Json = get_openapi(
         title="Modeldyno", version=tool_version(), description=DESCRIPTION, routes=routes
     )
-    schemas = found["components"]["schemas"]
+    schemas = openapi["components"]["schemas"]
     problem = {PROBLEM: {"schema": reference(ProblemDocument)}}
     for foreign in ("HTTPValidationError", "ValidationError"):
         schemas.pop(foreign, None)
     schemas.update(message_schemas())
-    found["components"]["securitySchemes"] = SCHEMES
-    found["security"] = [{name: []} for name in SCHEMES]
-    used = {tag for _, _, one in operations(found) for tag in one.get("tags", ())}
-    found["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in sorted(used)]
-    for _, _, operation in operations(found):
+    openapi["components"]["securitySchemes"] = SCHEMES
+    openapi["security"] = [{name: []} for name in SCHEMES]
+    used = {tag for _, _, entry in operations(openapi) for tag in entry.get("tags", ())}
+    openapi["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in sorted(used)]
+    for _, _, operation in operations(openapi):
         _complete(operation, problem)
     _close(schemas)
-    return found
+    return openapi
 
 
 def _close(part: Any) -> None:
     """Where keys must fit a pattern, others are refused: FastAPI does not say that part."""
     if isinstance(part, list):
-        for one in part:
-            _close(one)
+        for child in part:
+            _close(child)
     elif isinstance(part, dict):
         if "patternProperties" in part:
             part.setdefault("additionalProperties", False)
-        for one in part.values():
-            _close(one)
+        for child in part.values():
+            _close(child)
 
 
 def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
@@ -125,7 +125,7 @@ def _complete(operation: Json, problem: Json) -> None:
 def _simplify(parameter: Json) -> None:
     """A parameter that may be left out is not one that may be null: no address can say that."""
     schema = parameter["schema"]
-    choices = [one for one in schema.pop("anyOf", ()) if one != {"type": "null"}]
+    choices = [choice for choice in schema.pop("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) == 1:
         schema.update(choices[0])
     elif choices:
@@ -183,29 +183,29 @@ def example_of(schema: Json, document: Json, name: str = "") -> Any:
     if "$ref" in schema:
         called = schema["$ref"].rpartition("/")[2]
         return example_of(document["components"]["schemas"][called], document, name)
-    for told in ("examples", "enum"):
-        if schema.get(told):
-            return schema[told][0]
-    for told in ("example", "const", "default"):
-        if told in schema:
-            return schema[told]
-    for told in ("anyOf", "oneOf", "allOf"):
-        if schema.get(told):
-            is_optional = {"type": "null"} in schema[told]
-            return None if is_optional else example_of(schema[told][0], document, name)
+    for keyword in ("examples", "enum"):
+        if schema.get(keyword):
+            return schema[keyword][0]
+    for keyword in ("example", "const", "default"):
+        if keyword in schema:
+            return schema[keyword]
+    for keyword in ("anyOf", "oneOf", "allOf"):
+        if schema.get(keyword):
+            is_optional = {"type": "null"} in schema[keyword]
+            return None if is_optional else example_of(schema[keyword][0], document, name)
     match schema.get("type"):
         case "object":
             needed = schema.get("required", ())
             return {
-                field: example_of(one, document, field)
-                for field, one in schema.get("properties", {}).items()
-                if field in needed or one.keys() & {"examples", "default"}
+                field: example_of(inner, document, field)
+                for field, inner in schema.get("properties", {}).items()
+                if field in needed or inner.keys() & {"examples", "default"}
             }
         case "array" if name in _LISTS:
             return _LISTS[name]
         case "array":
-            one = example_of(schema.get("items", {}), document)
-            return [] if one in ("", 0) and not schema.get("minItems") else [one]
+            inner = example_of(schema.get("items", {}), document)
+            return [] if inner in ("", 0) and not schema.get("minItems") else [inner]
         case "string":
             is_moment = schema.get("format") == "date-time" or name.endswith("_at")
             usual = _USUAL.get(name, "")

@@ -43,12 +43,12 @@ def router(
         return {"status": "ok"}
 
     def home(request: Request) -> Response:
-        if not listening.needs_token or access.seen(request.scope):
+        if not listening.needs_token or access.page_sign_in(request.scope):
             if workbench.is_built:
                 return first(workbench, request)
             count = projects.count()
-            told = f"{count} project{'' if count == 1 else 's'} so far. {_NOT_BUILT}"
-            return page("Modeldyno", _home(told))
+            standing = f"{count} project{'' if count == 1 else 's'} so far. {_NOT_BUILT}"
+            return page("Modeldyno", _home(standing))
         return page("Modeldyno", _sign_in("", "You are not signed in."))
 
     if has_home:
@@ -83,13 +83,13 @@ def router(
         return await run_in_threadpool(come_in, request, sent["next"], "", sent["token"].strip())
 
     def come_in(request: Request, next: str, code: str = "", token: str = "") -> Response:
-        found = access.sign_in(request.scope, code, token)
-        if isinstance(found, Refusal):
-            more = {name.decode(): value.decode() for name, value in found.headers}
-            text = f"{found.title}: {found.fix}." if found.status == 429 else _WRONG
-            return page("Sign in", _sign_in(next, wrong=text), found.status, more)
+        signed_in = access.sign_in(request.scope, code, token)
+        if isinstance(signed_in, Refusal):
+            more = {name.decode(): value.decode() for name, value in signed_in.headers}
+            text = f"{signed_in.title}: {signed_in.fix}." if signed_in.status == 429 else _WRONG
+            return page("Sign in", _sign_in(next, wrong=text), signed_in.status, more)
         cookie = set_cookie(
-            listening.cookie, found[0], LIFETIME_S, secure=listening.scheme == "https"
+            listening.cookie, signed_in[0], LIFETIME_S, secure=listening.scheme == "https"
         )
         return _go(landing(next), cookie)
 
@@ -123,10 +123,10 @@ def _home(standing: str) -> str:
 
 def _sign_in(next: str, standing: str = "", wrong: str = "") -> str:
     """One field, and the way that needs none."""
-    told = f'<p class="wrong" role="alert">{prose(wrong)}</p>' if wrong else ""
+    alert = f'<p class="wrong" role="alert">{prose(wrong)}</p>' if wrong else ""
     return (
         f'<main class="card">{_BRAND}<h1>Sign in</h1>'
-        f"{element('p', standing, 'dim') if standing else ''}{told}"
+        f"{element('p', standing, 'dim') if standing else ''}{alert}"
         '<form method="post" action="/login">'
         '<p><label for="token">Token</label><br>'
         '<input id="token" name="token" type="password" autocomplete="off" required autofocus></p>'

@@ -77,9 +77,9 @@ class _Target:
 
 
 class Routes:
-    """``groups`` are built when the first of their addresses is asked for, or some time after the
-    start: FastAPI and pydantic take half a second for all of them, which nobody has to wait for who
-    asks for something else. ``aliases`` are further addresses of a route whose own address has a
+    """``groups`` are built when one of their addresses is first requested, or some time after the
+    start: FastAPI and pydantic take half a second for all of them, and requests for other addresses
+    must not wait for that. ``aliases`` are further addresses of a route whose own address has a
     parameter; then those, and not all that would fit the parameter, are what there is."""
 
     def __init__(
@@ -134,7 +134,7 @@ class Routes:
                 if start.removeprefix(f"{PREFIX}/") in group.nouns and group not in self._built:
                     routes = routes_of(group.build(), PREFIX)
                     for route in routes:
-                        # Else nobody would build it who asks for it.
+                        # Otherwise a request for it would not get it built.
                         assert _start_of(route.path).rpartition("/")[2] in group.nouns, route.path
                         self._add(route)
                     self._built[group] = routes
@@ -175,7 +175,7 @@ class Routes:
         plain = self._plain.get(path)
         if plain is not None:
             return plain.get(method)
-        return next((one for one in self._fitting(path) if method in one.methods), None)
+        return next((route for route in self._fitting(path) if method in route.methods), None)
 
     def _fitting(self, path: str) -> Iterable[_Target]:
         candidates = self._patterns.get(_start_of(path)) or self._patterns.get("") or ()
@@ -185,7 +185,7 @@ class Routes:
         """Empty: there is nothing at this address."""
         methods = set(self._plain.get(path, ()))
         if not methods:
-            fitting = [one for one in self._fitting(path) if one.path not in self._aliased]
+            fitting = [route for route in self._fitting(path) if route.path not in self._aliased]
             methods = {method for target in fitting for method in target.methods}
         if not methods:
             return frozenset()
@@ -246,7 +246,7 @@ def _reader_of(route: APIRoute, threads: ReadingThreads) -> App | None:
     """The same for routes that read and answer with bytes, in a third of the time: what FastAPI
     provides for dependencies that are closed again, bodies and models, they do not have."""
     dependant, endpoint = route.dependant, route.endpoint
-    queries = [_query_of(one) for one in dependant.dependencies]
+    queries = [_query_of(dependency) for dependency in dependant.dependencies]
     returns_bytes = endpoint.__annotations__.get("return") in (Response, "Response")
     is_plain = (
         type(route) is APIRoute

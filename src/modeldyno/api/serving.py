@@ -45,11 +45,11 @@ def serve(
     is_up: IsUp | None = None,
     on_step: OnStep = lambda _: None,
 ) -> None:
-    """Blocks until the process is asked to end; ``is_up`` is called once clients can connect,
+    """Blocks until the process has to end; ``is_up`` is called once clients can connect,
     ``on_step`` before that for each step of an upgrade of the database.
 
     Ends with KeyboardInterrupt when a signal ended it: what to make of that is the caller's.
-    Raises TokenUnusable rather than listen behind a door that anybody could open.
+    Raises TokenUnusable rather than listen where anybody could get in.
     """
     token = open_token(settings)
     if listening.needs_token:
@@ -79,8 +79,8 @@ def serve(
 
 @contextlib.contextmanager
 def _replying(door: socket.socket, listening: Listening, on_step: OnStep) -> Iterator[OnStep]:
-    """Answer 503 while the database is upgraded. Who connects between the end of this and the start
-    of the server itself waits in the kernel's queue."""
+    """Answer 503 while the database is upgraded. A client that connects between the end of this and
+    the start of the server itself waits in the kernel's queue."""
     upgrading = Upgrading(listening)
     config = uvicorn.Config(
         upgrading.app, http=ImpatientHttp, lifespan="off", log_config=None, **UVICORN
@@ -126,7 +126,7 @@ class _Listener(uvicorn.Server):
 
 
 def _bound(listening: Listening) -> tuple[socket.socket, Listening]:
-    """The port that was asked for, or the next one that is free."""
+    """The requested port, or the next one that is free."""
     family = socket.AF_INET6 if ":" in listening.address else socket.AF_INET
     ports = range(listening.port, listening.port + _MORE_PORTS) if listening.port else (0,)
     trouble: OSError | None = None
@@ -154,7 +154,7 @@ def _log_uncaught(
     """Python itself would write it to standard error as it is, secrets and all."""
     if issubclass(kind, KeyboardInterrupt) or error is None:
         return
-    logger.critical("nobody caught this", exc_info=(kind, error, trace))
+    logger.critical("uncaught exception", exc_info=(kind, error, trace))
 
 
 def _log_safely(token: TokenFile, database_url: str | None) -> None:
@@ -163,5 +163,5 @@ def _log_safely(token: TokenFile, database_url: str | None) -> None:
     form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
     handler.setFormatter(RedactingFormatter(form, lambda: (token.current(), database_url or "")))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
-    threading.excepthook = lambda told: _log_uncaught(*told[:3])
+    threading.excepthook = lambda crash: _log_uncaught(*crash[:3])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # it tells of its own start and stop

@@ -1,4 +1,4 @@
-"""Lines to Socket.IO's clients, watched below its protocol: nobody floods us, nobody clogs us.
+"""Lines to Socket.IO's clients, watched below its protocol, so that no client floods or clogs us.
 
 Socket.IO takes in whatever comes, known client or not yet, and waits for as long as a client does
 not read. Here a web socket that sends too much is hung up on, and so is one that takes nothing; and
@@ -57,11 +57,11 @@ class Lines:
         if scope["type"] == "websocket":
             await self._talk(scope, _Line(receive, send, self._patience_s))
             return
-        found = self._find(name) if name else None
-        if found is None:
+        line = self._find(name) if name else None
+        if line is None:
             await self._app(scope, receive, send)
         elif scope["method"] == "POST":
-            await self._take(found, scope, receive, send)
+            await self._take(line, scope, receive, send)
         else:
             await self._give(name, scope, receive, send)
 
@@ -87,7 +87,7 @@ class Lines:
         self, name: str, scope: MutableMapping[str, Any], receive: Receive, send: Send
     ) -> None:
         """A request for news that breaks takes its line along. Some clients ask once more without
-        a word, and would never learn that what we told the broken one was lost."""
+        a word, and would never learn that what we sent to the broken one was lost."""
         first = await receive()
         answering = asyncio.ensure_future(self._app(scope, _once(first), send))
         leaving = asyncio.ensure_future(receive())

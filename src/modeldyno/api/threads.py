@@ -64,9 +64,9 @@ class ReadingThreads:
             try:
                 result = call()
             except BaseException as error:  # noqa: BLE001 - it is raised where the call was made
-                _tell(future, future.set_exception, error)
+                _settle(future, future.set_exception, error)
             else:
-                _tell(future, future.set_result, result)
+                _settle(future, future.set_result, result)
             del call, future, next_call  # nothing is kept while it waits for the next
 
     def _next(self) -> _Call | None:
@@ -80,7 +80,7 @@ class ReadingThreads:
                         return None
 
 
-def _tell(future: asyncio.Future[Any], method: Callable[[Any], None], outcome: Any) -> None:
+def _settle(future: asyncio.Future[Any], method: Callable[[Any], None], outcome: Any) -> None:
     try:
         future.get_loop().call_soon_threadsafe(method, outcome)
     except RuntimeError:  # the loop has ended, and with it whoever waited

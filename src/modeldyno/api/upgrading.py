@@ -20,7 +20,7 @@ class Upgrading:
     """Answers 503 with the step that ``on_step`` got last; that may be called from any thread."""
 
     def __init__(self, listening: Listening) -> None:
-        # Everybody gets the same answer, so nobody has to say who they are.
+        # The answer is the same for all, so no token is needed.
         access = Access(None, listening.cookie, FailedAttempts())
         self.app = Guard(self._answer, Rules(listening.hosts, listening.origins), access)
         self._step = Step(0, 0, "")

@@ -22,8 +22,8 @@ def router(built: WorkbenchPage, listening: Listening, access: Access) -> APIRou
     routes = APIRouter()
 
     def page(request: Request) -> Response:
-        """Who is not signed in is asked first, and comes back to the same address."""
-        if listening.needs_token and not access.seen(request.scope):
+        """A browser that is not signed in has to sign in first, and comes back to this address."""
+        if listening.needs_token and not access.page_sign_in(request.scope):
             wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             headers = {"Location": f"/login?next={quote(wanted)}", "Cache-Control": "no-store"}
             return Response(status_code=303, headers=headers)
@@ -47,14 +47,14 @@ def first(built: WorkbenchPage, request: Request) -> Response:
     return _file(built.index if built.is_built else None, request, "no-cache")
 
 
-def _file(found: PageFile | None, request: Request, cache: str) -> Response:
-    if found is None:
+def _file(file: PageFile | None, request: Request, cache: str) -> Response:
+    if file is None:
         raise Refused(NO_FILE)
-    headers = {"Cache-Control": cache, "ETag": found.plain.tag, "Vary": "Accept-Encoding"}
-    if request.headers.get("if-none-match") == found.plain.tag:
+    headers = {"Cache-Control": cache, "ETag": file.plain.tag, "Vary": "Accept-Encoding"}
+    if request.headers.get("if-none-match") == file.plain.tag:
         return Response(status_code=304, headers=headers)
     packs = "gzip" in request.headers.get("accept-encoding", "")
-    if packs and found.packed is not None:
+    if packs and file.packed is not None:
         headers["Content-Encoding"] = "gzip"
-        return Response(found.packed, headers=headers, media_type=found.plain.media_type)
-    return Response(found.plain.body, headers=headers, media_type=found.plain.media_type)
+        return Response(file.packed, headers=headers, media_type=file.plain.media_type)
+    return Response(file.plain.body, headers=headers, media_type=file.plain.media_type)

@@ -35,7 +35,7 @@ class Task:
 
     model: str
     run: Callable[[Listener], Any]
-    plan: str = ""  # told beforehand
+    plan: str = ""  # shown beforehand
 
 
 @options.with_counts
@@ -141,7 +141,7 @@ def bench(
         raise error
     if context.params["batch"] != "1":  # said, not left to us
         for result in results:
-            expect_batches(result)
+            require_batches(result)
     raise typer.Exit(ending(results, strict))
 
 
@@ -234,7 +234,7 @@ def measure(
     failed: ModeldynoError | None = None
     for task in tasks:
         if task.plan and not (quiet or as_json):
-            output.tell(task.plan)
+            output.message(task.plan)
         try:
             with live(quiet) as listen:
                 result = task.run(listen)
@@ -290,15 +290,15 @@ def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:
         inputs = ", ".join(f"{t.name} {t.dtype}{shape_text(t.shape)}" for t in model.inputs)
         kind = format_title(model.format)
         opset = f" opset {model.opsets['']}" if "" in model.opsets else ""
-        output.tell(
+        output.message(
             f"{name_of_file(model.path)}  {figures.size(model.size_bytes)}  {kind}{opset}  "
             f"{figures.spaced(model.parameters, 0)} parameters  {inputs}"
         )
         for line in _as_what_it_ran(result):
-            output.tell(line)
+            output.message(line)
         for note in _notes(result):
-            output.tell(f"  note: {note}")
-        output.tell()
+            output.message(f"  note: {note}")
+        output.message()
     head, rows = benchmark_rows(result)
     figures_from = next(n for n, name in enumerate(head) if name.endswith("/batch"))
     output.table(head, rows, left=WORDS, keys=figures_from)
@@ -309,14 +309,14 @@ def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:
             output.fault(cell.name, cell.error)
     if not quiet:
         if unranked := unranked_sentence(result):
-            output.tell(unranked)
+            output.message(unranked)
         for advice in advise(result, each_cell=verbose):
             output.warn(str(advice), advice.help)
-        output.tell()
-        output.tell(interval_legend(result))
-        output.tell(f"Kept as run {result.run_id}")
+        output.message()
+        output.message(interval_legend(result))
+        output.message(f"Kept as run {result.run_id}")
         if result.interrupted:
-            output.tell(f"next: modeldyno bench --resume {result.run_id}")
+            output.message(f"next: modeldyno bench --resume {result.run_id}")
 
 
 def show_kept(result: BenchmarkResult, workspace: Path | None) -> None:
@@ -370,8 +370,8 @@ def _notes(result: BenchmarkResult) -> list[str]:
     ]
 
 
-def expect_batches(result: BenchmarkResult) -> None:
-    """Who names a batch size wants that one: a number of another is no answer to a script.
+def require_batches(result: BenchmarkResult) -> None:
+    """A requested batch size has to be measured: a number of another is no answer to a script.
 
     Raises BadValue; what the model could do is measured, shown and kept nevertheless.
     """

@@ -132,7 +132,7 @@ def _rank(
     ranking.present(ranked, as_json, quiet)
     if ranked.interrupted:
         return INTERRUPTED
-    return FAILED if any(one.failure for one in ranked.sides) else 0
+    return FAILED if any(side.failure for side in ranked.sides) else 0
 
 
 def _here(
@@ -193,7 +193,7 @@ def _measure(run_for: Callable[[int], Run], quiet: bool) -> ComparisonResult:
         return result
     if not quiet:
         seconds = EXTENSION * result.spec.seconds
-        output.tell(f"Cannot tell yet; measuring again for {seconds:g} s")
+        output.message(f"Cannot tell yet; measuring again for {seconds:g} s")
     return listened(run_for(EXTENSION), quiet)
 
 
@@ -215,7 +215,7 @@ def rerun(again: Again) -> int:
     present(result, again.as_json, again.quiet)
     code = ending(result, again.quiet or again.as_json)
     if code == 0 and again.strict and result.noise != "quiet":
-        output.tell(f"The machine was {result.noise}")
+        output.message(f"The machine was {result.noise}")
         return NOISY
     return code
 
@@ -241,7 +241,7 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     output.headline(f"{stopped}{result.verdict}: {comparison_sentence(result)}")
     if quiet:
         return
-    output.tell(
+    output.message(
         f"{result.pairs} pairs of sessions in {counted(result.processes, 'process')}, "
         f"{result.statistic}, {result.ratio.level:.0%} interval; machine {result.noise}. "
         "The ratio is from pairs; the levels above are for orientation."
@@ -251,11 +251,11 @@ def show(result: ComparisonResult, quiet: bool) -> None:
             f"the interval rests on {result.pairs} pairs", "take more with a larger --budget"
         )
     if {str(side.sandbox) for side in (result.a, result.b)} != {"full"}:
-        output.tell(f"sandbox: A {result.a.sandbox}, B {result.b.sandbox}")
+        output.message(f"sandbox: A {result.a.sandbox}, B {result.b.sandbox}")
     for text in result.deviations():
         output.warn(text, "compare with care")
     for note in result.notes:
-        output.tell(f"note: {note}")
+        output.message(f"note: {note}")
     if result.distribution_changed:
         output.warn(
             f"the {OTHER_DISTRIBUTION}",
@@ -272,7 +272,7 @@ def show(result: ComparisonResult, quiet: bool) -> None:
 def _show_parity(parity: Parity | None) -> None:
     """Whether both compute the same matters more than which of them is faster."""
     if parity is None:
-        output.tell(
+        output.message(
             "outputs: not compared, for the two models have none of the same size in common"
         )
         return
@@ -281,7 +281,7 @@ def _show_parity(parity: Parity | None) -> None:
     )
     far = f"{parity.max_abs_error:.2g}, or {parity.max_rel_error:.2g} of the largest value"
     if parity.agrees:
-        output.tell(f"outputs agree: they differ by at most {far}{alone}")
+        output.message(f"outputs agree: they differ by at most {far}{alone}")
     else:
         output.warn(
             f"outputs differ by up to {far}{alone}",
@@ -304,5 +304,5 @@ def ending(result: ComparisonResult, quiet: bool) -> int:
             "fail": f"FAILED: more than {percent(allowed)} slower",
             "inconclusive": "INCONCLUSIVE: neither passed nor failed; give it a larger --budget",
         }
-        output.tell(words[outcome])
+        output.message(words[outcome])
     return {"pass": 0, "fail": SLOWER, "inconclusive": INCONCLUSIVE}[outcome]

@@ -95,5 +95,5 @@ def show(result: ConversionResult, quiet: bool) -> None:
     ]
     output.table(("input", "batch", "largest error", "of the largest value"), rows)
     for note in result.notes:
-        output.tell(f"note: {note}")
-    output.tell(f"took {figures.duration(result.seconds)}")
+        output.message(f"note: {note}")
+    output.message(f"took {figures.duration(result.seconds)}")

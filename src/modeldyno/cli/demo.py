@@ -42,15 +42,15 @@ def demo(
     if not json:  # that is one document: the benchmark's
         comparison = demo_project.two_sides()
         if is_plain:
-            output.tell(f"Demo: handwritten digits. {comparison.title}?")
+            output.message(f"Demo: handwritten digits. {comparison.title}?")
         spec = demo_project.demo_comparison(model, model, comparison)
         compared = compare.listened(partial(run, spec), quiet)
         compare.show(compared, quiet)
         if compared.interrupted:
             raise typer.Exit(compare.INTERRUPTED)
     if is_plain:
-        output.tell()
-        output.tell("By engine, batch and cores, on real test images:")
+        output.message()
+        output.message("By engine, batch and cores, on real test images:")
     budget = QUICK if quick else replace(QUICK, name="custom", seconds=CELL_S)
     cells = demo_project.demo_benchmark(ModelFile(model, data=test_images_path()), budget)
     results, error = bench.measure(
@@ -61,9 +61,9 @@ def demo(
     code = bench.ending(results, strict=False)
     if code == 0 and not json:
         if is_plain:
-            output.tell()
-            output.tell("Where the time goes:")
+            output.message()
+            output.message("Where the time goes:")
         profile.show(profile.listened(partial(run, demo_project.demo_profile(model)), quiet))
     if is_plain:
-        output.tell("next: modeldyno bench YOUR.onnx · modeldyno compare A.onnx B.onnx")
+        output.message("next: modeldyno bench YOUR.onnx · modeldyno compare A.onnx B.onnx")
     raise typer.Exit(code)

@@ -95,7 +95,7 @@ def _show_peaks(peaks: Peaks) -> None:
     ]
     output.say("")
     output.table(("cores", "GFLOP/s", "GB/s", "quality"), rows, left=("quality",))
-    output.tell(
+    output.message(
         f"Best of many calls with {peaks.engine} at {peaks.created_at}; unless quiet, more may be "
         f"possible. {peaks.work}; {peaks.traffic}"
     )

@@ -92,25 +92,25 @@ def add(
     from modeldyno.cli.progress import doing
     from modeldyno.services.environments import add_engine
 
-    with doing(quiet) as tell:
+    with doing(quiet) as report:
         added = add_engine(
             name,
             python=python,
             requirements=pip or (),
             engine=engine,
             accept_licence=accept_licence,
-            report=tell,
+            report=report,
         )
     if json:
         from modeldyno.engines.availability import availability
 
-        _document([one for one in availability() if one.name == name])
+        _document([known for known in availability() if known.name == name])
         return
     there = added.environment
     versions = f"Python {there.python_version}, NumPy {added.numpy}"
     output.say(f"{name}: {there.engine} {added.version} ({versions})")
     if not quiet:
-        output.tell(f"next: modeldyno bench MODEL --engine {name}")
+        output.message(f"next: modeldyno bench MODEL --engine {name}")
 
 
 @app.command("remove")

@@ -55,7 +55,7 @@ def examples(
     ]
     output.table(head, rows, left=set(head) - {"size"})
     if server is None:
-        output.tell(
+        output.message(
             "next: modeldyno examples get NAME · modeldyno bench $(modeldyno examples get NAME)"
         )
 
@@ -120,7 +120,7 @@ def get(
         return
     output.say(str(target or fetched.path))
     if not quiet:
-        output.tell(status.example.note)
+        output.message(status.example.note)
         if not status.can_run:
             output.warn("no engine that is installed runs it", "modeldyno engines")
 
@@ -137,7 +137,7 @@ def _fetched(fetched: FetchedExample, copy: Path | None) -> FetchedDocument:
 
 
 def _target(to: Path, file_name: str) -> Path:
-    """Said before anything is fetched: nobody's file is replaced."""
+    """Checked before anything is fetched: no existing file is replaced."""
     from modeldyno.core.errors import BadValue
 
     path = to / file_name if to.is_dir() else to

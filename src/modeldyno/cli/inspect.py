@@ -157,13 +157,13 @@ def _show_signatures(facts: ModelDocument) -> None:
     if len(facts.signatures) < 2:
         return
     output.say("signatures, of which --signature chooses one:")
-    for one in facts.signatures:
+    for signature in facts.signatures:
         taken, given = (
             ", ".join(f"{t.name} {t.dtype}{shape_text(t.shape)}" for t in side) or "nothing"
-            for side in (one.inputs, one.outputs)
+            for side in (signature.inputs, signature.outputs)
         )
-        chosen = " (taken)" if one.name == facts.signature else ""
-        output.say(f"  {one.name}{chosen}: {taken} → {given}")
+        chosen = " (taken)" if signature.name == facts.signature else ""
+        output.say(f"  {signature.name}{chosen}: {taken} → {given}")
     output.say("")
 
 

@@ -66,7 +66,7 @@ def ls(
     elif jobs:
         _show(jobs)
     else:
-        output.tell("There are no jobs yet")
+        output.message("There are no jobs yet")
 
 
 @app.command("logs")
@@ -109,7 +109,7 @@ def cancel(
     from modeldyno.cli.remote import connected
 
     client = connected(server, workspace)
-    _tell([client.jobs.cancel(job) for job in jobs], json, running="is being stopped")
+    _print_jobs([client.jobs.cancel(job) for job in jobs], json, running="is being stopped")
 
 
 @app.command("resume")
@@ -123,7 +123,7 @@ def resume(
     from modeldyno.cli.remote import connected
 
     client = connected(server, workspace)
-    _tell([client.jobs.resume(job) for job in jobs], json)
+    _print_jobs([client.jobs.resume(job) for job in jobs], json)
 
 
 def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
@@ -161,7 +161,7 @@ def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
     ]
 
 
-def _tell(jobs: Sequence[JobDocument], as_json: bool, running: str = "running") -> None:
+def _print_jobs(jobs: Sequence[JobDocument], as_json: bool, running: str = "running") -> None:
     if as_json:
         _document(jobs)
         return

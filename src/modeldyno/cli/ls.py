@@ -54,5 +54,5 @@ def ls(
             f"they are in {server or settings.workspace / 'runs'}",
         )
     if not rows and not unreadable:
-        output.tell(f"Nothing was measured yet in {server or settings.workspace}")
-        output.tell("next: modeldyno demo · modeldyno bench YOUR.onnx")
+        output.message(f"Nothing was measured yet in {server or settings.workspace}")
+        output.message("next: modeldyno demo · modeldyno bench YOUR.onnx")

@@ -117,7 +117,7 @@ def run() -> None:
         sys.exit(exit_code(error))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
-    except BrokenPipeError:  # `| head` closed our output: nobody is left to tell
+    except BrokenPipeError:  # `| head` closed our output: there is no reader left
         sys.stderr.close()
         sys.exit(0)
     except Exception as error:  # noqa: BLE001 - the outermost frame: this one is our bug

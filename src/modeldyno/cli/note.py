@@ -40,7 +40,7 @@ def note(
     elif text is None:
         _show(written)
     else:
-        output.tell(f"Noted on {written.kind} {written.id}")
+        output.message(f"Noted on {written.kind} {written.id}")
 
 
 def _here(about: str, text: str | None, workspace: Path | None) -> NoteDocument:
@@ -74,4 +74,4 @@ def _show(note: NoteDocument) -> None:
     if note.text:
         output.export(note.text)
     else:
-        output.tell(f"There is no note on {note.kind} {note.id} yet")
+        output.message(f"There is no note on {note.kind} {note.id} yet")

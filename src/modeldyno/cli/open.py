@@ -27,10 +27,10 @@ def open_(
     client = connected(server, workspace)
     address = f"{client.url}{client.session.code()}"
     if not print_ and _opens(address):
-        output.tell(f"Opened {client.url} in the browser")
+        output.message(f"Opened {client.url} in the browser")
         return
     output.say(address)
-    output.tell("Open it within a minute; it works once")
+    output.message("Open it within a minute; it works once")
 
 
 def _opens(address: str) -> bool:

@@ -47,7 +47,7 @@ def log(text: str) -> None:
     print(visible_lines(text), end="", flush=True)
 
 
-def tell(text: str = "") -> None:
+def message(text: str = "") -> None:
     """A line about what is going on."""
     print(visible(text), file=sys.stderr)
 
@@ -150,7 +150,7 @@ def warn(text: str, help_text: str = "") -> None:
         styled("! " + text, style="yellow"), soft_wrap=not sys.stderr.isatty()
     )
     if help_text:
-        tell(f"  help: {help_text}")
+        message(f"  help: {help_text}")
 
 
 def complain(error: ModeldynoError) -> None:
@@ -163,7 +163,7 @@ def complain(error: ModeldynoError) -> None:
 
 def fault(where: str, failure: Failure) -> None:
     """A failed cell, in the words of an error."""
-    tell(f"x {where}: error[{failure.code}] {failure.title}")
+    message(f"x {where}: error[{failure.code}] {failure.title}")
     _explain(failure.why, failure.fix)
 
 
@@ -172,16 +172,16 @@ def _explain(why: str, fix: str) -> None:
     for name, text in (("why", why), ("help", fix)):
         first, *more = [line for line in text.splitlines() if line.strip()] or [""]
         if first:
-            tell(f"  {name}: {first}")
+            message(f"  {name}: {first}")
         for line in more:
-            tell(f"       {line}")
+            message(f"       {line}")
 
 
 def confess(error: Exception) -> None:
     """Our own bug: the traceback, indented so that no message in it passes for a line of ours."""
     trace = "".join(traceback.format_exception(error))
     print(textwrap.indent(visible_lines(trace), "  "), end="", file=sys.stderr)
-    tell("error[BUG]: this is a bug in Modeldyno, not in your model; results so far are kept")
+    message("error[BUG]: this is a bug in Modeldyno, not in your model; results so far are kept")
 
 
 @contextmanager
@@ -194,7 +194,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def agrees(question: str) -> bool:
-    """Ask who sits at the terminal; a script has said what it wants, and is not asked."""
+    """Ask the person at the terminal; a script is not asked, since it has said what it wants."""
     if not sys.stdin.isatty():
         return True
     print(f"{visible(question)} [y/N] ", end="", file=sys.stderr, flush=True)
@@ -202,7 +202,7 @@ def agrees(question: str) -> bool:
 
 
 def clean_log() -> None:
-    """Where nobody set up logging, Python prints warnings to stderr: through this door, too."""
+    """Without logging set up, Python prints warnings to stderr: those pass through here as well."""
     from modeldyno.core.redaction import RedactingFormatter
 
     if logging.lastResort is not None:

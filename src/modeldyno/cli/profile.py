@@ -140,7 +140,7 @@ def _end(
         raise typer.Exit(0)
     present(result, as_json, quiet, by, top, csv, known_peaks(result, workspace))
     if result.interrupted and not quiet:
-        output.tell(f"next: modeldyno profile --resume {result.run_id}")
+        output.message(f"next: modeldyno profile --resume {result.run_id}")
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
 
 
@@ -255,8 +255,8 @@ def present_diff(
     output.say("")
     output.headline(diff_sentence(changes))
     for difference in changes.differences:
-        output.tell(f"not the same: {difference}")
-    output.tell(
+        output.message(f"not the same: {difference}")
+    output.message(
         f"A is run {a.run_id}, B is run {b.run_id}; "
         "± is half the 95 % interval over the repeats of each profile"
     )
@@ -298,16 +298,16 @@ def show(
     if quiet:
         return
     facts = result.facts
-    output.tell(
+    output.message(
         f"{facts.engine_title} on {facts.device}, {result.spec.cell.name}; "
         f"{ran_as(facts)}; "
         f"{counted(result.repeats, 'repeat')}, {counted(result.calls, 'profiled call')}; "
         f"{result.profiled_s / result.latency_s:.2f} × the latency under the profiler"
     )
-    output.tell(f"limits: {roof.text}")
+    output.message(f"limits: {roof.text}")
     for line in limit_lines(result, by.value, roof):
-        output.tell(f"  {line}")
+        output.message(f"  {line}")
     if str(result.sandbox) != "full":
-        output.tell(f"sandbox: {result.sandbox}")
+        output.message(f"sandbox: {result.sandbox}")
     for note in result.notes:
-        output.tell(f"note: {note}")
+        output.message(f"note: {note}")

@@ -26,7 +26,7 @@ LONG_WAIT_S = 1.0
 
 @contextmanager
 def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener]:
-    """Also where nothing is shown, a wait for cores that others use is told."""
+    """Even with progress off, a wait for cores that others use is reported."""
     if quiet or not sys.stderr.isatty():
         with contextlib.closing(LongWaits()) as waits:
             yield waits.hear
@@ -47,13 +47,13 @@ def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener]:
 
 
 class LongWaits:
-    """Tells of a wait once it lasts: nobody wants to know of a moment."""
+    """Reports a wait once it lasts; short ones are not worth a line."""
 
     def __init__(
-        self, long_s: float = LONG_WAIT_S, tell: Callable[[str], None] = output.tell
+        self, long_s: float = LONG_WAIT_S, report: Callable[[str], None] = output.message
     ) -> None:
         self._long_s = long_s
-        self._tell = tell
+        self._report = report
         self._timer: threading.Timer | None = None
 
     def hear(self, message: JobMessage) -> None:
@@ -61,7 +61,7 @@ class LongWaits:
             return
         self.close()
         if message.is_waiting:
-            self._timer = threading.Timer(self._long_s, self._tell, (message.doing,))
+            self._timer = threading.Timer(self._long_s, self._report, (message.doing,))
             self._timer.daemon = True
             self._timer.start()
 

@@ -25,21 +25,21 @@ def _show(ranking: Ranking, quiet: bool) -> None:
 
     head, rows = ranking_rows(ranking)
     output.table(head, rows, left=RANKING_WORDS)
-    for one in ranking.sides:
-        if one.failure is not None:
-            output.fault(one.label, one.failure)
+    for side in ranking.sides:
+        if side.failure is not None:
+            output.fault(side.label, side.failure)
     if quiet:
         return
-    output.tell()
+    output.message()
     for remark in ranking_remarks(ranking):
-        output.tell(remark)
-    noises = {one.noise for one in ranking.sides if one.noise is not None}
+        output.message(remark)
+    noises = {side.noise for side in ranking.sides if side.noise is not None}
     if noises - {"quiet"}:
-        output.tell(f"machine: {', '.join(sorted(noises))}")
-    if any(one.ratio and one.label != ranking.reference for one in ranking.sides):
-        output.tell(
+        output.message(f"machine: {', '.join(sorted(noises))}")
+    if any(side.ratio and side.label != ranking.reference for side in ranking.sides):
+        output.message(
             f"Each was measured in alternation with {ranking.reference}. × is its time per item by "
             "that side's, with a 95 % interval; those with the same place cannot be told apart."
         )
     if ranking.interrupted:
-        output.tell("Stopped before its end: the rest was not measured")
+        output.message("Stopped before its end: the rest was not measured")

@@ -41,7 +41,7 @@ def reindex(
     else:
         verb = "differ" if check else "rebuilt"
         wrong = len(document.missing) + len(document.different)
-        output.tell(f"{figures.counted(document.checked, 'run')} checked, {wrong} {verb}")
+        output.message(f"{figures.counted(document.checked, 'run')} checked, {wrong} {verb}")
         for run_id in document.unreadable:
             output.warn(f"Run {run_id} cannot be read", "Its files are in the workspace")
     if check and not document.is_same:

@@ -118,7 +118,7 @@ class ServerRuns:
         )
 
     def _spec(self, run: RunDetailsDocument) -> RunSpec:
-        """As far as it is told: enough to say what is measured, not to repeat it."""
+        """As far as the server reports it: enough to say what is measured, not to repeat it."""
         from modeldyno.core.requests.axes import axis_choices, combinations
         from modeldyno.core.specs import (
             BenchmarkSpec,
@@ -239,7 +239,7 @@ def refuse_files(model: ModelFile, sandbox: str) -> None:
 
 
 def sending(listen: Listener) -> Callable[[int, int], None] | None:
-    """Tells who watches how much of a file is there."""
+    """Reports to ``listen`` how much of a file has been sent."""
     if listen is None:
         return None
     from modeldyno.core.jobs import Progress
@@ -248,7 +248,7 @@ def sending(listen: Listener) -> Callable[[int, int], None] | None:
 
 
 def refuse(**said: object) -> None:
-    """What a server cannot be told is refused, not dropped."""
+    """Options that a server does not take are refused, not dropped."""
     for option, value in said.items():
         if value:
             name = option.replace("_", "-")

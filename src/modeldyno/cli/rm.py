@@ -26,7 +26,7 @@ def rm(
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """Remove runs for good: what was asked, every sample, the result.
+    """Remove runs for good: the request, every sample, the result.
 
     At a terminal it asks first. One that is being measured is not removed.
 
@@ -40,7 +40,7 @@ def rm(
     ids = list(dict.fromkeys(kept.id_of(word) for word in runs))
     remove = _here(ids, workspace) if server is None else _there(ids, server, workspace)
     if not yes and not output.agrees(f"Remove {', '.join(ids)} for good?"):
-        output.tell("Nothing was removed")
+        output.message("Nothing was removed")
         raise typer.Exit(1)
     for run_id in ids:
         remove(run_id)
@@ -49,7 +49,7 @@ def rm(
 
         output.document(RemovedDocument(removed=tuple(ids)))
     else:
-        output.tell(f"Removed {figures.counted(len(ids), 'run')}")
+        output.message(f"Removed {figures.counted(len(ids), 'run')}")
 
 
 def _here(ids: Iterable[RunId], workspace: Path | None) -> Callable[[RunId], None]:

@@ -68,7 +68,7 @@ def serve(
 
         modeldyno serve --models-root ~/models --port 8080
     """
-    _expect_packages()
+    _require_packages()
     gc.disable()  # until it is up: all that is made before then stays
     _load_server()
     from modeldyno.api.listening import Listening
@@ -100,23 +100,23 @@ def serve(
         if json:
             output.line(_document(settings, listening))
         else:
-            _tell(running, wanted, listening, workspace, show_token)
+            _print_welcome(running, wanted, listening, workspace, show_token)
 
     try:
         serve_until_stopped(settings, wanted, is_up, _print_upgrade_step)
     except KeyboardInterrupt:  # being stopped is how a server ends
         if not announced:
             raise
-    output.tell("Stopped. What waits, and what was running, is kept")
+    output.message("Stopped. What waits, and what was running, is kept")
 
 
 def _print_upgrade_step(step: Step) -> None:
     if step.number == 1:
-        output.tell("An earlier version wrote the database. It is upgraded; runs are kept")
-    output.tell(f"  {step}")
+        output.message("An earlier version wrote the database. It is upgraded; runs are kept")
+    output.message(f"  {step}")
 
 
-def _expect_packages() -> None:
+def _require_packages() -> None:
     from importlib.util import find_spec
 
     missing = [name for name in _PACKAGES if find_spec(name) is None]
@@ -157,7 +157,7 @@ def _own_names() -> tuple[str, ...]:
     name = socket.gethostname()
     try:
         addresses = {str(info[4][0]) for info in socket.getaddrinfo(name, None)}
-    except OSError:  # a name that nobody knows
+    except OSError:  # an unknown name
         addresses = set()
     return (name.lower(), *sorted(address.partition("%")[0] for address in addresses))
 
@@ -176,7 +176,7 @@ def _document(settings: Settings, listening: Listening) -> dict[str, object]:
     return {"url": listening.url, "workspace": str(settings.workspace), "pid": os.getpid()}
 
 
-def _tell(
+def _print_welcome(
     server: Server,
     wanted: Listening,
     listening: Listening,
@@ -189,29 +189,29 @@ def _tell(
 
     place = server.settings.workspace
     projects = figures.counted(server.records.projects.count(), "project")
-    output.tell(f"Modeldyno {tool_version()}   workspace {_short(place)}   {projects}")
+    output.message(f"Modeldyno {tool_version()}   workspace {_short(place)}   {projects}")
     if wanted.port not in (0, listening.port):
-        output.tell(f"  Port {wanted.port} is taken; this is the next free one")
+        output.message(f"  Port {wanted.port} is taken; this is the next free one")
     where = f" --workspace {_short(place)}" if workspace else ""
     opens = f"{_ourselves()} open{where}"
     door = f"(run `{opens}` to sign in)" if listening.needs_token else "(no token)"
-    output.tell(f"  Open      {listening.url}/   {door}")
-    output.tell(f"  API       {listening.url}/docs")
+    output.message(f"  Open      {listening.url}/   {door}")
+    output.message(f"  API       {listening.url}/docs")
     token = open_token(server.settings).current() if show_token and listening.needs_token else ""
     if token:
-        output.tell(f"  Token     {token}")
+        output.message(f"  Token     {token}")
     if server.settings.inc_gui is not None:
-        output.tell(f"  INC GUI   {_client_address(listening, token)}")
+        output.message(f"  INC GUI   {_client_address(listening, token)}")
     if listening.is_loopback:
         stops = "Ctrl-C stops; running jobs are kept and can be resumed."
-        output.tell(f"  Listening on this machine only. {stops}")
+        output.message(f"  Listening on this machine only. {stops}")
     else:
         output.warn(
-            "other machines can reach this address. Who has the token can run models here, and "
-            "who listens on the way can read it: there is no encryption",
+            "other machines can reach this address. Anybody with the token can run models here, "
+            "and anybody on the network path can read it: there is no encryption",
             "leave --host out, or put a proxy with TLS in front",
         )
-        output.tell("  Ctrl-C stops; running jobs are kept and can be resumed.")
+        output.message("  Ctrl-C stops; running jobs are kept and can be resumed.")
 
 
 def _client_address(listening: Listening, token: str) -> str:

@@ -92,12 +92,12 @@ def _unfinished(kept: StoredRun, log: Path | None) -> None:
     if kept.failure is not None:
         output.fault(kept.state, kept.failure)
     if log and log.exists() and log.stat().st_size:
-        output.tell(f"What its workers printed: {log}")
+        output.message(f"What its workers printed: {log}")
     if kept.state == "running":
-        output.tell("It is being measured right now")
+        output.message("It is being measured right now")
     elif kept.state == "failed":
-        output.tell("It failed: measure it again, with what the error says")
+        output.message("It failed: measure it again, with what the error says")
     elif command := kept.spec.resume_command(kept.run_id):
-        output.tell(f"next: {command}")
+        output.message(f"next: {command}")
     else:
-        output.tell(f"This {kept.kind} cannot be resumed: run it again")
+        output.message(f"This {kept.kind} cannot be resumed: run it again")

@@ -30,4 +30,4 @@ def token(
     file = open_token(Settings.read(workspace))
     output.say(file.rotate() if rotate else file.current())
     if rotate:
-        output.tell("All programs and browsers have to sign in again")
+        output.message("All programs and browsers have to sign in again")

@@ -88,11 +88,12 @@ def _show(granted: TrustGrant, as_json: bool) -> None:
             output.say(f"source: {path}  {sha256}")
     if granted.lacks_code:
         output.warn(
-            "these are weights, and nobody said what builds the model: that is not covered",
+            "these are weights, and the code that builds the model was not named: that is not "
+            "covered",
             "give --architecture and --arg, or write them into the .modeldyno.toml beside it",
         )
     elif granted.can_run:
-        output.tell(_MEANING[granted.tier])
+        output.message(_MEANING[granted.tier])
     else:
         output.warn(
             "it is a bare pickle, and no engine here runs those, trusted or not",

@@ -1,4 +1,4 @@
-"""Wrong usage and Ctrl-C, which typer turns into exit codes by itself, told to scripts as well."""
+"""Wrong usage and Ctrl-C, which typer turns into exit codes by itself, as documents for scripts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Commands(TyperGroup):
             return super().make_context(*words, **more)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Who names a file where a command is expected wants it measured."""
+        """A file in the place of a command is meant to be measured."""
         name = args[0] if args else ""
         if name and self.get_command(ctx, name) is None and Path(name).is_file():
             raise BadValue(

@@ -45,7 +45,7 @@ async def follow_job(
     """The job whenever something about it changed, until it is over.
 
     Events only say when to look; what is yielded is the job itself. So after a disconnection or a
-    restart of the server it goes on with what is true then.
+    restart of the server it continues with what is true then.
     """
     job = await transport.fetch(JobDocument, get(f"/jobs/{job_id}"))
     yield job
@@ -126,7 +126,7 @@ async def follow_events(
 ) -> AsyncGenerator[ReceivedEvent, None]:
     """Every event after ``after``, each once and in order, for as long as anybody iterates.
 
-    After a disconnection it goes on from the last one. An event of kind ``events.missed`` says that
+    After a disconnection it resumes at the last one. An event of kind ``events.missed`` says that
     the server no longer has some that happened meanwhile.
     """
     failures = 0

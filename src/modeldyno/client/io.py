@@ -147,15 +147,15 @@ def ordered_client(socketio: Any) -> Any:
     may overtake each other; but we resume after the last one received, so their order matters."""
     engineio = library("engineio")
 
-    class Engine(engineio.Client):  # type: ignore[misc, name-defined]  # it ships no types
+    class InOrderEngine(engineio.Client):  # type: ignore[misc, name-defined]  # it ships no types
         def _trigger_event(self, event: str, *arguments: Any, **options: Any) -> Any:
             return super()._trigger_event(event, *arguments, **options | {"run_async": False})
 
-    class Client(socketio.Client):  # type: ignore[misc]  # it ships no types
+    class InOrderClient(socketio.Client):  # type: ignore[misc]  # it ships no types
         def _engineio_client_class(self) -> Any:
-            return Engine
+            return InOrderEngine
 
     class OrderedClient(socketio.SimpleClient):  # type: ignore[misc]  # it ships no types
-        client_class = Client
+        client_class = InOrderClient
 
     return OrderedClient

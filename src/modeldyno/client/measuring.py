@@ -164,7 +164,7 @@ class MeasuringCalls(Resource[Mode]):
         async for summary in self._pages(ModelSummary, "/models", project_id=project_id):
             if summary.keeps(sha256):
                 return summary.id
-        return (await Models.upload.call(self, project_id, file, tell=upload)).id
+        return (await Models.upload.call(self, project_id, file, on_progress=upload)).id
 
     async def _measure(self, path: str, body: dict[str, Any], listen: Listener | None) -> Any:
         """Start it, follow its job to the end, and return the result."""

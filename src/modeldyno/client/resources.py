@@ -142,22 +142,22 @@ class Models(NounCalls[Mode, ModelDetailsDocument, ModelSummary]):
         project_id: int,
         path: str | Path,
         name: str | None = None,
-        tell: ByteProgress | None = None,
+        on_progress: ByteProgress | None = None,
     ) -> ModelDetailsDocument:
         """The file, and the weights beside it that the server asks for.
 
-        ``tell`` is called with the bytes sent so far and in total. Raises ServerFailed, and sends
-        nothing more, when the server asks for a file that is not below the model's folder.
+        ``on_progress`` is called with the bytes sent so far and in total. Raises ServerFailed, and
+        sends nothing more, when the server asks for a file that is not below the model's folder.
         """
         file = expanded(path)
         models, query = f"/projects/{project_id}/models", {"name": name or file.name}
-        call = Call("POST", models, query, upload=Upload(file, tell))
+        call = Call("POST", models, query, upload=Upload(file, on_progress))
         model = await self._fetch(ModelDetailsDocument, call)
         sent: set[str] = set()
         # A file that was sent may need others: the index of a SavedModel's weights does.
         while missing := [name for name in model.missing if name not in sent]:
             sent.add(missing[0])
-            weights = Upload(_weights_beside(file, missing[0]), tell)
+            weights = Upload(_weights_beside(file, missing[0]), on_progress)
             call = Call("PUT", f"/models/{model.id}/files/{quote(missing[0])}", upload=weights)
             model = await self._fetch(ModelDetailsDocument, call)
         return model

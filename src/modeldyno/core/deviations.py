@@ -33,7 +33,7 @@ _NUMBERS = frozenset(
 
 @dataclass(frozen=True)
 class Deviation(Described):
-    """One thing that is not as it was asked for."""
+    """One thing that differs from the request."""
 
     about: About
     """What it is about."""

@@ -60,8 +60,8 @@ def installed_version(
     environment; read from its metadata, so nothing is imported or started."""
     path = sys.path if environment is None else list(environment.paths)
     for package in filter(None, packages):
-        for found in importlib.metadata.Distribution.discover(name=package, path=path):
-            return str(found.version)
+        for distribution in importlib.metadata.Distribution.discover(name=package, path=path):
+            return str(distribution.version)
     return None
 
 

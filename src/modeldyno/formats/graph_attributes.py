@@ -46,9 +46,9 @@ def text_attribute(name: str, text: str, kind: str = "string") -> Attribute:
 
 
 def list_attribute(
-    name: str, kind: str, items: Sequence[Any], shown: Callable[[Any], Scalar] = scalar
+    name: str, kind: str, items: Sequence[Any], convert: Callable[[Any], Scalar] = scalar
 ) -> Attribute:
     is_long = len(items) > MOST_ITEMS
     note = f"the first {FIRST_ITEMS} of {len(items)}" if is_long else ""
     first = items[: FIRST_ITEMS if is_long else MOST_ITEMS]
-    return Attribute(name[:LONGEST_NAME], kind, tuple(shown(item) for item in first), note)
+    return Attribute(name[:LONGEST_NAME], kind, tuple(convert(item) for item in first), note)

@@ -43,9 +43,9 @@ def match_models(
     return _matched(a, lent_a, lent_b), _matched(b, lent_b, lent_a)
 
 
-def is_more_specific(one: MatchedModel, other: MatchedModel) -> bool:
+def is_more_specific(model: MatchedModel, other: MatchedModel) -> bool:
     """Whether ``one`` fixes more of its shapes, so that the other follows it."""
-    return _open_places(one) < _open_places(other)
+    return _open_places(model) < _open_places(other)
 
 
 def with_lent_inputs(facts: ModelFacts, other: ModelFacts) -> ModelFacts:

@@ -50,7 +50,7 @@ class JobEndings:
         for job in running:
             try:
                 recovered.append(self._recover(job))
-            except Exception:  # the other jobs and the server go on
+            except Exception:  # the other jobs and the server keep running
                 logger.exception("job %s: how it ended cannot be written", job.id)
         self._clean_up_leftovers()
         self._records.leases.release_ended()

@@ -101,7 +101,7 @@ class Leases:
         return {cpu: holder for cpu, holder in self.in_use().items() if holder != us}
 
     def _pick(self, folder: int, count: int, held: contextlib.ExitStack) -> tuple[int, ...] | None:
-        """All the cores or none; nobody else picks at the same time, since the door is locked."""
+        """All the cores or none; no other process picks meanwhile, since the door is locked."""
         cores, ours = self._cores()
         wanted = min(count, len(ours))
         picked: list[int] = []
@@ -192,7 +192,7 @@ def _name(cpu: int) -> str:
 
 
 def _is_still_there(descriptor: int, folder: int, name: str) -> bool:
-    """A lock on a removed file keeps nobody out."""
+    """A lock on a removed file protects nothing."""
     try:
         now = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

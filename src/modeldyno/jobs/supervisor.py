@@ -117,7 +117,7 @@ class Supervisor:
         return self._paused.exists()
 
     def pause(self) -> None:
-        """The running job goes on; no other starts."""
+        """The running job continues; no other starts."""
         try:
             self._paused.touch()
         except OSError as error:
@@ -319,7 +319,7 @@ class Supervisor:
 
 
 def _write_config(folder: RunFolder, spec: RunSpec) -> None:
-    """The file is for people; if it cannot be written, the run goes on without it."""
+    """The file is for people; if it cannot be written, the run continues without it."""
     try:
         write_config(folder.path, spec)
     except OSError as error:

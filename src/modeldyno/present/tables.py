@@ -134,7 +134,7 @@ def _parity(cell: CellResult) -> str:
 
 
 def _mark(benchmark: BenchmarkResult, number: int) -> str:
-    """``◀ lowest latency``, also for those who share it: a tie is told as a tie."""
+    """``◀ lowest latency``, also for those who share it: a tie is shown as a tie."""
     if benchmark.cells[number].mismatches:
         return "not ranked: " + "; ".join(benchmark.cells[number].mismatches)
     marks = []

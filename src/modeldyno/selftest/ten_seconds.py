@@ -63,8 +63,8 @@ def run(short: bool = False, seed: int = 3) -> Outcome:
         observed={
             "verdicts_of_different": verdicts,
             "verdicts_of_same": same_verdicts,
-            "ratios_of_different": [_shown(document) for document in different],
-            "ratios_of_same": [_shown(document) for document in same],
+            "ratios_of_different": [_ratio_ends(document) for document in different],
+            "ratios_of_same": [_ratio_ends(document) for document in same],
             "widest_half_width_of_same": round(widest, 5),
             "pairs": [document["pairs"] for document in (*different, *same)],
             "longest_wall_s": round(max(walls), 2),
@@ -98,5 +98,5 @@ def _half_width(document: dict[str, Any]) -> float:
     return float(ratio["high"] - ratio["low"]) / 2
 
 
-def _shown(document: dict[str, Any]) -> list[float]:
+def _ratio_ends(document: dict[str, Any]) -> list[float]:
     return [round(document["ratio"][end], 4) for end in ("value", "low", "high")]

@@ -1,4 +1,4 @@
-"""Time that only moves when told: the real loop, a scripted engine, the same result every time."""
+"""Time that only moves on command: the real loop, a scripted engine, the same result every time."""
 
 from __future__ import annotations
 

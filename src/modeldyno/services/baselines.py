@@ -18,22 +18,22 @@ class Baselines:
     def __init__(self, hosts: RunHosts) -> None:
         self._hosts = hosts
 
-    def versus(self, shown: StoredCells) -> VersusBaseline | None:
+    def versus(self, stored: StoredCells) -> VersusBaseline | None:
         """At the quickest of the cells that both have; None before there is anything to hold. What
         another machine measured is not held against: what would differ is the machine."""
-        baseline, cells = shown.baseline, shown.figures
+        baseline, cells = stored.baseline, stored.figures
         if baseline is None:
             return None
-        found = _versus(baseline.benchmark_id, baseline.cells, cells)
-        if found is None or found.ratio is None:
-            return found
+        versus = _versus(baseline.benchmark_id, baseline.cells, cells)
+        if versus is None or versus.ratio is None:
+            return versus
         why = self._apart(baseline.cells[0].run_id, cells[0].run_id)
-        return replace(found, ratio=None, verdict=None, why=why) if why else found
+        return replace(versus, ratio=None, verdict=None, why=why) if why else versus
 
-    def _apart(self, one: RunId, other: RunId) -> str:
-        if one == other:
+    def _apart(self, baseline_run: RunId, measured_run: RunId) -> str:
+        if baseline_run == measured_run:
             return ""
-        hosts = self._hosts.of(one), self._hosts.of(other)
+        hosts = self._hosts.of(baseline_run), self._hosts.of(measured_run)
         return machines_apart(hosts[0], hosts[1]) if hosts[0] and hosts[1] else ""
 
 
@@ -47,8 +47,8 @@ def _versus(
     pairs = matched([cell.axes for cell in known], [cell.axes for cell in numbers])
     if not pairs:
         return VersusBaseline(baseline_id, why="the baseline has no cell with the same axes")
-    one, other = min(pairs, key=lambda pair: _per_item(numbers[pair[1]]))
-    return _held(baseline_id, known[one], numbers[other])
+    known_index, index = min(pairs, key=lambda pair: _per_item(numbers[pair[1]]))
+    return _held(baseline_id, known[known_index], numbers[index])
 
 
 def _held(baseline_id: BenchmarkId, baseline: CellFigures, cell: CellFigures) -> VersusBaseline:

@@ -117,7 +117,7 @@ class BenchmarkByName:
         return self._records.jobs.get(job.id).state != "queued"
 
     def stop(self, job: Job) -> None:
-        """Nobody waits for it any more."""
+        """Its client has disconnected."""
         self._jobs.cancel(job.id)
 
     # ------------------------------------------------------------ what came out
@@ -169,8 +169,8 @@ class BenchmarkByName:
 
     def _known_project(self) -> ProjectId | None:
         wanted = ListQuery(text=PROJECT, descending=False, limit=200)
-        found = self._records.projects.page(wanted).items
-        return next((project.id for project in found if project.name == PROJECT), None)
+        projects = self._records.projects.page(wanted).items
+        return next((project.id for project in projects if project.name == PROJECT), None)
 
     def _find(self, name: str) -> NamedModel:
         """Files are looked at anew; what was made of them before counts for nothing."""

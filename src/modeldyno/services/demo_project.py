@@ -36,7 +36,7 @@ from modeldyno.services.runnables import ComparisonService
 from modeldyno.store.records.all import Records
 
 NAME = "Demo"
-# A file of the workspace, with the project's number: who deleted it does not want it back.
+# A file of the workspace, with the project's number: once deleted, it is not made again by itself.
 MARKER = "demo-made"
 ENGINES = ("onnxruntime", "openvino")
 COMPARISON_S = 6.0  # enough for a verdict between engines, and all together for a minute
@@ -68,8 +68,8 @@ class DemoProject:
         return self.prepare()()
 
     def prepare(self) -> Callable[[], Project]:
-        """The one that there is, or a new one, because somebody asks for it: its model is read now,
-        and the project made with all that belongs to it when what is returned is called."""
+        """The existing one, or a new one on request: its model is read now, and the project made
+        with all that belongs to it when what is returned is called."""
         there = self._made_before()
         if there is not None:
             return lambda: there
@@ -123,13 +123,13 @@ class DemoProject:
             return self._files.prepare_received(path.name, upload.incoming, "example")
 
     def _add_comparison(self, project_id: ProjectId, model_id: ModelId) -> None:
-        asked = two_sides()
+        sides = two_sides()
 
         def spec(a: Model, b: Model) -> ComparisonSpec:
-            return demo_comparison(a.path, b.path, asked)
+            return demo_comparison(a.path, b.path, sides)
 
         models = [model_id, model_id]
-        self._comparisons.add(project_id, models, asked.title, spec, start=True)
+        self._comparisons.add(project_id, models, sides.title, spec, start=True)
 
     def _add_benchmark(self, project_id: ProjectId, model_id: ModelId) -> None:
         def spec(path: str) -> BenchmarkSpec:
@@ -172,10 +172,10 @@ def demo_engines() -> list[str]:
     return [name for name in ENGINES if catalog.is_usable(catalog.find(name))]
 
 
-def demo_comparison(a: str | Path, b: str | Path, asked: Sides) -> ComparisonSpec:
+def demo_comparison(a: str | Path, b: str | Path, sides: Sides) -> ComparisonSpec:
     name = Path(a).name
-    first = side_spec(f"{name}@{asked.words[0]}", a, asked.a)
-    second = side_spec(f"{name}@{asked.words[1]}", b, asked.b)
+    first = side_spec(f"{name}@{sides.words[0]}", a, sides.a)
+    second = side_spec(f"{name}@{sides.words[1]}", b, sides.b)
     # Pairs as short as those of a quick one, and more of them.
     short = comparison_between(first, second, PairingRequest(budget=COMPARISON_S))
     return replace(short, pair_s=QUICK.session_s)

@@ -78,13 +78,13 @@ class DoctorService:
         )
 
     def _cores_and_noise(self) -> tuple[Finding, NoiseReading | None]:
-        """Probed on a core of our own: nobody's measurement is disturbed."""
+        """Probed on a core of our own: no measurement is disturbed."""
         try:
             used = self._leases.in_use()
             with self._leases.take_now(1) as lease:
                 if lease:
                     return _cores(used), _noise_on(lease.cpus)
-                # Looked at again: somebody took them meanwhile.
+                # Checked again: another process took them meanwhile.
                 return _cores(self._leases.in_use(), are_taken=True), None
         except LeasesUnusable as error:
             return Finding("free cores", "problem", error.title, error.why, error.fix), None
@@ -109,13 +109,13 @@ def _noise_on(cpus: tuple[int, ...]) -> NoiseReading:
 
 
 def _cores(used: dict[int, str], are_taken: bool = False) -> Finding:
-    """``are_taken``: none could be had, whoever holds them this very moment."""
+    """``are_taken``: none could be leased, whoever holds them at this moment."""
     count = len(allowed_cpus())
     value = f"{count - len(used)} of {count}"
     if not used and not are_taken:
         return Finding("free cores", "ok", value)
     holders = ", ".join(dict.fromkeys(used.values()))
-    told = (
+    usage = (
         f"{format_cpu_ranges(used)} used by {holders}"
         if used
         else "another modeldyno is about to use them"
@@ -123,7 +123,7 @@ def _cores(used: dict[int, str], are_taken: bool = False) -> Finding:
     return Finding(
         "free cores",
         "warning",
-        f"{value}; {told}",
+        f"{value}; {usage}",
         "runs wait for cores that another measurement holds; caches are shared with it",
         "wait until it has ended",
     )

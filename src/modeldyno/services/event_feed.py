@@ -57,7 +57,7 @@ class EventFeed:
             except ModeldynoError as error:
                 logger.warning("events cannot be read at the moment: %s", error)
             except Exception:
-                logger.exception("the event feed failed; it goes on")
+                logger.exception("the event feed failed; it keeps running")
 
     def _read_on(self) -> None:
         before = self._last

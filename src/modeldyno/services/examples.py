@@ -43,7 +43,7 @@ class FetchedExample:
 
 
 class ExampleService:
-    """May be asked from any thread. An example is named by its slug, never by an address."""
+    """May be called from any thread. An example is named by its slug, never by an address."""
 
     def __init__(
         self,
@@ -61,10 +61,10 @@ class ExampleService:
     def list(self) -> tuple[ExampleStatus, ...]:
         """In the catalogue's order."""
         readable = _formats_that_run()
-        return tuple(self._shown(example, readable) for example in self._catalogue.values())
+        return tuple(self._status(example, readable) for example in self._catalogue.values())
 
     def offered(self) -> tuple[Example, ...]:
-        """Those that can be had, here or by a download if one is allowed; no engine is asked."""
+        """Those that are available, here or by a download if that is allowed; without engines."""
         return tuple(
             example
             for example in self._catalogue.values()
@@ -73,16 +73,16 @@ class ExampleService:
 
     def get(self, slug: str) -> ExampleStatus:
         """Raises ExampleNotFound."""
-        return self._shown(self._find(slug), _formats_that_run())
+        return self._status(self._find(slug), _formats_that_run())
 
     def fetch(
         self, slug: str, say: OnProgress = lambda done, total: None, stop: Stop = lambda: False
     ) -> FetchedExample:
         """The model, in the workspace; at once when it is there already.
 
-        ``say`` hears of bytes at most four times a second; ``stop`` is asked several times a
-        second. Raises ExampleNotFound, ExampleUnavailable, and what ``Downloads.fetching`` and
-        unpacking an archive raise.
+        ``say`` is called with bytes at most four times a second, ``stop`` several times a second.
+        Raises ExampleNotFound, ExampleUnavailable, and what ``Downloads.fetching`` and unpacking an
+        archive raise.
         """
         example = self._find(slug)
         if obstacle := self._obstacle(example):
@@ -101,8 +101,8 @@ class ExampleService:
 
     def kept(self) -> frozenset[str]:
         """The checksums of what was downloaded once and need not be again."""
-        found = map(self._downloads.kept, self._catalogue.values())
-        return frozenset(stored.sha256 for stored in found if stored)
+        downloads = map(self._downloads.kept, self._catalogue.values())
+        return frozenset(stored.sha256 for stored in downloads if stored)
 
     def _find(self, slug: str) -> Example:
         if slug in self._catalogue:
@@ -113,7 +113,7 @@ class ExampleService:
             fix=f"Did you mean {close[0]}?" if close else "`modeldyno examples` lists them",
         )
 
-    def _shown(self, example: Example, readable: Collection[str]) -> ExampleStatus:
+    def _status(self, example: Example, readable: Collection[str]) -> ExampleStatus:
         obstacle = self._obstacle(example)
         return ExampleStatus(
             example=example,
@@ -160,7 +160,7 @@ class ExampleService:
             self._downloads.alone(example),
             tempfile.TemporaryDirectory(prefix="modeldyno-") as folder,
         ):
-            if (stored := self._kept(example)) is not None:  # somebody else built it meanwhile
+            if (stored := self._kept(example)) is not None:  # another process built it meanwhile
                 return stored
             path = Path(folder) / example.file_name
             keras_models.build(path.stem, path, stop)
@@ -181,7 +181,7 @@ class ExampleService:
     @contextmanager
     def _unpacked(self, example: Example, archive: Path, stop: Stop) -> Iterator[Path]:
         folder = archive.with_suffix(".unpacked")
-        discard_tree(folder)  # left by somebody who was killed
+        discard_tree(folder)  # left by a process that was killed
         limits = ArchiveLimits(total_bytes=self._objects.largest)
         try:
             with io.BufferedReader(_Heeding(archive, stop)) as file:
@@ -202,7 +202,7 @@ class ExampleService:
 
 
 class _Heeding(io.FileIO):
-    """A file that stops being readable when somebody wants us to stop."""
+    """A file that stops being readable once ``stop`` says so."""
 
     def __init__(self, path: Path, stop: Stop) -> None:
         super().__init__(path)

@@ -69,7 +69,7 @@ class ExportService:
         self._history = history
         self._folders = folders
 
-    def shown(self, run_id: RunId) -> RunDetails:
+    def details(self, run_id: RunId) -> RunDetails:
         run = self._records.runs.get(run_id)
         job = self._records.jobs.of_run(run_id)
         kept = self._kept(run_id)
@@ -89,8 +89,8 @@ class ExportService:
 
     def record(self, run_id: RunId) -> dict[str, Any]:
         """The result as it is kept."""
-        found: dict[str, Any] = encode(self.result(run_id))
-        return found
+        document: dict[str, Any] = encode(self.result(run_id))
+        return document
 
     def file(self, run_id: RunId, format: Format) -> ExportedFile:
         result = self.result(run_id)
@@ -109,24 +109,24 @@ class ExportService:
 
     def _latest(self, project_id: ProjectId) -> tuple[tuple[RunResult, ...], tuple[str, ...]]:
         """Of each thing the newest run with a result; of the others, why they have none."""
-        found: dict[RunOf, RunResult] = {}
+        results: dict[RunOf, RunResult] = {}
         without: dict[RunOf, str] = {}
         for run in self._runs(project_id):
-            if run.of in found:
+            if run.of in results:
                 continue
-            if len(found) == MOST_IN_REPORT:
+            if len(results) == MOST_IN_REPORT:
                 without[run.of] = (
-                    f"{run.of.kind} {run.of.id}: only the newest {len(found)} are here"
+                    f"{run.of.kind} {run.of.id}: only the newest {len(results)} are here"
                 )
                 continue
             try:
-                found[run.of] = self.result(run.id)
+                results[run.of] = self.result(run.id)
             except NotFound as error:
-                told = f"{run.of.kind} {run.of.id}: {error.title}, {error.why}"
-                without.setdefault(run.of, without_folders(told))
-        order = sorted(found, key=lambda of: (of.kind, of.id))
-        left = [without[of] for of in without if of not in found]
-        return tuple(found[of] for of in order), tuple(left)
+                reason = f"{run.of.kind} {run.of.id}: {error.title}, {error.why}"
+                without.setdefault(run.of, without_folders(reason))
+        order = sorted(results, key=lambda of: (of.kind, of.id))
+        left = [without[of] for of in without if of not in results]
+        return tuple(results[of] for of in order), tuple(left)
 
     def _runs(self, project_id: ProjectId) -> Iterator[Run]:
         """Newest first; those of optimizations end with models, not with numbers."""
@@ -207,8 +207,8 @@ class ExportService:
             case "md":
                 return report_markdown(report, self._peaks_of)
             case "html":
-                found = (report.results, report.title, report.missing)
-                return html_report(*found, self._peaks_of)
+                parts = (report.results, report.title, report.missing)
+                return html_report(*parts, self._peaks_of)
 
 
 def _spec(run: Run) -> RunSpec | None:
@@ -226,10 +226,10 @@ def _no_result(run: Run, kept: StoredRun | None) -> NotFound:
             why=f"it is {run.state}{so_far}",
             fix="Wait until it has ended",
         )
-    told = run.failure["title"] if run.failure else f"it was {run.state}"
+    reason = run.failure["title"] if run.failure else f"it was {run.state}"
     kept_units = f"; {kept.kept} kept" if kept and sum(kept.sessions) else ""
     return NotFound(
         f"Run {run.id} has no result",
-        why=f"{told}{kept_units}",
+        why=f"{reason}{kept_units}",
         fix="Resume its job, or run it again",
     )

@@ -49,7 +49,7 @@ class FileBrowser:
         if ways:
             return BrowserFolder(place, _ways(ways))
         try:
-            found = self._roots.entries(place).entries
+            listed = self._roots.entries(place).entries
         except PathRefused:
             self._refuse_files(place)
             raise
@@ -60,7 +60,7 @@ class FileBrowser:
                 entry.kind == "folder",
                 entry.kind == "file" and entry.name.lower().endswith(SUFFIXES),
             )
-            for entry in found
+            for entry in listed
         )
         return BrowserFolder(top, tuple(entry for entry in entries if _is_wanted(entry, kind)))
 

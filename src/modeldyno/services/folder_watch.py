@@ -65,7 +65,7 @@ class FolderWatch:
             except ModeldynoError as error:
                 logger.warning("runs of the terminal cannot be indexed at the moment: %s", error)
             except Exception:
-                logger.exception("the watch over run folders failed; it goes on")
+                logger.exception("the watch over run folders failed; it keeps running")
             self._closing.wait(self._poll_s)
 
     def _poll(self, *, full: bool) -> None:

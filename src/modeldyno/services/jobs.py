@@ -73,17 +73,17 @@ class JobService:
     ) -> Job:
         """One more run of it, at the end of the queue; raises WrongState while one is not over."""
         with self._records.database.writing():
-            self._expect_idle(of)
+            self._require_idle(of)
             run = self._records.runs.add(of, encode(spec), summary=SummaryDocument.of_spec(spec))
-            self._expect_room(ProjectId(run.project_id))
+            self._require_room(ProjectId(run.project_id))
             return self._records.jobs.add(run.id, priority, request_id)
 
     def get(self, job_id: JobId) -> JobStatus:
-        return self._shown([self._records.jobs.get(job_id)])[0]
+        return self._statuses([self._records.jobs.get(job_id)])[0]
 
     def page(self, wanted: ListQuery) -> Page[JobStatus]:
-        found = self._records.jobs.page(wanted)
-        return Page(tuple(self._shown(found.items)), found.next)
+        page = self._records.jobs.page(wanted)
+        return Page(tuple(self._statuses(page.items)), page.next)
 
     def cancel(self, job_id: JobId) -> JobStatus:
         """What waits is cancelled now, what runs within two seconds. What is over stays so."""
@@ -119,8 +119,8 @@ class JobService:
         with self._records.database.writing():
             job = self._records.jobs.get(job_id)
             if job.state not in ACTIVE:  # else the move itself is refused, with better words
-                self._expect_idle(self._records.runs.get(job.run_id).of)
-                self._expect_room(ProjectId(job.project_id))
+                self._require_idle(self._records.runs.get(job.run_id).of)
+                self._require_room(ProjectId(job.project_id))
             self._records.jobs.move(job_id, "queued")
         return self.get(job_id)
 
@@ -140,8 +140,8 @@ class JobService:
             cores=tuple(allowed_cpus()),
             leases=tuple(lease for lease in self.leases() if lease.host == here),
             elsewhere=self._elsewhere(),
-            running=tuple(self._shown(self._records.jobs.running())),
-            waiting=tuple(self._shown(self._records.jobs.waiting())),
+            running=tuple(self._statuses(self._records.jobs.running())),
+            waiting=tuple(self._statuses(self._records.jobs.waiting())),
         )
 
     def pause(self) -> None:
@@ -163,13 +163,13 @@ class JobService:
     def _elsewhere(self) -> dict[int, str]:
         try:
             return self._leases.of_others()
-        except LeasesUnusable:  # who wants to measure is told; the queue is shown all the same
+        except LeasesUnusable:  # a measurement reports it; the queue is shown all the same
             return {}
 
     def leases(self) -> tuple[CoreLease, ...]:
         return self._records.leases.held()
 
-    def _expect_idle(self, of: RunOf) -> None:
+    def _require_idle(self, of: RunOf) -> None:
         if active := self._records.runs.active(of):
             raise WrongState(
                 f"This {of.kind} is {_doing(active[0].state)} already",
@@ -177,7 +177,7 @@ class JobService:
                 fix="Wait until it ends, or cancel it",
             )
 
-    def _expect_room(self, project_id: ProjectId) -> None:
+    def _require_room(self, project_id: ProjectId) -> None:
         for most, where, count in (
             (MOST_WAITING, "the queue", self._records.jobs.count_waiting()),
             (MOST_WAITING_OF_PROJECT, "this project", self._records.jobs.count_waiting(project_id)),
@@ -189,7 +189,7 @@ class JobService:
                     fix="Wait until some have ended, or cancel some",
                 )
 
-    def _shown(self, jobs: Sequence[Job]) -> list[JobStatus]:
+    def _statuses(self, jobs: Sequence[Job]) -> list[JobStatus]:
         """Two queries more, however many jobs there are; none when nothing waits."""
         if not any(job.state == "queued" for job in jobs):
             return [JobStatus(job, None, job.reason, self._progress.of(job.id)) for job in jobs]

@@ -79,9 +79,9 @@ class JudgementService:
         pairs = _pairs(first, second)
         alternations = self._alternations(first, second)
         cells = tuple(_judge(first, second, pair, alternations) for pair in pairs)
-        shown = pairs[0] if pairs else (first.numbers[0], second.numbers[0])
+        compared = pairs[0] if pairs else (first.numbers[0], second.numbers[0])
         settings = settings_between(
-            first.result, second.result, first.cell(shown[0]), second.cell(shown[1])
+            first.result, second.result, first.cell(compared[0]), second.cell(compared[1])
         )
         return BenchmarkJudgement(
             a=first.side,

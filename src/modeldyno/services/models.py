@@ -52,7 +52,7 @@ def _given(entries: Sequence[Trusted], model: Model) -> Trusted | None:
 
 class ModelService:
     """Trust is what ``trust.json`` of the workspace says, which the terminal writes, too; the
-    database keeps a copy, so that changes are told as events."""
+    database keeps a copy, so that changes are sent as events."""
 
     def __init__(self, records: Records, trust: Trust, graphs: GraphService) -> None:
         self._records = records
@@ -61,18 +61,18 @@ class ModelService:
         self._vouching = threading.Lock()  # so that file and database hear the same last word
 
     def get(self, model_id: ModelId) -> ModelStatus:
-        return self.shown([self._records.models.get(model_id)])[0]
+        return self.statuses([self._records.models.get(model_id)])[0]
 
     def page(self, wanted: ListQuery) -> Page[ModelStatus]:
-        found = self._records.models.page(wanted)
-        return Page(tuple(self.shown(found.items)), found.next)
+        page = self._records.models.page(wanted)
+        return Page(tuple(self.statuses(page.items)), page.next)
 
-    def shown(self, models: Sequence[Model]) -> list[ModelStatus]:
+    def statuses(self, models: Sequence[Model]) -> list[ModelStatus]:
         entries = self._trust.all()
         return [ModelStatus(model, _given(entries, model)) for model in models]
 
     def rename(self, model_id: ModelId, name: str) -> ModelStatus:
-        return self.shown([self._records.models.rename(model_id, name)])[0]
+        return self.statuses([self._records.models.rename(model_id, name)])[0]
 
     def delete(self, model_id: ModelId, *, cascade: bool = False) -> None:
         """Its files follow when no other model has them (``ModelFiles.sweep``)."""
@@ -85,7 +85,7 @@ class ModelService:
         model = self._records.models.get(model_id)
         facts, sha256 = require_inspected(model)
         code = code_of(facts)
-        # The file first: who hears of it reads there, and others write while it waits for its lock.
+        # The file first: whoever gets the event reads there, and others write while this waits.
         with self._vouching:
             was_trusted = self._trust.is_trusted(sha256, code)
             self._trust.grant(sha256, model.name, reason, code)
@@ -98,7 +98,7 @@ class ModelService:
         return self.get(model_id)
 
     def distrust(self, model_id: ModelId) -> ModelStatus:
-        """Jobs that wait will not start; nothing happens when nobody vouched for it."""
+        """Jobs that wait will not start; nothing happens when it was not trusted."""
         model = self._records.models.get(model_id)
         if model.sha256 is not None:
             with self._vouching:
@@ -116,7 +116,7 @@ class ModelService:
                 why="these weights files are missing: " + ", ".join(facts.missing[:5]),
                 fix="Upload them",
             )
-        self._expect_trust(model)
+        self._require_trust(model)
         return model
 
     def admit(self, spec: RunSpec) -> None:
@@ -160,9 +160,9 @@ class ModelService:
                 why="an older version of Modeldyno queued it, and trust covers that by now",
                 fix="Start it again",
             )
-        self._expect_trust(known, model.architecture)
+        self._require_trust(known, model.architecture)
 
-    def _expect_trust(self, model: Model, architecture: Architecture | None = None) -> None:
+    def _require_trust(self, model: Model, architecture: Architecture | None = None) -> None:
         """Of what is in its sidecar, or of another architecture."""
         facts, sha256 = require_inspected(model)
         self._trust.require(

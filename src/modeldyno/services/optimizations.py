@@ -74,9 +74,13 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
     def page(self, wanted: ListQuery) -> Page[OptimizationDetails]:
         return self._records.optimizations.details_page(wanted)
 
-    def trials(self, shown: OptimizationDetails) -> tuple[Trial, ...]:
+    def trials(self, optimization: OptimizationDetails) -> tuple[Trial, ...]:
         """Of its latest run."""
-        return self._records.optimizations.trials(shown.latest.id) if shown.latest else ()
+        return (
+            self._records.optimizations.trials(optimization.latest.id)
+            if optimization.latest
+            else ()
+        )
 
     def edit(
         self,
@@ -142,4 +146,4 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
 
 
 def _names(ends: Iterable[TensorSpec]) -> tuple[str, ...]:
-    return tuple(one.name for one in ends)
+    return tuple(tensor.name for tensor in ends)

@@ -45,11 +45,11 @@ def measure_peaks(folder: Path, host: HostFacts, run: Run) -> Peaks:
         peaks=tuple(
             Peak(
                 cores=count,
-                flops_per_s=2 * side**3 / one.latency.min_s,
-                bytes_per_s=3 * _FLOAT * length / two.latency.min_s,
-                noise=max(one.noise, two.noise, key=get_args(Noise).index),
+                flops_per_s=2 * side**3 / product_cell.latency.min_s,
+                bytes_per_s=3 * _FLOAT * length / sum_cell.latency.min_s,
+                noise=max(product_cell.noise, sum_cell.noise, key=get_args(Noise).index),
             )
-            for count, one, two in zip(cores, products, sums, strict=True)
+            for count, product_cell, sum_cell in zip(cores, products, sums, strict=True)
         ),
     )
 

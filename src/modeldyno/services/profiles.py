@@ -115,10 +115,10 @@ class ProfileService(RunnableService[ProfileId, Profile]):
 
     def roof(self, profile_id: ProfileId) -> Roof:
         """What its rows are held against: peaks of the machine that measured them."""
-        shown = self._records.profiles.get(profile_id).summary
+        summary = self._records.profiles.get(profile_id).summary
         host = self._hosts.of(self._agreement(profile_id).run_id)
         peaks = self._peaks_of(host["fingerprint"]) if host else None
-        return roof_of(peaks, shown.cores or 1, shown.device or "cpu")
+        return roof_of(peaks, summary.cores or 1, summary.device or "cpu")
 
     def op_rows(self, profile_id: ProfileId) -> tuple[OpMicroseconds, ...]:
         """By operator, in whole microseconds of one call, the slowest first; raises NotFound."""
@@ -141,15 +141,15 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         return rows_csv(rows, agreement)
 
     def _agreement(self, profile_id: ProfileId) -> Agreement:
-        found = self._records.profiles.agreement(profile_id)
-        if found is None:
+        agreement = self._records.profiles.agreement(profile_id)
+        if agreement is None:
             state = self._records.profiles.get(profile_id).state
             raise NotFound(
                 f"Profile {profile_id} has no results yet",
                 why="it was not run" if state == "draft" else f"it is {state}",
                 fix="Wait until it has ended" if state in ACTIVE else "Run it",
             )
-        return found
+        return agreement
 
 
 def with_threads(threads: int) -> MakeSpec:

@@ -54,24 +54,28 @@ class ProjectOverviewService:
         runs = {cell.figures.run_id for by in best for cell in (by.leader, *by.tied) if cell}
         return ProjectStanding(
             best=best,
-            activity=self._activity(project_id, [shown.model for shown in models]),
+            activity=self._activity(project_id, [status.model for status in models]),
             next_steps=tuple(islice(steps, MOST_STEPS)),
             counts=counts,
             active=sum(job.project_id == project_id for job in queue),
-            model_names={shown.model.id: shown.model.name for shown in models},
+            model_names={status.model.id: status.model.name for status in models},
             documents={run_id: records.runs.cells(run_id) for run_id in runs},
         )
 
     def _activity(self, project_id: ProjectId, models: Sequence[Model]) -> tuple[Happened, ...]:
         runs = self._records.runs.page(ListQuery(project_id=project_id, limit=MOST_HAPPENED)).items
-        came = (
+        imports = (
             Happened(
                 at=model.created_at, subject="model", id=model.id, sentence=f"{model.name} added"
             )
             for model in models
         )
-        told = sorted(chain(map(self._happened, runs), came), key=lambda one: one.at, reverse=True)
-        return tuple(told[:MOST_HAPPENED])
+        activity = sorted(
+            chain(map(self._happened, runs), imports),
+            key=lambda happening: happening.at,
+            reverse=True,
+        )
+        return tuple(activity[:MOST_HAPPENED])
 
     def _happened(self, run: Run) -> Happened:
         failed = f": {run.failure['title']}" if run.failure else ""
@@ -171,7 +175,7 @@ def _figure(cell: CellFigures, by: Objective) -> Estimate | None:
 
 
 def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
-    """Who was slower when both were measured in alternation."""
+    """Models that were slower when both were measured in alternation."""
     match comparison.summary.verdict:
         case "slower":
             return comparison.b_model_id, comparison.spec.configurations()[1]
@@ -206,7 +210,7 @@ def _steps(
         yield NextStep(sentence="There is no model yet.", action="add-model", label="Add a model")
         return
     yield from _of_models(models)
-    ready = [shown.model for shown in models if shown.state == "ready"]
+    ready = [status.model for status in models if status.state == "ready"]
     if ready and not measured.cells:
         yield NextStep(
             sentence="Nothing measured yet.",
@@ -234,20 +238,20 @@ def _steps(
 
 
 def _of_models(models: Sequence[ModelStatus]) -> Iterator[NextStep]:
-    for shown in models:
-        if shown.state == "untrusted":
+    for status in models:
+        if status.state == "untrusted":
             yield NextStep(
-                sentence=f"{shown.model.name} can run code and is not trusted yet.",
+                sentence=f"{status.model.name} can run code and is not trusted yet.",
                 action="trust-model",
                 label="Review it",
-                model_id=shown.model.id,
+                model_id=status.model.id,
             )
-        elif shown.state == "incomplete":
+        elif status.state == "incomplete":
             yield NextStep(
-                sentence=f"{shown.model.name}: weights files are missing.",
+                sentence=f"{status.model.name}: weights files are missing.",
                 action="complete-model",
                 label="Upload them",
-                model_id=shown.model.id,
+                model_id=status.model.id,
             )
 
 
@@ -279,8 +283,12 @@ def _of_engines(
     comparisons: Sequence[Comparison],
 ) -> Iterator[NextStep]:
     used = {cell.figures.axes["engine"] for cell in measured}
-    compared = [one for one in comparisons if one.summary.verdict is not None]
-    used |= {side.cell.engine for one in compared for side in (one.spec.a, one.spec.b)} - {""}
+    compared = [comparison for comparison in comparisons if comparison.summary.verdict is not None]
+    used |= {
+        side.cell.engine
+        for comparison in compared
+        for side in (comparison.spec.a, comparison.spec.b)
+    } - {""}
     for model in ready:
         readers = [entry for entry in catalog.entries() if model.format in entry.formats]
         other = next((e for e in readers if e.name not in used and catalog.is_usable(e)), None)

@@ -56,7 +56,7 @@ class CreatedProject:
 @dataclass(frozen=True)
 class ProjectDetails:
     project: Project
-    notes: str | None  # None: nobody wrote any
+    notes: str | None  # None: none were written
     model: Model | None  # that it began with
 
 
@@ -118,11 +118,11 @@ class ProjectService:
                 outcome = self._records.benchmarks.outcome(benchmark_id)
                 measured = outcome.measured
                 cells = self._records.runs.cells(measured.id) if measured else ()
-                _expect_sure(outcome, cells, accept_noisy)
+                _require_sure_numbers(outcome, cells, accept_noisy)
             return project
 
     def forget_drafts(self, after_s: float = DRAFT_S) -> None:
-        """Those that nobody went on with, and all that is in them."""
+        """Those that were abandoned, and all that is in them."""
         for draft in self._records.projects.drafts(datetime.now(UTC) - timedelta(seconds=after_s)):
             with suppress(WrongState), self._archive.deleting():
                 self._records.projects.delete(draft.id, cascade=True)
@@ -177,12 +177,14 @@ class ProjectService:
         )
 
 
-def _expect_sure(found: BenchmarkOutcome, documents: Sequence[str], accept_noisy: bool) -> None:
+def _require_sure_numbers(
+    outcome: BenchmarkOutcome, documents: Sequence[str], accept_noisy: bool
+) -> None:
     """``documents`` of its cells, as JSON."""
-    cells = [cell for cell in found.cells if cell.typical_s is not None]
+    cells = [cell for cell in outcome.cells if cell.typical_s is not None]
     if not cells:
         raise WrongState(
-            f"Benchmark {found.benchmark.id} cannot be a baseline",
+            f"Benchmark {outcome.benchmark.id} cannot be a baseline",
             why="it has no number yet",
             fix="Run it first",
         )
@@ -190,7 +192,7 @@ def _expect_sure(found: BenchmarkOutcome, documents: Sequence[str], accept_noisy
     if noisy is not None and not accept_noisy:
         reasons = json.loads(documents[noisy.number])["noise_reasons"]
         raise BaselineNoisy(
-            f"Benchmark {found.benchmark.id} is {noisy.noise}",
+            f"Benchmark {outcome.benchmark.id} is {noisy.noise}",
             why=f"cell {noisy.number}: {reasons[0]}" if reasons else "",
             fix="Measure it again on a calmer machine, or take it nevertheless (accept_noisy)",
         )

@@ -50,7 +50,7 @@ def ranked(
     sides = requests.sides_of(by_label.values(), common)
     if in_all:
         sides = in_every_engine(sides, runs)
-    expect_some(sides)
+    require_sides(sides)
     like = requests.comparison_between(sides[0], sides[1], pairing)
     return ranking(sides, like, runs, listen, budget_of(pairing.budget))
 
@@ -60,7 +60,7 @@ def in_every_engine(sides: Sequence[SideSpec], runs: RunService) -> tuple[SideSp
 
     One of several that nobody can read stays as it is: measuring it will say why.
     """
-    found: dict[str, SideSpec] = {}
+    sides_by_label: dict[str, SideSpec] = {}
     for side in sides:
         try:
             each = (side,) if side.cell.engine else _by_engine(side, runs)
@@ -70,15 +70,15 @@ def in_every_engine(sides: Sequence[SideSpec], runs: RunService) -> tuple[SideSp
             if len(sides) == 1:
                 raise
             each = (side,)
-        found |= {one.label: one for one in each}
-    return tuple(found.values())
+        sides_by_label |= {member.label: member for member in each}
+    return tuple(sides_by_label.values())
 
 
 def _by_engine(side: SideSpec, runs: RunService) -> tuple[SideSpec, ...]:
     facts = runs.run(InspectionSpec(side.model))
     assert isinstance(facts, ModelFacts)
     catalog.for_format(facts.format)  # raises when none can
-    readers = [one for one in catalog.entries() if facts.format in one.formats]
+    readers = [entry for entry in catalog.entries() if facts.format in entry.formats]
     joint = "," if "@" in side.label and not Path(side.label).exists() else "@"
     return tuple(
         replace(
@@ -91,7 +91,7 @@ def _by_engine(side: SideSpec, runs: RunService) -> tuple[SideSpec, ...]:
     )
 
 
-def expect_some(sides: Sequence[SideSpec]) -> None:
+def require_sides(sides: Sequence[SideSpec]) -> None:
     if not 2 <= len(sides) <= MOST_SIDES:
         raise BadValue(
             f"There is {len(sides)} side to compare"
@@ -139,7 +139,7 @@ class _Contest:
         except Cancelled:
             is_stopped = True
         known = placed([self._ranked(side) for side in self.sides])
-        if is_stopped and not any(one.side or one.failure for one in known):
+        if is_stopped and not any(place.side or place.failure for place in known):
             raise Cancelled("Stopped before there was anything to compare")
         return Ranking(known, self.reference.label if self.reference else "", is_stopped)
 
@@ -252,9 +252,9 @@ class _Contest:
         except ModeldynoError as error:
             self.failed[side.label] = Failure.of(error)
             return
-        found, failure = measured_alone(side.label, result), result.cells[0].error
-        if found is not None:
-            self.alone[side.label] = found
+        measured, failure = measured_alone(side.label, result), result.cells[0].error
+        if measured is not None:
+            self.alone[side.label] = measured
         elif failure is not None and not result.interrupted:
             self.failed[side.label] = failure
         if result.interrupted:
@@ -263,8 +263,8 @@ class _Contest:
     # ------------------------------------------------------------ in the end
 
     def _ranked(self, side: SideSpec) -> Ranked:
-        if found := self._compared(side):
-            return found
+        if compared := self._compared(side):
+            return compared
         if side.label not in self.alone:
             return Ranked(side.label, failure=self._failure(side))
         if side is self.reference:
@@ -278,11 +278,11 @@ class _Contest:
 
     def _why_alone(self, side: SideSpec) -> str:
         """In the words of its clash with the reference, or with any other where there is none."""
-        found = {pair: why for pair, why in self.clashes.items() if side.label in pair}
+        clashes = {pair: why for pair, why in self.clashes.items() if side.label in pair}
         reference = self.reference.label if self.reference else ""
-        pair = next((pair for pair in found if reference in pair), next(iter(found)))
+        pair = next((pair for pair in clashes if reference in pair), next(iter(clashes)))
         beside = next(label for label in pair if label != side.label)
-        return f"it could not be measured in alternation with {beside}: {found[pair].title}"
+        return f"it could not be measured in alternation with {beside}: {clashes[pair].title}"
 
     def _compared(self, side: SideSpec) -> Ranked | None:
         """What its comparison with the reference says; None where there is none."""

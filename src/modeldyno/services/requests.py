@@ -70,8 +70,8 @@ def benchmark_spec(request: BenchmarkRequest, model: Model) -> BenchmarkSpec:
 
 
 def require_no_settings(given: Iterable[object], option: str = "--resume") -> None:
-    """A stopped benchmark goes on as it was asked for, and a file says all: no model and no setting
-    may be ``given`` as well."""
+    """A stopped benchmark resumes with the settings it has, and a file has them all: no model and
+    no setting may be ``given`` as well."""
     if any(given):
         raise BadValue(
             f"{option} takes no model and no settings",
@@ -188,8 +188,7 @@ def cell_specs(request: CellRequest) -> tuple[CellSpec, ...]:
         "options": known_options(request.options),
         "sandbox": request.sandbox,
     }
-    # Of several engines, those that lack what an axis takes are measured with its usual value, if
-    # that was asked for.
+    # If requested: engines that lack what an axis takes are measured with its usual value.
     optional = [
         axis
         for axis in COUNTS

@@ -15,7 +15,7 @@ OnEnd = Callable[[], None]
 
 
 class RunEndCallbacks:
-    """From events: a run that has already ended calls nobody, so check once after registering."""
+    """From events: a run that has already ended causes no call, so check once after registering."""
 
     def __init__(self) -> None:
         self._callbacks: defaultdict[RunId, list[OnEnd]] = defaultdict(list)

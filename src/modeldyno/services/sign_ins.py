@@ -105,17 +105,17 @@ class SignIns:
         return self._sign_in() if is_good else None
 
     def redeem_token(self, token: str) -> tuple[str, SignIn] | None:
-        """For who gives the token to ``/login``, in its form or in the address."""
+        """For a token that was given to ``/login``, in its form or in the address."""
         return self._sign_in() if self.hash_if_current(token) else None
 
     def find(self, secret: str | None) -> SignIn | None:
         """The sign-in of a cookie; None when it is unknown, over, revoked or of another token."""
         if not secret:
             return None
-        found = self._store.find(_hashed(secret))
-        if found is None or self.holds(found):
-            return found
-        self._store.forget(found.id)
+        sign_in = self._store.find(_hashed(secret))
+        if sign_in is None or self.holds(sign_in):
+            return sign_in
+        self._store.forget(sign_in.id)
         return None
 
     def holds(self, sign_in: SignIn) -> bool:

@@ -153,8 +153,8 @@ def _address() -> str:
             asking.connect(("192.0.2.1", 9))  # an address that belongs to nobody (RFC 5737)
         except OSError:
             return "127.0.0.1"
-        found: str = asking.getsockname()[0]
-        return found
+        address: str = asking.getsockname()[0]
+        return address
 
 
 def _distribution() -> str:

@@ -24,7 +24,7 @@ class TrustGrant:
     entry: Trusted
     tier: Tier
     can_run: bool  # no engine runs a bare pickle, trusted or not
-    lacks_code: bool = False  # weights of which nobody said what builds the model
+    lacks_code: bool = False  # weights without a name of the code that builds the model
 
 
 class TrustService:

@@ -37,7 +37,7 @@ class TrustedRunService(RunService):
         if _architectures(self._require_trusted(spec)) != _architectures(spec):
             raise WrongState(
                 "This run cannot go on where trust is required",
-                why="it does not say itself what builds its model, so that could be replaced",
+                why="it does not name the code that builds its model, so that could be replaced",
                 fix="Measure it again",
             )
         return super().resume(run_id, listen)

@@ -30,7 +30,7 @@ def typed(type: Type, name: str, value: Any) -> Any:
 
 
 def is_blank(value: Any) -> bool:
-    """What a form sends for a field that nobody filled in."""
+    """What a form sends for a field that was left empty."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
@@ -72,7 +72,7 @@ def _whole(value: Any) -> int:
 
 
 def _list(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
-    def found(value: Any) -> list[Any]:
+    def read_all(value: Any) -> list[Any]:
         if isinstance(value, str):
             inside = _short(value).strip().strip("[]()").strip()
             value = inside.split(",") if inside else []
@@ -81,7 +81,7 @@ def _list(read: Callable[[Any], Any]) -> Callable[[Any], list[Any]]:
             raise ValueError
         return [read(part) for part in parts]
 
-    return found
+    return read_all
 
 
 def _shapes(value: Any) -> list[Any]:

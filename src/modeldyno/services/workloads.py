@@ -1,6 +1,6 @@
 """Measure one or two models for a client of 1.9: a project, models, benchmarks and jobs at once.
 
-Each call is a small file until its end was told, so that a server that is started again knows whose
+Each call is a small file until its end was sent, so that a server that is started again knows whose
 runs wait in its queue.
 """
 
@@ -76,7 +76,7 @@ class Workload:
     parts: tuple[WorkloadModel, ...]
     folder: str | None  # where config and log are wanted; None: they are in the runs' own folders
     note: str = ""  # for its finish: why config and log are not where they were wanted
-    is_started: bool = False  # and told so
+    is_started: bool = False  # and its client was told
 
     @property
     def run_ids(self) -> tuple[RunId, ...]:
@@ -84,7 +84,7 @@ class Workload:
 
     @property
     def measurements(self) -> tuple[tuple[WorkloadModel, Mode], ...]:
-        """In the order in which they are told."""
+        """In the order in which they are reported."""
         return tuple((part, mode) for part in self.parts for mode in part.wanted.modes)
 
 
@@ -116,7 +116,7 @@ class WorkloadService:
         workspace_path: str,
         remember: Callable[[Workload], None],
     ) -> Workload:
-        """All of it or nothing; ``remember`` hears of it before anybody hears of its runs.
+        """All of it or nothing; ``remember`` is called before any event of its runs is sent.
 
         Raises PathRefused, FileNotFound, and what reading a model raises.
         """
@@ -127,8 +127,8 @@ class WorkloadService:
             with self._records.database.writing():
                 project_id = self._project(str(id) or name_of_file(models[0].path))
                 parts = tuple(
-                    self._part(project_id, model, found)
-                    for model, found in zip(models, prepared, strict=True)
+                    self._part(project_id, model, prepared_model)
+                    for model, prepared_model in zip(models, prepared, strict=True)
                 )
                 made = Workload(
                     id=id,
@@ -155,13 +155,13 @@ class WorkloadService:
 
     def unfinished(self) -> list[Workload]:
         """Of an earlier server; one that cannot be read is left out, and said."""
-        found = []
+        unfinished = []
         for file in sorted(self._folder.glob("*.json")):
             try:
-                found.append(decode(Workload, json.loads(file.read_text())))
+                unfinished.append(decode(Workload, json.loads(file.read_text())))
             except (OSError, ValueError, KeyError, TypeError):
                 logger.exception("%s cannot be read", file.name)
-        return found
+        return unfinished
 
     def forget(self, workload: Workload) -> None:
         with suppress(OSError):
@@ -169,13 +169,13 @@ class WorkloadService:
 
     def states(self, workload: Workload) -> dict[str, RunState]:
         """Of its runs; one that was deleted was cancelled before."""
-        found: dict[str, RunState] = {}
+        states: dict[str, RunState] = {}
         for run_id in workload.run_ids:
             try:
-                found[run_id] = self._records.runs.get(run_id).state
+                states[run_id] = self._records.runs.get(run_id).state
             except NotFound:
-                found[run_id] = "cancelled"
-        return found
+                states[run_id] = "cancelled"
+        return states
 
     def stop(self, workload: Workload) -> None:
         """What has not ended of it; what was measured stays."""

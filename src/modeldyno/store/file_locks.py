@@ -6,7 +6,7 @@ import fcntl
 
 
 def is_locked(descriptor: int) -> bool:
-    """Whether it is ours now; nobody waits for it."""
+    """Whether it is ours now; does not wait for it."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -133,10 +133,10 @@ def shown_columns(connection: Connection, runnable_id: int) -> dict[str, Any]:
         values = {"state": "draft", "last_run_at": None, "latest_run_id": None, **summary}
     else:
         values = latest._asdict() | {"document": summary_text(latest), "revision": REVISION}
-    shown = connection.scalar(_SHOWN, parameters)
-    cells = connection.execute(_CELLS, {"run": shown}).all() if shown else ()
+    shown_run = connection.scalar(_SHOWN, parameters)
+    cells = connection.execute(_CELLS, {"run": shown_run}).all() if shown_run else ()
     return values | {
-        "shown_run_id": shown,
+        "shown_run_id": shown_run,
         "measured_run_id": connection.scalar(_MEASURED, parameters),
         "outline": dump_json(kind.outline(own.spec, cells)),
     }

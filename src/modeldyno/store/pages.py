@@ -155,7 +155,7 @@ def _sorting(list_query: ListQuery, sortings: Mapping[str, Sorting]) -> Sorting:
 def _require_valid(list_query: ListQuery) -> None:
     if not 1 <= list_query.limit <= LARGEST_PAGE:
         raise BadValue(
-            f"A page has 1 to {LARGEST_PAGE} lines", why=f"{list_query.limit} were asked for"
+            f"A page has 1 to {LARGEST_PAGE} lines", why=f"{list_query.limit} were requested"
         )
     checked_text("".join(map(str, (list_query.text, list_query.engine, *list_query.cell.values()))))
     if list_query.project_id is not None and not 0 < list_query.project_id < 2**31:

@@ -315,7 +315,7 @@ JOBS = _numbered_table(
     _required("queued_at", Moment()),
     Column("started_at", Moment()),
     Column("finished_at", Moment()),
-    Column("request_id", Text),  # of who asked for it, to be told when it ends
+    Column("request_id", Text),  # of the client that requested it, for when it ends
     Index(None, "state", "priority", "position"),
     Index(None, "queued_at", "id"),
 )

@@ -219,12 +219,12 @@ class Transfer:
             self._socket.close()
         self._socket = connected
         if connected is not None and self._is_over.is_set():
-            raise Broken("nobody waits any more")
+            raise Broken("it was stopped")
 
 
 def _reply(response: HTTPResponse) -> Reply:
     if response.getheader("Content-Encoding", "identity").lower() != "identity":
-        raise refused("it comes packed in a way that nobody asked for")
+        raise refused("it is compressed, which was not requested")
     first, total = 0, response.length
     if response.status == 206:
         parts = _RANGE.fullmatch(response.getheader("Content-Range", ""))

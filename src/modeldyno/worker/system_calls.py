@@ -162,7 +162,7 @@ DENIED: dict[str, Numbers] = {
     "set_thread_area": (205, -1), "get_thread_area": (211, -1), "lookup_dcookie": (212, 18),
     "uselib": (134, -1),
 }  # fmt: skip
-# Answered with ENOTSUP, as on a file system that has no attributes: copying programs then go on.
+# Answered with ENOTSUP, as on a file system that has no attributes: copying programs then continue.
 UNSUPPORTED: dict[str, Numbers] = {
     "getxattr": (191, 8), "lgetxattr": (192, 9), "fgetxattr": (193, 10), "getxattrat": (464, 464),
     "listxattr": (194, 11), "llistxattr": (195, 12), "flistxattr": (196, 13),

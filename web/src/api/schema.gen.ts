@@ -14,8 +14,8 @@ export interface paths {
         /**
          * Benchmark by name
          * @description Measures, and waits for the result. It is a job like any other: it waits its turn, and is
-         *     kept, in the model's project or, of a file, in `By name`. Needs the token in the header. Who
-         *     goes away stops it.
+         *     kept, in the model's project or, of a file, in `By name`. Needs the token in the header. It
+         *     stops when the client disconnects.
          */
         get: operations["benchmark_by_name"];
         put?: never;
@@ -954,7 +954,7 @@ export interface paths {
         /**
          * Try model
          * @description Load it and run it once, in a worker of its own with all the walls around it, within a
-         *     minute. What goes wrong in there is told in `failure`. Who goes away stops it.
+         *     minute. What goes wrong in there is in `failure`. It stops when the client disconnects.
          */
         post: operations["try_model"];
         delete?: never;
@@ -2856,7 +2856,7 @@ export interface components {
         };
         /**
          * Deviation
-         * @description One thing that is not as it was asked for.
+         * @description One thing that differs from the request.
          */
         Deviation: {
             /**
@@ -17934,7 +17934,7 @@ export interface operations {
     get_cell_samples: {
         parameters: {
             query?: {
-                /** @description To be told, evenly chosen. */
+                /** @description How many at most, evenly chosen. */
                 most_points?: number;
             };
             header?: never;

@@ -1,6 +1,6 @@
 """``<kind>_start`` and ``<kind>_finish``: what clients of ``/api`` wait for after ``…/execute``.
 
-Every client hears of each start, and exactly once of each end, whoever started the run: done,
+Every client is sent each start, and exactly once each end, whoever started the run: done,
 failed, cancelled, deleted while it ran, or interrupted by the end of the server. Announcements
 follow events of the database, so they are true. A job row keeps the request's id until its end has
 been announced: what one server could not announce, the next one tells its first client.

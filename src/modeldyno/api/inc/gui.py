@@ -38,7 +38,7 @@ def router(client: WebClient, listening: Listening, access: Access) -> APIRouter
 
     def _with_cookie(request: Request, token: str) -> Response:
         response = _response(client.index, request)
-        if access.seen(request.scope) and access.knows(token):  # reloaded
+        if access.page_sign_in(request.scope) and access.knows(token):  # reloaded
             return response
         sign_in = access.sign_in(request.scope, token=token)
         if isinstance(sign_in, Refusal):

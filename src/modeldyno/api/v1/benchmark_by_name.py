@@ -1,8 +1,8 @@
 """``GET /api/v1/benchmark/{model_name}``: measure a model by its name, and wait for the result.
 
 Its answers have a shape of their own, errors too: clients of such endpoints read ``status`` and
-``message``. The measurement is a job like any other; who waits for it takes no thread, and who goes
-away takes the job along.
+``message``. The measurement is a job like any other. A waiting client takes no thread, and its job
+is cancelled when it disconnects.
 """
 
 from __future__ import annotations
@@ -157,19 +157,19 @@ def router(service: BenchmarkByName, ends: RunEndCallbacks) -> APIRouter:
                 examples=["tenn_eeg.onnx"],
             ),
         ],
-        asked: Annotated[MeasureByNameRequest, queried(MeasureByNameRequest)],
+        query: Annotated[MeasureByNameRequest, queried(MeasureByNameRequest)],
         request: Request,
     ) -> Response:
         """Measures, and waits for the result. It is a job like any other: it waits its turn, and is
-        kept, in the model's project or, of a file, in `By name`. Needs the token in the header. Who
-        goes away stops it."""
-        start = partial(service.start, model_name, asked.request())
+        kept, in the model's project or, of a file, in `By name`. Needs the token in the header. It
+        stops when the client disconnects."""
+        start = partial(service.start, model_name, query.request())
         measurement = await to_thread.run_sync(start, limiter=beginning)
         if measurement.job is not None:
-            ended = await _awaited(service, ends, measurement.job, request, asked.timeout_s)
+            ended = await _awaited(service, ends, measurement.job, request, query.timeout_s)
             if ended == "left":
                 return Response(status_code=204)  # nobody reads it
-        return await run_in_threadpool(_answer, service, measurement, asked)
+        return await run_in_threadpool(_answer, service, measurement, query)
 
     return routes
 
@@ -181,7 +181,7 @@ async def _awaited(
     service: BenchmarkByName, ends: RunEndCallbacks, job: Job, request: Request, timeout_s: float
 ) -> Literal["over", "left"]:
     """Raises TooBusy or TimedOut when it is late, Refused when the server stops. Whatever happens,
-    nothing runs on for nobody."""
+    nothing keeps running for a client that is gone."""
     ended: Ended = "left"
     late: ModeldynoError | None = None
     try:
@@ -207,11 +207,11 @@ async def _until_over(
     news = asyncio.Event()
     gone = asyncio.create_task(_leaves(request))
 
-    def tell() -> None:
+    def wake() -> None:
         loop.call_soon_threadsafe(news.set)
 
     try:
-        with ends.registered(job.run_id, tell):
+        with ends.registered(job.run_id, wake):
             while not await run_in_threadpool(service.is_over, job):
                 heard = asyncio.create_task(news.wait())
                 left_s = max(0.0, min(LOOK_AGAIN_S, deadline - loop.time()))
@@ -253,12 +253,12 @@ def _late(has_begun: bool, timeout_s: float) -> ModeldynoError:
 
 
 def _answer(
-    service: BenchmarkByName, measurement: MeasurementByName, asked: MeasureByNameRequest
+    service: BenchmarkByName, measurement: MeasurementByName, query: MeasureByNameRequest
 ) -> Response:
     """Reads files, and looks through what is installed: not for the loop's own thread."""
     outcomes = service.outcomes(measurement)
-    if asked.is_list:
-        return _several(service, measurement, asked, outcomes)
+    if query.is_list:
+        return _several(service, measurement, query, outcomes)
     (outcome,) = outcomes.values()
     if isinstance(outcome, RunFailure):
         return _refused(named_refusal(error_of(outcome)), service.devices_of(measurement.engine))
@@ -268,14 +268,14 @@ def _answer(
 def _several(
     service: BenchmarkByName,
     measurement: MeasurementByName,
-    asked: MeasureByNameRequest,
+    query: MeasureByNameRequest,
     outcomes: dict[str, dict[str, Any] | RunFailure],
 ) -> Response:
     """200 when one of them could be measured; else as the first one failed."""
     common = {
         "model_name": measurement.named.model.name,
         "model_path": measurement.named.path,
-        "iterations": asked.iterations,
+        "iterations": query.iterations,
         "results": [
             _not_measured(device, outcome) if isinstance(outcome, RunFailure) else outcome
             for device, outcome in outcomes.items()

@@ -82,30 +82,30 @@ def router(
         body = _details(benchmarks.details(benchmark_id), benchmarks.versus)
         return json_response(body, status, **headers)
 
-    def create(asked: NewBenchmarkRequest) -> Benchmark:
+    def create(request: NewBenchmarkRequest) -> Benchmark:
         made, _ = benchmarks.create(
-            ProjectId(asked.project_id),
-            ModelId(asked.model_id),
-            asked.name or "",
-            partial(requests.benchmark_spec, asked),
-            dataset_id=_dataset(asked.dataset_id),
-            start=asked.start,
+            ProjectId(request.project_id),
+            ModelId(request.model_id),
+            request.name or "",
+            partial(requests.benchmark_spec, request),
+            dataset_id=_dataset(request.dataset_id),
+            start=request.start,
         )
         return made
 
-    def change(number: BenchmarkId, asked: EditBenchmarkRequest, sent: frozenset[str]) -> None:
+    def change(number: BenchmarkId, request: EditBenchmarkRequest, sent: frozenset[str]) -> None:
         before = benchmark_request(benchmarks.get(number).spec)
-        after = changed(before, asked, sent, "benchmark")
+        after = changed(before, request, sent, "benchmark")
         benchmarks.edit(
             number,
-            name=asked.name,
-            dataset_id=_dataset(asked.dataset_id),
+            name=request.name,
+            dataset_id=_dataset(request.dataset_id),
             make_spec=partial(requests.benchmark_spec, after) if after else None,
         )
 
-    def rows(asked: ListBenchmarksRequest) -> Response:
-        page = benchmarks.page(asked.wanted(), with_cells=asked.with_cells)
-        lines = (_line(row, benchmarks.versus, asked.with_cells) for row in page.items)
+    def rows(request: ListBenchmarksRequest) -> Response:
+        page = benchmarks.page(request.wanted(), with_cells=request.with_cells)
+        lines = (_line(row, benchmarks.versus, request.with_cells) for row in page.items)
         return page_of(lines, page.next)
 
     RunnableRoutes("benchmark", routes, benchmarks, records, jobs, archive).add(
@@ -114,7 +114,7 @@ def router(
             edit=EditBenchmarkRequest,
             query=ListBenchmarksRequest,
             row=BenchmarkSummary,
-            shown=BenchmarkDetailsDocument,
+            details_document=BenchmarkDetailsDocument,
             create=create,
             change=change,
             rows=rows,
@@ -128,10 +128,10 @@ def router(
     )
 
     @routes.post("/plan", **gives(PlanDocument, 404, 409, 413))
-    def plan_benchmark(asked: PlanBenchmarkRequest) -> Response:
+    def plan_benchmark(request: PlanBenchmarkRequest) -> Response:
         """What it would measure and about how long; nothing is kept, nothing is run."""
-        make_spec = partial(requests.benchmark_spec, asked)
-        plan = benchmarks.plan(ModelId(asked.model_id), make_spec)
+        make_spec = partial(requests.benchmark_spec, request)
+        plan = benchmarks.plan(ModelId(request.model_id), make_spec)
         cells = tuple(CellDocument.planned(*cell) for cell in enumerate(plan.spec.configurations()))
         return answer(PlanDocument.from_fields(plan, cells=cells))
 
@@ -139,8 +139,8 @@ def router(
     def reproduce_benchmark(benchmark_id: Id, request: Request) -> Response:
         """Texts that measure the same again when they are pasted. None holds the token: they read
         `MODELDYNO_TOKEN`."""
-        found = benchmarks.details(BenchmarkId(benchmark_id))
-        return answer(_reproduction(found, str(request.base_url).rstrip("/")))
+        details = benchmarks.details(BenchmarkId(benchmark_id))
+        return answer(_reproduction(details, str(request.base_url).rstrip("/")))
 
     return routes
 
@@ -182,28 +182,28 @@ def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> bytes:
     )
 
 
-def _details(found: BenchmarkDetails, versus: Versus) -> bytes:
+def _details(details: BenchmarkDetails, versus: Versus) -> bytes:
     """A BenchmarkDetailsDocument."""
-    benchmark = found.benchmark
+    benchmark = details.benchmark
     values = {
         **_of_benchmark(benchmark),
-        "model_name": found.model_name,
-        "vs_baseline": _held(versus(found.cells)),
+        "model_name": details.model_name,
+        "vs_baseline": _held(versus(details.cells)),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
-        "latest_run": LatestRunSummary.of(found.latest),
-        "command": _command(found.spec_json, found.model_name),
+        "latest_run": LatestRunSummary.of(details.latest),
+        "command": _command(details.spec_json, details.model_name),
     }
     return joined(
         values,
-        members=found.outline_json,
-        settings=_settings(found.spec_json),
+        members=details.outline_json,
+        settings=_settings(details.spec_json),
         summary=benchmark.summary_json,
-        cells=json_array(found.cells.documents),
+        cells=json_array(details.cells.documents),
     )
 
 
-# What follows from a spec is worked out once, for as long as somebody looks at it.
+# What follows from a spec is worked out once, and kept while clients read it.
 
 
 @lru_cache(maxsize=1024)
@@ -221,17 +221,17 @@ def _spec(spec_json: str) -> BenchmarkSpec:
     return spec
 
 
-def _reproduction(found: BenchmarkDetails, here: str) -> ReproductionDocument:
-    benchmark = found.benchmark
+def _reproduction(details: BenchmarkDetails, here: str) -> ReproductionDocument:
+    benchmark = details.benchmark
     spec = benchmark.spec
-    named = replace(spec, model=replace(spec.model, path=found.model_name))
+    named = replace(spec, model=replace(spec.model, path=details.model_name))
     made = reproduction(
         here,
         benchmark.project_id,
         benchmark.model_id,
         benchmark.name,
         _unusual(settings_of(spec)),
-        bench_command(spec, found.model_name),
+        bench_command(spec, details.model_name),
     )
     return ReproductionDocument.from_fields(made, config=config_of(named))
 

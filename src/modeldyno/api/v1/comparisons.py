@@ -53,27 +53,27 @@ def router(
     def details(comparison_id: ComparisonId, status: int = 200, **headers: str) -> Response:
         return json_response(_details(comparisons.details(comparison_id)), status, **headers)
 
-    def create(asked: NewComparisonRequest) -> Comparison:
+    def create(request: NewComparisonRequest) -> Comparison:
         made, _ = comparisons.add(
-            ProjectId(asked.project_id),
-            _model_ids(asked),
-            asked.name or "",
-            partial(_spec, asked),
-            start=asked.start,
+            ProjectId(request.project_id),
+            _model_ids(request),
+            request.name or "",
+            partial(_spec, request),
+            start=request.start,
         )
         return made
 
-    def change(number: ComparisonId, asked: EditComparisonRequest, sent: frozenset[str]) -> None:
-        edited = _edited(comparisons.get(number), asked, sent)
+    def change(number: ComparisonId, request: EditComparisonRequest, sent: frozenset[str]) -> None:
+        edited = _edited(comparisons.get(number), request, sent)
         comparisons.change(
             number,
-            name=asked.name,
+            name=request.name,
             model_ids=_model_ids(edited) if edited else None,
             make_spec=partial(_spec, edited) if edited else None,
         )
 
-    def rows(asked: ListComparisonsRequest) -> Response:
-        page = comparisons.page(asked.wanted())
+    def rows(request: ListComparisonsRequest) -> Response:
+        page = comparisons.page(request.wanted())
         lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
         return page_of(lines, page.next)
 
@@ -83,7 +83,7 @@ def router(
             edit=EditComparisonRequest,
             query=ListComparisonsRequest,
             row=ComparisonSummary,
-            shown=ComparisonDetailsDocument,
+            details_document=ComparisonDetailsDocument,
             create=create,
             change=change,
             rows=rows,
@@ -135,15 +135,15 @@ def _row(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _details(found: RunnableDetails[Comparison]) -> bytes:
+def _details(details: RunnableDetails[Comparison]) -> bytes:
     """A ComparisonDetailsDocument."""
-    comparison, (a_name, b_name) = found.runnable, found.model_names
+    comparison, (a_name, b_name) = details.runnable, details.model_names
     values = {
         **_row(comparison),
         "a_model_name": a_name,
         "b_model_name": b_name,
         "pairing": pairing_of(comparison.spec),
-        "latest_run": LatestRunSummary.of(found.latest),
-        "command": comparison.spec.command(found.model_names),
+        "latest_run": LatestRunSummary.of(details.latest),
+        "command": comparison.spec.command(details.model_names),
     }
     return joined(values, summary=comparison.summary_json)

@@ -36,12 +36,12 @@ def router(conversions: ConversionService) -> APIRouter:
         "/models/{model_id}/conversions",
         **gives(ConversionJobDocument, 404, 409, 413, status=202),
     )
-    def convert_model(model_id: Id, asked: NewConversionRequest) -> Response:
+    def convert_model(model_id: Id, request: NewConversionRequest) -> Response:
         """In the background, by a worker with all the walls around it, on a core of its own. Source
         and result are run on the same inputs, and what computes something else is not kept. The
         events `conversion.progress` and `model.created` tell of it. Asked again while it is under
         way, nothing more happens."""
-        made = conversions.start(ModelId(model_id), asked.to)
+        made = conversions.start(ModelId(model_id), request.to)
         return answer(_document(made), 202, location=f"/api/v1/conversions/{made.id}")
 
     @routes.get("/conversions/{conversion_id}", **gives(ConversionJobDocument, 404))

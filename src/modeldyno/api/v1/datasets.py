@@ -60,24 +60,24 @@ def router(records: Records, archive: Archive) -> APIRouter:
         "", **gives(page_schema(DatasetDocument)), openapi_extra=parameters(ListDatasetsRequest)
     )
     def list_datasets(
-        asked: Annotated[ListDatasetsRequest, listed(ListDatasetsRequest)],
+        request: Annotated[ListDatasetsRequest, listed(ListDatasetsRequest)],
     ) -> Response:
         """Newest first unless asked otherwise."""
-        return page_answer(datasets.page(asked.wanted()), DatasetDocument.from_fields)
+        return page_answer(datasets.page(request.wanted()), DatasetDocument.from_fields)
 
     @routes.post("", **gives(DatasetDocument, 404, 413, status=201))
     @once(records)
-    def create_dataset(asked: NewDatasetRequest) -> Response:
+    def create_dataset(request: NewDatasetRequest) -> Response:
         """Where samples come from, and what is done to them."""
         made = datasets.add(
             NewDataset(
-                project_id=ProjectId(asked.project_id),
-                name=asked.name,
-                kind=asked.kind,
-                parameters=asked.parameters,
-                transforms=tuple(asked.transforms),
-                filter=asked.filter,
-                metric=asked.metric,
+                project_id=ProjectId(request.project_id),
+                name=request.name,
+                kind=request.kind,
+                parameters=request.parameters,
+                transforms=tuple(request.transforms),
+                filter=request.filter,
+                metric=request.metric,
             )
         )
         document = DatasetDocument.from_fields(made)

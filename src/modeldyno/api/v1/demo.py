@@ -1,4 +1,4 @@
-"""``/api/v1/demo``: a project for who has no model at hand."""
+"""``/api/v1/demo``: a project for people without a model at hand."""
 
 from __future__ import annotations
 

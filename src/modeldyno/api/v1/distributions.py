@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from modeldyno.services.distributions import DistributionService
 
 CellNumber = Annotated[int, Path(ge=0, le=100_000, description="Of the cell, from 0.")]
-MostPoints = Annotated[int, Query(ge=1, le=20_000, description="To be told, evenly chosen.")]
+MostPoints = Annotated[int, Query(ge=1, le=20_000, description="How many at most, evenly chosen.")]
 
 
 def router(distributions: DistributionService) -> APIRouter:

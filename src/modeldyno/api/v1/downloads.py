@@ -31,18 +31,18 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def sent(asked: Mapping[str, str], descriptor: int, name: str, sha256: str) -> Response:
+def sent(request_headers: Mapping[str, str], descriptor: int, name: str, sha256: str) -> Response:
     """``asked`` are the request's headers. Takes the descriptor over. Raises 416 when the file does
     not reach so far."""
     file = os.fdopen(descriptor, "rb", buffering=0)
     size = os.fstat(descriptor).st_size
     tag = f'"{sha256}"'
     headers = {"ETag": tag, "Accept-Ranges": "bytes"}
-    if tag in asked.get("if-none-match", ""):
+    if tag in request_headers.get("if-none-match", ""):
         file.close()
         return Response(status_code=304, headers=headers)
-    is_same = asked.get("if-range", tag) == tag
-    wanted = _wanted(asked.get("range", ""), size) if is_same else None
+    is_same = request_headers.get("if-range", tag) == tag
+    wanted = _wanted(request_headers.get("range", ""), size) if is_same else None
     first, end = wanted or (0, size)
     if first >= end and size:
         file.close()
@@ -59,13 +59,13 @@ def sent(asked: Mapping[str, str], descriptor: int, name: str, sha256: str) -> R
 
 def _wanted(text: str, size: int) -> tuple[int, int] | None:
     """From which byte to before which; None for the whole, also when the words make no sense."""
-    found = _RANGE.fullmatch(text.strip())
-    if found is None or found[1] == found[2] == "":
+    match = _RANGE.fullmatch(text.strip())
+    if match is None or match[1] == match[2] == "":
         return None
-    if not found[1]:  # the last so many
-        return max(0, size - int(found[2])), size if int(found[2]) else 0
-    first, end = int(found[1]), min(int(found[2]) + 1, size) if found[2] else size
-    return None if found[2] and int(found[2]) < first else (first, end)
+    if not match[1]:  # the last so many
+        return max(0, size - int(match[2])), size if int(match[2]) else 0
+    first, end = int(match[1]), min(int(match[2]) + 1, size) if match[2] else size
+    return None if match[2] and int(match[2]) < first else (first, end)
 
 
 def _pieces(file: FileIO, start: int, end: int) -> Iterator[bytes]:

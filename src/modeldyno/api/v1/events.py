@@ -28,16 +28,16 @@ def router(events: EventRecords) -> APIRouter:
         limit: Annotated[int, Query(ge=1, le=MOST)] = MOST,
     ) -> Response:
         """Events say that something changed; what it is now, the thing itself tells."""
-        # Looked up first: what comes in between is told, and told again next time at worst.
+        # Looked up first: an event in between is sent now, and at worst once more next time.
         newest = events.last_number()
-        found = events.since(after, limit, project_id)
-        messages = [message_of(event) for event in found.events]
-        seen = messages[-1]["number"] if messages else 0
+        missed = events.since(after, limit, project_id)
+        messages = [message_of(event) for event in missed.events]
+        newest_sent = messages[-1]["number"] if messages else 0
         return answer(
             {
                 "events": messages,
-                "last": seen if len(messages) == limit else max(seen, newest),
-                "is_complete": found.is_complete and after <= max(seen, newest),
+                "last": newest_sent if len(messages) == limit else max(newest_sent, newest),
+                "is_complete": missed.is_complete and after <= max(newest_sent, newest),
             }
         )
 

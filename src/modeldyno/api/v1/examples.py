@@ -44,27 +44,27 @@ def router(examples: ExampleService, fetches: ExampleFetches) -> APIRouter:
     @routes.get("/examples", **gives(ExamplesDocument))
     def list_examples() -> Response:
         """The whole catalogue; each says whether it can be had here, and if not, why."""
-        shown = examples.list()
-        return answer(ExamplesDocument(examples=tuple(map(ExampleDocument.of, shown))))
+        statuses = examples.list()
+        return answer(ExamplesDocument(examples=tuple(map(ExampleDocument.of, statuses))))
 
     @routes.get("/examples/{example}", **gives(ExampleFetchesDocument, 404))
     def get_example(example: SlugInPath) -> Response:
         """One of them, and how far it is on its way into projects."""
-        shown = examples.get(example)
-        under_way = tuple(map(_document, fetches.of(shown.example.slug)))
-        document = ExampleDocument.of(shown)
+        status = examples.get(example)
+        under_way = tuple(map(_document, fetches.of(status.example.slug)))
+        document = ExampleDocument.of(status)
         return answer(ExampleFetchesDocument(example=document, fetches=under_way))
 
     @routes.post(
         "/projects/{project_id}/models/example",
         **gives(FetchDocument, 404, 413, status=202),
     )
-    def add_example(project_id: Id, asked: ImportExampleRequest) -> Response:
+    def add_example(project_id: Id, request: ImportExampleRequest) -> Response:
         """Bring an example into a project, in the background: `GET /examples/{example}` tells how
         far it is, and the event `model.created` that it is there. Asked again while it is under
         way, nothing more happens."""
         try:
-            fetch = fetches.start(ProjectId(project_id), asked.example)
+            fetch = fetches.start(ProjectId(project_id), request.example)
         except ExampleNotFound as error:  # 404 would say that there is no such project
             raise Refused(replace(refusal_of(error), status=400)) from error
         return answer(_document(fetch), 202, location=f"/api/v1/examples/{fetch.example}")

@@ -28,13 +28,13 @@ def router(files: ModelFiles) -> APIRouter:
 
         Hidden files, links, and files with a second name are left out: they cannot be opened.
         """
-        found = files.entries(path)
+        folder = files.entries(path)
         entries = tuple(
             FolderEntryDocument.from_fields(
                 entry, is_model=entry.kind == "file" and entry.name.lower().endswith(SUFFIXES)
             )
-            for entry in found.entries
+            for entry in folder.entries
         )
-        return answer(FolderDocument(path=path, entries=entries, is_cut=found.is_cut))
+        return answer(FolderDocument(path=path, entries=entries, is_cut=folder.is_cut))
 
     return routes

@@ -2,7 +2,7 @@
 
     @routes.post("", **gives(Project, 409, status=201))
     @once(records)
-    def create_project(asked: NewProjectRequest) -> Response: ...
+    def create_project(request: NewProjectRequest) -> Response: ...
 
 The handler runs inside one transaction together with the keeping of its answer, so that no crash
 leaves the one without the other. For that it must be quick: other writers wait. One that is not,
@@ -121,7 +121,7 @@ def _sent(kept: KeptAnswer, headers: dict[str, str] | None = None) -> Response:
 
 
 def _fingerprint(values: dict[str, Any]) -> str:
-    """Of what was asked, however it was written: blanks, order and defaults make no difference."""
+    """Of the request, however it was written: blanks, order and defaults make no difference."""
     plain = {
         name: value.model_dump(mode="json") if isinstance(value, BaseModel) else encode(value)
         for name, value in values.items()

@@ -31,19 +31,19 @@ def router(inferences: InferenceService) -> APIRouter:
     routes = APIRouter(tags=["models"])
 
     @routes.post("/models/{model_id}/try", **gives(AttemptDocument, 404, 409, 413))
-    async def try_model(model_id: Id, asked: TryRequest, request: Request) -> Response:
+    async def try_model(model_id: Id, body: TryRequest, request: Request) -> Response:
         """Load it and run it once, in a worker of its own with all the walls around it, within a
-        minute. What goes wrong in there is told in `failure`. Who goes away stops it."""
+        minute. What goes wrong in there is in `failure`. It stops when the client disconnects."""
         begin = inferences.begin
-        engine = asked.engine or ""
-        attempt = await run_in_threadpool(begin, ModelId(model_id), engine, asked.batch_size)
+        engine = body.engine or ""
+        attempt = await run_in_threadpool(begin, ModelId(model_id), engine, body.batch_size)
         return await _awaited(attempt, request)
 
     return routes
 
 
 async def _awaited(attempt: PendingInference, request: Request) -> Response:
-    """Whatever happens, nothing runs on for nobody."""
+    """Whatever happens, nothing keeps running for a client that is gone."""
     ends = asyncio.create_task(run_in_threadpool(_document, attempt))
     gone = asyncio.create_task(_leaves(request))
     try:

@@ -38,9 +38,9 @@ def router(jobs: JobService) -> APIRouter:
     routes = APIRouter(prefix="/jobs", tags=["jobs"])
 
     @routes.get("", **gives(page_schema(JobDocument)), openapi_extra=parameters(ListJobsRequest))
-    def list_jobs(asked: Annotated[ListJobsRequest, listed(ListJobsRequest)]) -> Response:
+    def list_jobs(request: Annotated[ListJobsRequest, listed(ListJobsRequest)]) -> Response:
         """Those put in the queue last come first; `text` is sought in the run's id."""
-        return page_answer(jobs.page(asked.wanted()), job_document)
+        return page_answer(jobs.page(request.wanted()), job_document)
 
     @routes.get("/{job_id}", **gives(JobDocument, 404))
     def get_job(job_id: Id) -> Response:
@@ -64,9 +64,9 @@ def router(jobs: JobService) -> APIRouter:
         return answer(job_document(jobs.run_next(JobId(job_id))))
 
     @routes.put("/{job_id}/place", **gives(JobDocument, 404, 409, 413))
-    def place_job(job_id: Id, asked: PlaceJobRequest) -> Response:
+    def place_job(job_id: Id, request: PlaceJobRequest) -> Response:
         """Move it up or down among those that wait."""
-        return answer(job_document(jobs.place(JobId(job_id), asked.place)))
+        return answer(job_document(jobs.place(JobId(job_id), request.place)))
 
     @routes.get(
         "/{job_id}/log", response_class=Response, responses=LOG | problems(404), summary="Job Log"
@@ -78,10 +78,10 @@ def router(jobs: JobService) -> APIRouter:
     return routes
 
 
-def job_document(shown: JobStatus) -> JobDocument:
-    progress = None if shown.standing is None else progress_document(shown.standing)
+def job_document(status: JobStatus) -> JobDocument:
+    progress = None if status.standing is None else progress_document(status.standing)
     return JobDocument.from_fields(
-        shown.job, place=shown.place, reason=without_folders(shown.reason), progress=progress
+        status.job, place=status.place, reason=without_folders(status.reason), progress=progress
     )
 
 

@@ -37,10 +37,12 @@ def router(judgements: JudgementService) -> APIRouter:
     routes = APIRouter(prefix="/judgements", tags=["benchmarks"])
 
     @routes.get("", **gives(JudgementDocument, 404), openapi_extra=parameters(JudgementRequest))
-    def judge_benchmarks(asked: Annotated[JudgementRequest, queried(JudgementRequest)]) -> Response:
+    def judge_benchmarks(
+        request: Annotated[JudgementRequest, queried(JudgementRequest)],
+    ) -> Response:
         """Which of two benchmarks is quicker, cell by cell, with the interval of the ratio and all
         settings side by side. Nothing is measured and nothing is kept."""
-        judgement = judgements.judge(_picked(asked.a), _picked(asked.b))
+        judgement = judgements.judge(_picked(request.a), _picked(request.b))
         return answer(JudgementDocument.of(judgement))
 
     return routes

@@ -27,6 +27,6 @@ LOG: dict[int | str, dict[str, Any]] = {
 }
 
 
-def log_answer(found: LogChunk) -> Response:
-    following = {"X-Next-Offset": str(found.next_offset)}
-    return Response(found.text, headers=following, media_type="text/plain")
+def log_answer(chunk: LogChunk) -> Response:
+    following = {"X-Next-Offset": str(chunk.next_offset)}
+    return Response(chunk.text, headers=following, media_type="text/plain")

@@ -80,9 +80,9 @@ def router(
     routes = APIRouter(tags=["models"])
 
     @routes.get("/models", **gives(_PAGE), openapi_extra=parameters(ListModelsRequest))
-    def list_models(asked: Annotated[ListModelsRequest, listed(ListModelsRequest)]) -> Response:
+    def list_models(request: Annotated[ListModelsRequest, listed(ListModelsRequest)]) -> Response:
         """Newest first unless asked otherwise."""
-        return page_answer(models.page(asked.wanted()), _summary)
+        return page_answer(models.page(request.wanted()), _summary)
 
     @routes.get(
         "/projects/{project_id}/models",
@@ -90,11 +90,12 @@ def router(
         openapi_extra=parameters(ListProjectModelsRequest),
     )
     def list_models_of_project(
-        project_id: Id, asked: Annotated[ListProjectModelsRequest, listed(ListProjectModelsRequest)]
+        project_id: Id,
+        request: Annotated[ListProjectModelsRequest, listed(ListProjectModelsRequest)],
     ) -> Response:
         """As `GET /models?project_id=`, but a project that is not there is an error."""
-        found = records.projects.get(ProjectId(project_id))
-        return page_answer(models.page(replace(asked.wanted(), project_id=found.id)), _summary)
+        project = records.projects.get(ProjectId(project_id))
+        return page_answer(models.page(replace(request.wanted(), project_id=project.id)), _summary)
 
     @routes.post(
         "/projects/{project_id}/models",
@@ -117,7 +118,7 @@ def router(
         (`PUT /models/{id}/files/{name}`); or all come at once, packed.
         """
         if not packed:
-            _expect_plain(name)
+            _require_plain(name)
         await run_in_threadpool(records.projects.get, ProjectId(project_id))
         async with uploads.received(request, files) as incoming:
             add = files.add_packed if packed else files.add
@@ -129,10 +130,10 @@ def router(
         **gives(ModelDetailsDocument, 404, 413, 507, status=201),
     )
     @once(records, prepares=True)
-    def import_model(project_id: Id, asked: ImportModelRequest) -> Callable[[], Response]:
+    def import_model(project_id: Id, request: ImportModelRequest) -> Callable[[], Response]:
         """Copy a file of the server's own disk, with the weights beside it. `GET /files` lists
         what there is."""
-        prepared = files.prepare_from(ProjectId(project_id), asked.path, asked.name or "")
+        prepared = files.prepare_from(ProjectId(project_id), request.path, request.name or "")
         return lambda: _added(prepared.add())
 
     @routes.get("/models/{model_id}", **gives(ModelDetailsDocument, 404))
@@ -141,9 +142,9 @@ def router(
         return _details(models.get(ModelId(model_id)))
 
     @routes.patch("/models/{model_id}", **gives(ModelDetailsDocument, 404, 413))
-    def rename_model(model_id: Id, asked: EditModelRequest) -> Response:
+    def rename_model(model_id: Id, request: EditModelRequest) -> Response:
         """Its name is all that changes."""
-        return _details(models.rename(ModelId(model_id), asked.name))
+        return _details(models.rename(ModelId(model_id), request.name))
 
     @routes.delete("/models/{model_id}", **gives_nothing(404, 409))
     def delete_model(model_id: Id, cascade: bool = False) -> None:
@@ -178,9 +179,9 @@ def router(
         return _details_of(files.inspect(ModelId(model_id)))
 
     @routes.put("/models/{model_id}/trust", **gives(ModelDetailsDocument, 404, 409, 413))
-    def trust_model(model_id: Id, asked: TrustRequest) -> Response:
+    def trust_model(model_id: Id, request: TrustRequest) -> Response:
         """Vouch for the content of this file, wherever it is; a changed byte ends it."""
-        return _details(models.trust(ModelId(model_id), asked.reason))
+        return _details(models.trust(ModelId(model_id), request.reason))
 
     @routes.delete("/models/{model_id}/trust", **gives(ModelDetailsDocument, 404))
     def distrust_model(model_id: Id) -> Response:
@@ -188,7 +189,7 @@ def router(
         return _details(models.distrust(ModelId(model_id)))
 
     def _details_of(model: Model, status: int = 200, **headers: str) -> Response:
-        return _details(models.shown([model])[0], status, **headers)
+        return _details(models.statuses([model])[0], status, **headers)
 
     def _added(model: Model) -> Response:
         return _details_of(model, 201, location=f"/api/v1/models/{model.id}")
@@ -196,24 +197,24 @@ def router(
     return routes
 
 
-def _expect_plain(name: str) -> None:
+def _require_plain(name: str) -> None:
     if len(names_in(name)) != 1:
         raise path_refused(name, "it holds a slash; a model is called by one name")
 
 
-def _summary(shown: ModelStatus) -> ModelSummary:
-    return ModelSummary.from_fields(shown.model, **_values(shown))
+def _summary(model_status: ModelStatus) -> ModelSummary:
+    return ModelSummary.from_fields(model_status.model, **_values(model_status))
 
 
-def _details(shown: ModelStatus, status: int = 200, **headers: str) -> Response:
-    facts = shown.model.facts
-    values = _values(shown) | {"facts": facts and ModelDocument.of(without_places(facts))}
-    return answer(ModelDetailsDocument.from_fields(shown.model, **values), status, **headers)
+def _details(model_status: ModelStatus, status: int = 200, **headers: str) -> Response:
+    facts = model_status.model.facts
+    values = _values(model_status) | {"facts": facts and ModelDocument.of(without_places(facts))}
+    return answer(ModelDetailsDocument.from_fields(model_status.model, **values), status, **headers)
 
 
-def _values(shown: ModelStatus) -> dict[str, Any]:
+def _values(model_status: ModelStatus) -> dict[str, Any]:
     """What the model itself does not know."""
-    model, facts, trusted = shown.model, shown.model.facts, shown.trusted
+    model, facts, trusted = model_status.model, model_status.model.facts, model_status.trusted
     trust = ModelTrustDocument(
         is_needed=bool(model.format and needs_trust(model.format)),
         is_given=trusted is not None,
@@ -223,7 +224,7 @@ def _values(shown: ModelStatus) -> dict[str, Any]:
         imports=facts.imports if facts else (),
     )
     return {
-        "state": shown.state,
+        "state": model_status.state,
         "missing": facts.missing if facts else (),
         "tier": TIERS[model.format] if model.format else None,
         "source": without_folders(model.source),

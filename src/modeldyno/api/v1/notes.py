@@ -61,12 +61,12 @@ def _add(routes: APIRouter, notes: NoteRecords, kind: SubjectKind) -> None:
         name=f"write_{kind}_note",
         **gives(NoteDocument, 404, 412, 413, 428),
     )
-    def write(asked: NoteRequest, if_match: IfMatch = None, id: int = number) -> Response:
+    def write(request: NoteRequest, if_match: IfMatch = None, id: int = number) -> Response:
         """Replaces the note, unless somebody else changed it since you read it."""
         if if_match is None:
             raise Refused(VERSION_NEEDED)
         version = None if if_match == "*" else int(if_match.strip('"'))
-        return _answer(notes.write(Subject(kind, id), asked.text, version))
+        return _answer(notes.write(Subject(kind, id), request.text, version))
 
 
 def _answer(note: Note) -> Response:

@@ -109,27 +109,27 @@ def router(
         document = OptimizationDocument.of(optimizations.details(OptimizationId(number)))
         return answer(document, status, **headers)
 
-    def create(asked: NewOptimizationRequest) -> Optimization:
+    def create(request: NewOptimizationRequest) -> Optimization:
         return optimizations.create(
-            ProjectId(asked.project_id),
-            asked.name,
-            asked.type,
-            asked.precision,
-            model_id=ModelId(asked.model_id) if asked.model_id else None,
-            dataset_id=_dataset(asked.dataset_id),
-            settings=_settings(asked.settings),
+            ProjectId(request.project_id),
+            request.name,
+            request.type,
+            request.precision,
+            model_id=ModelId(request.model_id) if request.model_id else None,
+            dataset_id=_dataset(request.dataset_id),
+            settings=_settings(request.settings),
         )
 
     def change(
-        number: OptimizationId, asked: EditOptimizationRequest, sent: frozenset[str]
+        number: OptimizationId, request: EditOptimizationRequest, sent: frozenset[str]
     ) -> None:
         optimizations.edit(
             number,
-            name=asked.name,
-            type=asked.type,
-            precision=asked.precision,
-            dataset_id=_dataset(asked.dataset_id),
-            settings=_settings(asked.settings),
+            name=request.name,
+            type=request.type,
+            precision=request.precision,
+            dataset_id=_dataset(request.dataset_id),
+            settings=_settings(request.settings),
         )
 
     RunnableRoutes("optimization", routes, optimizations, records, jobs, archive).add(
@@ -138,11 +138,11 @@ def router(
             edit=EditOptimizationRequest,
             query=ListOptimizationsRequest,
             row=OptimizationDocument,
-            shown=OptimizationDocument,
+            details_document=OptimizationDocument,
             create=create,
             change=change,
-            rows=lambda asked: page_answer(
-                optimizations.page(asked.wanted()), OptimizationDocument.of
+            rows=lambda request: page_answer(
+                optimizations.page(request.wanted()), OptimizationDocument.of
             ),
             details=details,
             about="Its settings, its latest run, and what it made.",
@@ -159,10 +159,10 @@ def router(
     )
 
     @routes.put("/{optimization_id}/pins/{kind}", **gives(OptimizationDocument, 404, 413))
-    def pin_benchmark(optimization_id: Id, kind: PinKind, asked: PinRequest) -> Response:
+    def pin_benchmark(optimization_id: Id, kind: PinKind, request: PinRequest) -> Response:
         """Instead of the one before; it measures a model that the optimization made."""
         number = OptimizationId(optimization_id)
-        optimizations.pin(number, kind, BenchmarkId(asked.benchmark_id))
+        optimizations.pin(number, kind, BenchmarkId(request.benchmark_id))
         return details(optimization_id)
 
     @routes.delete("/{optimization_id}/pins/{kind}", **gives_nothing(404))
@@ -177,6 +177,6 @@ def _dataset(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
 
 
-def _settings(asked: TuningRequest | None) -> dict[str, Any] | None:
+def _settings(tuning: TuningRequest | None) -> dict[str, Any] | None:
     """Those that were sent; None when none was."""
-    return (asked.model_dump(exclude_unset=True) if asked else None) or None
+    return (tuning.model_dump(exclude_unset=True) if tuning else None) or None

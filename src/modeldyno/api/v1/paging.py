@@ -5,7 +5,7 @@
 
     @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ListProjectsRequest))
     def list_projects(
-        asked: Annotated[ListProjectsRequest, listed(ListProjectsRequest)],
+        request: Annotated[ListProjectsRequest, listed(ListProjectsRequest)],
     ) -> Response: ...
 
 Each list says by which words it is sorted, and adds the conditions it knows (``OfProject``,
@@ -75,7 +75,7 @@ class ListRequest(BaseModel):
         return self.wanted_without()
 
     def wanted_without(self, *names: str) -> ListQuery:
-        """``names`` are about how lines are told, not about which."""
+        """``names`` decide how lines are presented, not which lines are listed."""
         said = {name: value for name, value in self if name not in names}
         return ListQuery(descending=said.pop("order") == "descending", **said)
 
@@ -151,13 +151,13 @@ def listed(shape: type[ListRequest]) -> Any:
 
 
 def queried(shape: type[BaseModel]) -> Any:
-    """As ``Query()`` would, much sooner; lists are asked for often. ``parameters`` tells OpenAPI
+    """Like ``Query()``, but much faster: lists are requested often. ``parameters`` tells OpenAPI
     what may stand in the query; only lists may stand there twice. Without ``async`` it would take a
     thread."""
     fields = shape.model_fields.items()
     repeatable = [name for name, field in fields if get_origin(field.annotation) is list]
 
-    @lru_cache(maxsize=64)  # the same few lists are asked for again and again
+    @lru_cache(maxsize=64)  # the same few lists are requested again and again
     def parse(query: bytes) -> BaseModel:
         said = QueryParams(query)
         several = {name: said.getlist(name) for name in repeatable if name in said}
@@ -174,17 +174,17 @@ def queried(shape: type[BaseModel]) -> Any:
     return Depends(read)
 
 
-def _misunderstood(*found: Any) -> RequestValidationError:
-    return RequestValidationError([{**one, "loc": ("query", *one["loc"])} for one in found])
+def _misunderstood(*errors: Any) -> RequestValidationError:
+    return RequestValidationError([{**error, "loc": ("query", *error["loc"])} for error in errors])
 
 
 def parameters(shape: type[BaseModel]) -> dict[str, Any]:
     """For ``openapi_extra=`` of what is ``queried``."""
-    told = shape.model_json_schema()
-    needed = told.get("required", ())
+    described = shape.model_json_schema()
+    needed = described.get("required", ())
     return {
         "parameters": [
             {"name": name, "in": "query", "required": name in needed, "schema": schema}
-            for name, schema in told["properties"].items()
+            for name, schema in described["properties"].items()
         ]
     }

@@ -99,7 +99,7 @@ def _router(
             edit=kind.edit,
             query=PlainQuery,
             row=RunnableSummary,
-            shown=RunnableDocument,
+            details_document=RunnableDocument,
             create=create,
             change=change,
             rows=rows,
@@ -113,14 +113,14 @@ def _router(
 _row = copier(RunnableSummary, "summary")
 
 
-def _details(found: RunnableDetails[PlainRunnable], kind: PlainKind) -> bytes:
+def _details(details: RunnableDetails[PlainRunnable], kind: PlainKind) -> bytes:
     """A RunnableDocument."""
-    spec = found.runnable.spec
+    spec = details.runnable.spec
     values = {
-        **_row(found.runnable),
-        "model_name": found.model_names[0],
+        **_row(details.runnable),
+        "model_name": details.model_names[0],
         "settings": encode(kind.settings(spec)),
-        "latest_run": LatestRunSummary.of(found.latest),
-        "command": spec.command(found.model_names),
+        "latest_run": LatestRunSummary.of(details.latest),
+        "command": spec.command(details.model_names),
     }
-    return joined(values, summary=found.runnable.summary_json)
+    return joined(values, summary=details.runnable.summary_json)

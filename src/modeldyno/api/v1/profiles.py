@@ -80,31 +80,31 @@ def router(
     def result(profile_id: int) -> ProfileResult:
         """Of the latest run that has rows; raises NotFound."""
         run_id = profiles.rows(ProfileId(profile_id), ProfileRowsQuery(limit=1)).run_id
-        found: ProfileResult = exports.result(run_id)
-        return found
+        profile: ProfileResult = exports.result(run_id)
+        return profile
 
-    def create(asked: NewProfileRequest) -> Profile:
+    def create(request: NewProfileRequest) -> Profile:
         made, _ = profiles.create(
-            ProjectId(asked.project_id),
-            ModelId(asked.model_id),
-            asked.name or "",
-            _dataset(asked.dataset_id),
-            make_spec=partial(requests.profile_spec, asked),
-            start=asked.start,
+            ProjectId(request.project_id),
+            ModelId(request.model_id),
+            request.name or "",
+            _dataset(request.dataset_id),
+            make_spec=partial(requests.profile_spec, request),
+            start=request.start,
         )
         return made
 
-    def change(number: ProfileId, asked: EditProfileRequest, sent: frozenset[str]) -> None:
-        after = changed(profile_request(profiles.get(number).spec), asked, sent, "profile")
+    def change(number: ProfileId, request: EditProfileRequest, sent: frozenset[str]) -> None:
+        after = changed(profile_request(profiles.get(number).spec), request, sent, "profile")
         profiles.edit(
             number,
-            name=asked.name,
-            dataset_id=_dataset(asked.dataset_id),
+            name=request.name,
+            dataset_id=_dataset(request.dataset_id),
             make_spec=partial(requests.profile_spec, after) if after else None,
         )
 
-    def rows(asked: ListProfilesRequest) -> Response:
-        page = profiles.page(asked.wanted())
+    def rows(request: ListProfilesRequest) -> Response:
+        page = profiles.page(request.wanted())
         lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
         return page_of(lines, page.next)
 
@@ -114,7 +114,7 @@ def router(
             edit=EditProfileRequest,
             query=ListProfilesRequest,
             row=ProfileSummary,
-            shown=ProfileDetailsDocument,
+            details_document=ProfileDetailsDocument,
             create=create,
             change=change,
             rows=rows,
@@ -134,11 +134,13 @@ def router(
     ) -> Response:
         """Where the time goes, by node or by operator, of the latest run that has rows."""
         wanted = ProfileRowsQuery(by=by, sort=sort, limit=limit, start=int(cursor or 0))
-        found = profiles.rows(ProfileId(profile_id), wanted)
-        more = str(found.next) if found.next is not None else None
+        profile_rows = profiles.rows(ProfileId(profile_id), wanted)
+        more = str(profile_rows.next) if profile_rows.next is not None else None
         roof = profiles.roof(ProfileId(profile_id))
-        items = [TimeDocument.of_row(row, found.latency_s, roof) for row in found.rows]
-        page = {"items": items, "next": more, "run_id": found.run_id, "by": by}
+        items = [
+            TimeDocument.of_row(row, profile_rows.latency_s, roof) for row in profile_rows.rows
+        ]
+        page = {"items": items, "next": more, "run_id": profile_rows.run_id, "by": by}
         return answer(page | {"roof": RoofDocument.of(roof)})
 
     @routes.get("/{profile_id}/diff", **gives(ProfileDiffDocument, 404))
@@ -168,18 +170,18 @@ def _dataset(number: int | None) -> DatasetId | None:
 _row = copier(ProfileSummary, "summary")
 
 
-def _details(found: RunnableDetails[Profile], agreement: Agreement | None) -> bytes:
+def _details(details: RunnableDetails[Profile], agreement: Agreement | None) -> bytes:
     """A ProfileDetailsDocument."""
-    profile = found.runnable
+    profile = details.runnable
     spec = spec_of(profile.settings)
     values = {
         **_row(profile),
-        "model_name": found.model_names[0],
+        "model_name": details.model_names[0],
         "modified_at": profile.modified_at,
         "dataset_id": profile.dataset_id,
         "settings": profiling_of(spec) if spec else None,
-        "latest_run": LatestRunSummary.of(found.latest),
+        "latest_run": LatestRunSummary.of(details.latest),
         "agreement": AgreementDocument.of(agreement) if agreement else None,
-        "command": spec.command(found.model_names) if spec else "",
+        "command": spec.command(details.model_names) if spec else "",
     }
     return joined(values, summary=profile.summary_json)

@@ -70,18 +70,18 @@ def router(
 
     @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ListProjectsRequest))
     def list_projects(
-        asked: Annotated[ListProjectsRequest, listed(ListProjectsRequest)],
+        request: Annotated[ListProjectsRequest, listed(ListProjectsRequest)],
     ) -> Response:
         """Newest first unless asked otherwise."""
         # As dictionaries: of dataclasses the same JSON takes twice as long.
-        return page_answer(projects.page(asked.wanted()), vars)
+        return page_answer(projects.page(request.wanted()), vars)
 
     @routes.post("", **gives(Project, 409, 413, status=201))
     @once(records)
-    def create_project(asked: NewProjectRequest) -> Response:
+    def create_project(request: NewProjectRequest) -> Response:
         """A new one, empty; several may have the same name. A draft is for who sends a model first,
         and names the project when it is known to work."""
-        made = projects.add(asked.name, is_draft=asked.is_draft)
+        made = projects.add(request.name, is_draft=request.is_draft)
         return answer(made, 201, location=f"/api/v1/projects/{made.id}")
 
     @routes.get("/{project_id}", **gives(ProjectDocument, 404))
@@ -101,17 +101,17 @@ def router(
         return Response(file.text, headers=attached(file.name), media_type=file.media_type)
 
     @routes.patch("/{project_id}", **gives(Project, 404, 409, 413))
-    def edit_project(project_id: Id, asked: EditProjectRequest) -> Response:
+    def edit_project(project_id: Id, request: EditProjectRequest) -> Response:
         """Its name, and the benchmark that others are held against. One whose numbers are not sure
         is refused (409, `BASELINE_NOISY`) unless `accept_noisy` says otherwise."""
         number = ProjectId(project_id)
         with records.database.writing():
-            if "baseline_benchmark_id" in asked.model_fields_set:
-                chosen = asked.baseline_benchmark_id
+            if "baseline_benchmark_id" in request.model_fields_set:
+                chosen = request.baseline_benchmark_id
                 baseline = None if chosen is None else BenchmarkId(chosen)
-                service.set_baseline(number, baseline, accept_noisy=asked.accept_noisy)
-            if asked.name is not None:
-                projects.rename(number, asked.name)
+                service.set_baseline(number, baseline, accept_noisy=request.accept_noisy)
+            if request.name is not None:
+                projects.rename(number, request.name)
             return answer(projects.get(number))
 
     @routes.delete("/{project_id}", **gives_nothing(404, 409))

@@ -39,17 +39,17 @@ def router(jobs: JobService) -> APIRouter:
     return routes
 
 
-def _document(shown: QueueStatus) -> QueueDocument:
-    held = {lease.core: lease for lease in shown.leases}
+def _document(queue: QueueStatus) -> QueueDocument:
+    held = {lease.core: lease for lease in queue.leases}
     cores = (
         CoreDocument(core=core, job_id=held[core].job_id, since=held[core].taken_at)
         if core in held
-        else CoreDocument(core=core, used_by=shown.elsewhere.get(core))
-        for core in shown.cores
+        else CoreDocument(core=core, used_by=queue.elsewhere.get(core))
+        for core in queue.cores
     )
     return QueueDocument(
-        is_paused=shown.is_paused,
+        is_paused=queue.is_paused,
         cores=tuple(cores),
-        running=tuple(map(job_document, shown.running)),
-        waiting=tuple(map(job_document, shown.waiting)),
+        running=tuple(map(job_document, queue.running)),
+        waiting=tuple(map(job_document, queue.waiting)),
     )

@@ -49,7 +49,7 @@ class KindRoutes:
     edit: type[Any]  # the body that changes one
     query: type[ListRequest]  # of their list
     row: type[Any]  # the document of a line of the list
-    shown: type[Any]  # the document of all that is known of one
+    details_document: type[Any]  # the document of all that is known of one
     create: Callable[[Any], Any]  # from the body; what was made
     change: Callable[[Any, Any, frozenset[str]], object]  # number, body, the names that were sent
     rows: Callable[[Any], Response]  # of the query
@@ -92,27 +92,27 @@ class RunnableRoutes:
         query = Annotated[kind.query, listed(kind.query)]  # type: ignore[name-defined]
 
         @self.routes.get("", **gives(page_schema(kind.row)), openapi_extra=parameters(kind.query))
-        @self._named(f"list_{self.kind}s", kind.about_list, asked=query)
-        def list_all(asked: Any) -> Response:
-            return kind.rows(asked)
+        @self._named(f"list_{self.kind}s", kind.about_list, request=query)
+        def list_all(request: Any) -> Response:
+            return kind.rows(request)
 
     def _add_new(self, kind: KindRoutes) -> None:
-        @self.routes.post("", **gives(kind.shown, *kind.refusals, status=201))
+        @self.routes.post("", **gives(kind.details_document, *kind.refusals, status=201))
         @once(self.records)
-        @self._named(f"create_{self.kind}", kind.about_new, asked=kind.new)
-        def create(asked: Any) -> Response:
-            return self._made(kind, kind.create(asked).id)
+        @self._named(f"create_{self.kind}", kind.about_new, request=kind.new)
+        def create(request: Any) -> Response:
+            return self._made(kind, kind.create(request).id)
 
     def _add_one(self, kind: KindRoutes) -> None:
-        @self.routes.get(self._path, **gives(kind.shown, 404))
+        @self.routes.get(self._path, **gives(kind.details_document, 404))
         @self._named(f"get_{self.kind}", kind.about)
         def get(number: Id) -> Response:
             return kind.details(number)
 
-        @self.routes.patch(self._path, **gives(kind.shown, 404, 409, 413))
-        @self._named(f"edit_{self.kind}", kind.about_edit, asked=kind.edit)
-        def edit(number: Id, asked: Any, sent: Sent) -> Response:
-            kind.change(number, asked, sent)
+        @self.routes.patch(self._path, **gives(kind.details_document, 404, 409, 413))
+        @self._named(f"edit_{self.kind}", kind.about_edit, request=kind.edit)
+        def edit(number: Id, request: Any, sent: Sent) -> Response:
+            kind.change(number, request, sent)
             return kind.details(number)
 
     def _add_delete(self, kind: KindRoutes) -> None:
@@ -132,11 +132,11 @@ class RunnableRoutes:
         )
         @self._named(f"list_{self.kind}_runs")
         def list_runs(
-            number: Id, asked: Annotated[ListRunsRequest, listed(ListRunsRequest)]
+            number: Id, request: Annotated[ListRunsRequest, listed(ListRunsRequest)]
         ) -> Response:
             """Every run that it had, newest first unless asked otherwise."""
             of = RunOf(self.kind, self.service.get(number).id)
-            page = self.records.runs.page(asked.wanted(), of)
+            page = self.records.runs.page(request.wanted(), of)
             return page_of(map(run_summary, page.items), page.next)
 
         @self.routes.post(f"{self._path}/runs", **gives(JobDocument, 404, 409, status=202))
@@ -152,7 +152,9 @@ class RunnableRoutes:
         about = f"A new {self.kind} with the same settings, in the queue; "
         about += "its `rerun_of` is this one."
 
-        @self.routes.post(f"{self._path}/rerun", **gives(kind.shown, 404, 409, status=201))
+        @self.routes.post(
+            f"{self._path}/rerun", **gives(kind.details_document, 404, 409, status=201)
+        )
         @once(self.records)
         @self._named(f"rerun_{self.kind}", about)
         def rerun(number: Id) -> Response:

@@ -58,16 +58,16 @@ def router(runs: RunRecords, exports: ExportService, archive: Archive) -> APIRou
     routes = APIRouter(prefix="/runs", tags=["runs"])
 
     @routes.get("", **gives(page_schema(RunSummary)), openapi_extra=parameters(ListRunsRequest))
-    def list_runs(asked: Annotated[ListRunsRequest, listed(ListRunsRequest)]) -> Response:
+    def list_runs(request: Annotated[ListRunsRequest, listed(ListRunsRequest)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `latency` or `state`. `text`
         is sought in the id."""
-        page = runs.page(asked.wanted())
+        page = runs.page(request.wanted())
         return page_of(map(run_summary, page.items), page.next)
 
     @routes.get("/{run_id}", **gives(RunDetailsDocument, 404))
     def get_run(run_id: Word) -> Response:
         """How it went, what was asked, and how much of it is kept."""
-        return json_response(_details(exports.shown(RunId(run_id))))
+        return json_response(_details(exports.details(RunId(run_id))))
 
     @routes.delete("/{run_id}", **gives_nothing(404, 409))
     def delete_run(run_id: Word) -> None:
@@ -143,18 +143,18 @@ def _values(run: Run) -> dict[str, Any]:
     return _alike(run) | {"kind": run.of.kind, "of_id": run.of.id, "failure": failure}
 
 
-def _details(shown: RunDetails) -> bytes:
+def _details(details: RunDetails) -> bytes:
     """A RunDetailsDocument."""
     settings: dict[str, Any] = {"settings": None, "pairing": None, "profiling": None}
-    if shown.spec is not None and shown.spec.kind in SETTINGS:
-        field, settings_of = SETTINGS[shown.spec.kind]
-        settings[field] = settings_of(shown.spec)
+    if details.spec is not None and details.spec.kind in SETTINGS:
+        field, settings_of = SETTINGS[details.spec.kind]
+        settings[field] = settings_of(details.spec)
     values = {
-        **_values(shown.run),
-        "job_id": shown.job_id,
+        **_values(details.run),
+        "job_id": details.job_id,
         **settings,
-        "units_kept": shown.units_kept,
-        "has_result": shown.has_result,
-        "artifacts": [ArtifactDocument.from_fields(artifact) for artifact in shown.artifacts],
+        "units_kept": details.units_kept,
+        "has_result": details.has_result,
+        "artifacts": [ArtifactDocument.from_fields(artifact) for artifact in details.artifacts],
     }
-    return joined(values, summary=shown.run.summary_json, cells=json_array(shown.cells))
+    return joined(values, summary=details.run.summary_json, cells=json_array(details.cells))

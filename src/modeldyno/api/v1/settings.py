@@ -64,20 +64,20 @@ def require_acceptable(request: object, kind: str) -> None:
 
 def settings_of(spec: BenchmarkSpec) -> dict[str, Any]:
     """Those of the terminal may be beyond what a server accepts."""
-    shown: dict[str, Any] = encode(benchmark_request(spec))
-    return shown
+    document: dict[str, Any] = encode(benchmark_request(spec))
+    return document
 
 
 def profiling_of(spec: ProfileSpec) -> dict[str, Any]:
-    shown: dict[str, Any] = encode(profile_request(spec))
-    return shown
+    document: dict[str, Any] = encode(profile_request(spec))
+    return document
 
 
 def pairing_of(spec: ComparisonSpec) -> dict[str, Any]:
     """A PairingDocument."""
-    shown = encode(comparison_request(spec)) | {"budget_s": spec.seconds}
-    sides = {"a": _side(spec.a, shown["a"]), "b": _side(spec.b, shown["b"])}
-    return {name: shown[name] for name in field_names(PairingDocument)} | sides
+    document = encode(comparison_request(spec)) | {"budget_s": spec.seconds}
+    sides = {"a": _side(spec.a, document["a"]), "b": _side(spec.b, document["b"])}
+    return {name: document[name] for name in field_names(PairingDocument)} | sides
 
 
 # By the kind of the spec: the field of a run that has its settings, and what they are.
@@ -88,6 +88,6 @@ SETTINGS: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
 }
 
 
-def _side(side: SideSpec, shown: dict[str, Any]) -> dict[str, Any]:
-    inputs = {name: shown[name] for name in ("dims", "values", "inputs", "signature")}
-    return inputs | {"label": name_of_file(side.label)} | shown
+def _side(side: SideSpec, document: dict[str, Any]) -> dict[str, Any]:
+    inputs = {name: document[name] for name in ("dims", "values", "inputs", "signature")}
+    return inputs | {"label": name_of_file(side.label)} | document

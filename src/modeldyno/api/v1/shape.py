@@ -38,9 +38,9 @@ def _with_whole_numbers(said: Any) -> Any:
         case float() if said.is_integer():
             return int(said)
         case list():
-            return [_with_whole_numbers(one) for one in said]
+            return [_with_whole_numbers(child) for child in said]
         case dict():
-            return {name: _with_whole_numbers(one) for name, one in said.items()}
+            return {name: _with_whole_numbers(child) for name, child in said.items()}
         case _:
             return said
 

@@ -22,7 +22,7 @@ from modeldyno.store.objects import Incoming
 PIECE = 1 << 20  # bytes that are written at once
 CONTENT_TYPE = "application/octet-stream"
 
-# For the description of an operation: FastAPI knows no body that is read in pieces.
+# For the description of an operation: FastAPI cannot describe a body that is read in pieces.
 BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
@@ -34,8 +34,8 @@ BODY: dict[str, Any] = {
 
 @asynccontextmanager
 async def received(request: Request, files: ModelFiles) -> AsyncIterator[Incoming]:
-    """The whole body, on the disk; what nobody keeps is gone at the end, and so is what a client
-    that hung up has sent."""
+    """The whole body, on disk; it is removed at the end unless it was kept, and so is what a client
+    sent that disconnected."""
     announced = int(request.headers.get("content-length", 0))
     receiving: AbstractContextManager[IncomingUpload] = files.receiving(announced)
     upload = await run_in_threadpool(receiving.__enter__)

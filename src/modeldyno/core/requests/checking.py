@@ -240,7 +240,7 @@ def _require_bound(name: str, bound: object, value: Any, on_server: bool) -> Non
     match bound:
         case Range():
             if complaint := bound.complaint(value, on_server):
-                raise BadValue(f"{name} must be {complaint}, not {_shown(value)}")
+                raise BadValue(f"{name} must be {complaint}, not {_number_text(value)}")
         case Length():
             if len(value) < bound.least:
                 raise BadValue(f"No value for {name}", fix="Give one or several, such as 1,2")
@@ -278,7 +278,7 @@ def _wrong(name: str, kinds: tuple[Any, ...]) -> BadValue:
     return BadValue(f"{name} has no value that we take", why=f"it takes {words}")
 
 
-def _shown(value: float) -> str:
+def _number_text(value: float) -> str:
     try:
         return f"{value:g}"
     except OverflowError:  # a whole number may have any length

@@ -27,7 +27,7 @@ class Global:
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class PickleCall:
     """A call that unpickling would make."""
 
     function: Any
@@ -112,7 +112,7 @@ class _PickleMachine:
             stack.append(self._import(module, attribute))
         elif name == "INST":
             made = self._import(*argument.split(" ", 1))
-            stack.append(Call(made, self._to_mark()))
+            stack.append(PickleCall(made, self._to_mark()))
         elif name.startswith("EXT"):
             stack.append(self._import("copyreg extension", argument))
         elif name in ("REDUCE", "NEWOBJ", "NEWOBJ_EX"):
@@ -185,7 +185,7 @@ class _PickleMachine:
                 return tensor
             if function.name == _PARAMETER and isinstance(arguments, tuple) and arguments:
                 return arguments[0]
-        return Call(function, arguments)
+        return PickleCall(function, arguments)
 
 
 # ---------------------------------------------------------------- torch's tensors

@@ -244,11 +244,11 @@ def _lacks_shapes(model: onnx.ModelProto) -> bool:
 
 
 def attributes(protos: Sequence[onnx.AttributeProto]) -> list[Attribute]:
-    shown = [attribute(proto) for proto in protos[:MOST_ATTRIBUTES]]
+    kept = [attribute(proto) for proto in protos[:MOST_ATTRIBUTES]]
     left_out = len(protos) - MOST_ATTRIBUTES
     if left_out > 0:
-        shown.append(Attribute("…", "undefined", None, f"{left_out} more attributes"))
-    return shown
+        kept.append(Attribute("…", "undefined", None, f"{left_out} more attributes"))
+    return kept
 
 
 def attribute(proto: onnx.AttributeProto) -> Attribute:

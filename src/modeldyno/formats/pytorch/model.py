@@ -14,9 +14,9 @@ from pathlib import Path
 from modeldyno.core.models import InputSpec, ModelFacts, ModelFormat
 from modeldyno.formats import sidecar
 from modeldyno.formats.containers.pickle_listing import (
-    Call,
     Global,
     ListedTensor,
+    PickleCall,
     PickleListing,
     list_pickle,
 )
@@ -120,7 +120,7 @@ def _is_plain(name: str) -> bool:
 def _root_class(listing: PickleListing) -> str:
     """The class of the outermost object: ``__torch__.package.Class``."""
     match listing.root:
-        case Call(function=Global(name=name)):
+        case PickleCall(function=Global(name=name)):
             return name
     return ""
 

@@ -155,7 +155,7 @@ class MetaGraph:
 _Field = int | memoryview
 
 
-class _Message:
+class _WireMessage:
     """The fields of a message with these numbers, in order."""
 
     def __init__(self, encoded: _Field, *numbers: int) -> None:
@@ -183,31 +183,31 @@ class _Message:
     def entries(self, number: int) -> Iterator[tuple[str, memoryview]]:
         """The entries of a map with string keys."""
         for encoded in self.each(number):
-            entry = _Message(encoded, 1, 2)
+            entry = _WireMessage(encoded, 1, 2)
             yield entry.text(1), entry.last(2) or memoryview(b"")
 
 
 def graph_def(encoded: memoryview) -> GraphDef:
-    message = _Message(encoded, 1, 2, 4)
+    message = _WireMessage(encoded, 1, 2, 4)
     functions: dict[str, FunctionDef] = {}
     for library in message.each(2):
-        for function in map(_function, _Message(library, 1).each(1)):
+        for function in map(_function, _WireMessage(library, 1).each(1)):
             if function.name in functions:  # readers differ on which one counts
                 raise NotProtobuf(0)
             functions[function.name] = function
     versions = message.last(4)
-    producer = _Message(versions, 1).integer(1) if versions is not None else 0
+    producer = _WireMessage(versions, 1).integer(1) if versions is not None else 0
     return GraphDef(tuple(map(_node, message.each(1))), functions, producer or None)
 
 
 def meta_graphs(encoded: memoryview) -> list[MetaGraph]:
     """The graphs of a SavedModel."""
-    return [_meta_graph(meta) for meta in _Message(encoded, 2).each(2)]
+    return [_meta_graph(meta) for meta in _WireMessage(encoded, 2).each(2)]
 
 
 def _meta_graph(encoded: memoryview) -> MetaGraph:
-    message = _Message(encoded, 1, 2, 5, 6)
-    infos = [_Message(info, 4, 5) for info in message.each(1)]
+    message = _WireMessage(encoded, 1, 2, 5, 6)
+    infos = [_WireMessage(info, 4, 5) for info in message.each(1)]
     graphs = message.each(2)
     # Protobuf merges a message that occurs twice.
     graph = graphs[0] if len(graphs) == 1 else memoryview(b"".join(graphs))
@@ -216,12 +216,12 @@ def _meta_graph(encoded: memoryview) -> MetaGraph:
         tuple(tag for info in infos for tag in info.texts(4)),
         next((version for info in reversed(infos) if (version := info.text(5))), ""),
         {name: _signature(signature) for name, signature in message.entries(5)},
-        tuple(name for asset in message.each(6) for name in _Message(asset, 2).texts(2)),
+        tuple(name for asset in message.each(6) for name in _WireMessage(asset, 2).texts(2)),
     )
 
 
 def _signature(encoded: memoryview) -> SignatureDef:
-    message = _Message(encoded, 1, 2)
+    message = _WireMessage(encoded, 1, 2)
     inputs, outputs = (
         {name: _tensor_info(info) for name, info in message.entries(side)} for side in (1, 2)
     )
@@ -229,7 +229,7 @@ def _signature(encoded: memoryview) -> SignatureDef:
 
 
 def _tensor_info(encoded: memoryview) -> TensorInfo:
-    message = _Message(encoded, 1, 2, 3)
+    message = _WireMessage(encoded, 1, 2, 3)
     shape = message.last(3)
     return TensorInfo(
         message.text(1), dtype_name(message.integer(2)), None if shape is None else _shape(shape)
@@ -237,13 +237,13 @@ def _tensor_info(encoded: memoryview) -> TensorInfo:
 
 
 def _node(encoded: memoryview) -> Node:
-    message = _Message(encoded, 1, 2, 3, 5)
+    message = _WireMessage(encoded, 1, 2, 3, 5)
     return Node(message.text(1), message.text(2), message.texts(3), dict(message.entries(5)))
 
 
 def _function(encoded: memoryview) -> FunctionDef:
-    message = _Message(encoded, 1, 3, 4)
-    signature = _Message(memoryview(b"".join(message.each(1))), 1, 2, 3)
+    message = _WireMessage(encoded, 1, 3, 4)
+    signature = _WireMessage(memoryview(b"".join(message.each(1))), 1, 2, 3)
     results = {name: _decoded(tensor) for name, tensor in message.entries(4)}
     arguments, declared = ([_name(argument) for argument in signature.each(n)] for n in (2, 3))
     return FunctionDef(
@@ -298,7 +298,7 @@ def _listed(encoded: memoryview) -> Iterator[object]:
 
 
 def _tensor(encoded: memoryview) -> ConstantTensor:
-    message = _Message(encoded, 1, 2)
+    message = _WireMessage(encoded, 1, 2)
     shape = message.last(2)
     return ConstantTensor(dtype_name(message.integer(1)), () if shape is None else _shape(shape))
 
@@ -309,13 +309,13 @@ def _shape(encoded: memoryview) -> Shape:
         if number == 3 and content:
             return None
         if number == 2:
-            size = signed(_Message(content, 1).integer(1))
+            size = signed(_WireMessage(content, 1).integer(1))
             dims.append(size if size >= 0 else None)
     return tuple(dims) if len(dims) <= HIGHEST_RANK else None
 
 
 def _name(encoded: memoryview) -> str:
-    return _Message(encoded, 1).text(1)
+    return _WireMessage(encoded, 1).text(1)
 
 
 def _text_or_bytes(encoded: memoryview) -> str | bytes:

@@ -66,7 +66,7 @@ def cut(words: str, most: int) -> str:
 # ---------------------------------------------------------------- scales
 
 _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-_LARGEST_LINEAR = 3.0  # times the smallest; beyond, a ratio is told by halves and doubles
+_LARGEST_LINEAR = 3.0  # times the smallest; beyond, the axis of ratios goes by halves and doubles
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Ratio:
 
 
 def ratio_chart(title: str, summary: str, rows: Sequence[Ratio]) -> Markup:
-    """One row for each, in the order given: who overlaps is not ranked."""
+    """One row for each, in the order given: those that overlap are not ranked."""
     low = min(min(row.low, 1 - row.margin) for row in rows)
     high = max(max(row.high, 1 + row.margin) for row in rows)
     ticks = ratio_ticks(max(low, 1e-3), high)

@@ -13,7 +13,7 @@ from modeldyno.present.markup import Markup, joined, tag
 
 @dataclass(frozen=True)
 class Section:
-    """One result, told in the order in which people ask."""
+    """One result, in the order of the questions that people have."""
 
     result: RunResult
     title: str

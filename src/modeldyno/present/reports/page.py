@@ -76,7 +76,9 @@ def _title(sections: Sequence[Section]) -> str:
 
 def _overview(sections: Sequence[Section], missing: Sequence[str]) -> Markup:
     lines = [
-        tag("li", tag("a", section.title, href=f"#{section.result.run_id}"), ": ", _found(section))
+        tag(
+            "li", tag("a", section.title, href=f"#{section.result.run_id}"), ": ", _verdict(section)
+        )
         for section in sections
     ]
     drawn = [tag("ul", *lines)] if lines else [tag("p", "Nothing has been measured yet.")]
@@ -94,7 +96,7 @@ def _overview(sections: Sequence[Section], missing: Sequence[str]) -> Markup:
     return joined(*drawn)
 
 
-def _found(section: Section) -> Markup:
+def _verdict(section: Section) -> Markup:
     words = "; ".join(section.verdict)
     if not section.word:
         return joined(words)

@@ -100,7 +100,7 @@ class JobRecords(Repository):
         return owners["running"], owners["queued"]
 
     def with_unannounced_end(self) -> tuple[tuple[Job, RunOf], ...]:
-        """Ended jobs whose requester has not been told yet, with the runnable of each."""
+        """Ended jobs whose end was not announced yet, with the runnable of each."""
         query = _QUERY.order_by(JOBS.c.id)
         query = query.where(JOBS.c.request_id.is_not(None), JOBS.c.state.not_in(ACTIVE))
         return tuple((_job(row), RunOf(row.kind, row.of_id)) for row in self._all(query))
