@@ -67,11 +67,11 @@ def test_runs_are_listed_newest_first_with_their_numbers(ask, measured):
     assert both.endswith((", lowest of 2 cells", ", lowest usable of 2 cells"))
     cells = [row.split() for row in benched.out.splitlines()[1:]]
     lowest = min(cells, key=lambda cell: ("unusable" in cell, float(cell[2])))
-    shown, interval, unit = re.findall(r"([0-9.]+)( ±[0-9.]+)? (µs|ms),", both)[0]
+    shown, interval, unit = re.findall(r"([0-9.]+)( ±[0-9.]+)? (ns|µs|ms),", both)[0]
     (sessions,) = re.findall(r"(\d+)×", " ".join(lowest))
     assert bool(interval) == (int(sessions) >= FEWEST_SESSIONS)
     in_table = benched.out.split()[2].removesuffix("/batch")
-    apart = {"µs": 1.0, "ms": 1000.0}
+    apart = {"ns": 0.001, "µs": 1.0, "ms": 1000.0}
     # An uncertain value is rounded here; the table keeps a column's digits alike.
     assert float(shown) * apart[unit] == pytest.approx(float(lowest[2]) * apart[in_table], rel=0.06)
 

@@ -62,7 +62,7 @@ def test_w5_the_user_agent_decides_nothing(served, agent):
     assert served.ask("GET", "/api/v1/x", served.with_token(*said)).status == 200
     assert served.ask("GET", "/api/v1/x", served.with_token(*said, *evil)).status == 403
     naming = [path.name for path in SOURCES if "user-agent" in path.read_text().lower()]
-    assert naming == ["http.py", "downloads.py"]  # which send one to others, and read nobody's
+    assert naming == ["transport.py", "downloads.py"]  # which send one to others, and read nobody's
 
 
 def test_the_eleventh_failure_in_a_minute_is_429(fresh):

@@ -23,7 +23,6 @@ from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.contract import comparable_cell, set_mismatches
 from modeldyno.jobs.preparation import TrialWorkers
 from modeldyno.jobs.protocol import Context
-from modeldyno.jobs.repeats import with_repeats
 from modeldyno.jobs.rounds import Rounds, planned_units
 from modeldyno.worker.limits import WorkerLimits
 from modeldyno.worker.monitor import RunLog
@@ -67,6 +66,9 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         interrupted=isinstance(stopped, Cancelled),
         standings_by_workload=tuple(filter(None, trusted)) if len(trusted) > 1 else (),
     )
+    # Imported once everything is measured: it loads what no measurement needs.
+    from modeldyno.jobs.repeats import with_repeats
+
     return with_repeats(result, context.folder)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import socketio
 
-from modeldyno import workbench
+from modeldyno import server as server_module
 from modeldyno.services.examples import ExampleService
 from modeldyno.store.downloads import Downloads
 from modeldyno.store.objects import Objects
@@ -85,7 +85,7 @@ def fetching(tmp_path, host, monkeypatch):
             allow_downloads=settings.allow_downloads,
         )
 
-    monkeypatch.setattr(workbench, "open_examples", open_examples)
+    monkeypatch.setattr(server_module, "open_examples", open_examples)
     with serving(tmp_path, allow_downloads=True) as server:
         yield server
 

@@ -121,7 +121,7 @@ def test_a_number_comes_with_its_interval_its_verdict_and_what_they_rest_on(serv
     runs.finish(run.id, SummaryDocument.of_cell(cell), cells)
     told = fits(served.get(f"benchmarks/{made['id']}"), BenchmarkDetailsDocument)
     shown, _ = told["cells"]
-    over = {"level": 0.95, "of": "sessions", "n": 8, "needs": None}
+    over = {"level": 0.95, "of": "sessions", "n": 8, "repeat": None, "needs": None}
     typical = {"value": 4.0, "low": 3.8, "high": 4.2}
     assert shown["latency_ms"]["typical"] == pytest.approx(typical | over)
     assert shown["items"] == 2
