@@ -15,6 +15,7 @@ from modeldyno.core.cell_axes import AXES, CellAxis
 from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.documents.figures import FigureColumn, figure_columns
+from modeldyno.core.models import FORMATS, FormatEntry
 from modeldyno.core.requests.checking import Range, hints
 from modeldyno.core.requests.measuring import BenchmarkRequest, SideRequest
 from modeldyno.core.specs import CellSpec
@@ -33,6 +34,9 @@ def texts() -> dict[Path, str]:
     figures = [{"name": name} | _shown(column) for name, column in columns]
     return {
         FOLDER / "axes.gen.ts": _table("AXES", "cell_axes.py", [_axis(axis) for axis in AXES]),
+        FOLDER / "formats.gen.ts": _table(
+            "FORMATS", "models.py", [_format(*entry) for entry in FORMATS.items()]
+        ),
         FOLDER / "figures.gen.ts": _table("FIGURES", "documents/cells.py", figures),
         FOLDER / "plannedCell.gen.ts": _planned_cell(),
     }
@@ -55,6 +59,10 @@ def _planned_cell() -> str:
 def _shown(column: FigureColumn) -> dict[str, Any]:
     """Places in tables of text are no matter of the page."""
     return {name: value for name, value in asdict(column).items() if name != "has_place"}
+
+
+def _format(name: str, entry: FormatEntry) -> dict[str, Any]:
+    return {"name": name, "title": entry.title, "suffixes": entry.suffixes}
 
 
 def _axis(axis: CellAxis) -> dict[str, Any]:

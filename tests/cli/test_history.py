@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from modeldyno.core.codec import encode
+from modeldyno.core.optimization_settings import TuningSettings
 from modeldyno.core.results import FEWEST_SESSIONS
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec, OptimizationSpec
-from modeldyno.core.tuning import TuningSettings
 from modeldyno.store.runs import RunFolders
 from tests import onnx_models, schemas
 from tests.scripts import fault, script

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from modeldyno.core.results import Failure, RunResult
     from modeldyno.core.runs import StoredRun
     from modeldyno.core.specs import RunSpec
-    from modeldyno.core.trust import Code, Tier, Trusted
+    from modeldyno.core.trust import Code, Trusted
     from modeldyno.services.trust import TrustGrant
 
     Listener = Callable[[JobMessage], None] | None
@@ -162,11 +162,11 @@ class ServerTrust:
     ) -> TrustGrant:
         """What builds the model is what the server's copy of the sidecar says."""
         refuse(architecture=architecture, arg=arguments)
-        from modeldyno.core.trust import TIERS
+        from modeldyno.core.models import FORMATS
         from modeldyno.services.trust import TrustGrant
 
         model = self._client.models.trust(placed(self._client, file).id, reason)
-        tier: Tier = next((TIERS[known] for known in TIERS if known == model.format), "code")
+        tier = FORMATS[model.format].tier if model.format in FORMATS else "code"
         return TrustGrant(_trusted(model), tier, can_run=True)
 
     def revoke(self, file_or_sha256: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from modeldyno.core.errors import BadValue
-from modeldyno.core.models import ModelFormat
+from modeldyno.core.models import FORMATS, ModelFormat
 
 
 @dataclass(frozen=True)
@@ -49,22 +49,10 @@ QUANTIZATION, GRAPH_OPTIMIZATION, MIXED_PRECISION = OPTIMIZATION_TYPES = (
     Numbered(3, "Mixed precision"),
 )
 
-_OF_FORMAT: dict[ModelFormat, Numbered] = {
-    "onnx": ONNXRT,
-    "torchscript": PYTORCH,
-    "torch-export": PYTORCH,
-    "torch-checkpoint": PYTORCH,
-    "openvino-ir": OPENVINO,
-    "tf-graph": TENSORFLOW,
-    "saved-model": TENSORFLOW,
-    "keras": TENSORFLOW,
-}
-
 
 def framework_of(format: ModelFormat | None, name: str = "") -> Numbered:
     """The framework of a file format, else the one of that name."""
-    if format in _OF_FORMAT:
-        return _OF_FORMAT[format]
+    name = (format and FORMATS[format].framework) or name
     return find_named(FRAMEWORKS, name) or Numbered(0, name)
 
 

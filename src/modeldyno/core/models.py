@@ -23,24 +23,63 @@ ModelFormat = Literal[
     "keras",
     "litert",
 ]
-_TITLES: dict[str, str] = {
-    "onnx": "ONNX",
-    "scripted": "Script",
-    "torchscript": "TorchScript",
-    "torch-export": "PyTorch export",
-    "torch-checkpoint": "PyTorch checkpoint",
-    "openvino-ir": "OpenVINO IR",
-    "tf-graph": "TensorFlow graph",
-    "saved-model": "SavedModel",
-    "keras": "Keras",
-    "litert": "LiteRT",
+Tier = Literal["data", "program", "code"]  # what loading a file can do to you
+
+
+@dataclass(frozen=True)
+class FormatEntry:
+    """A format of model files, apart from how it is read (``formats/catalog.py``)."""
+
+    title: str  # for people; documents have the name
+    tier: Tier
+    suffixes: tuple[str, ...]  # of its usual names; only the content decides
+    framework: str = ""  # as the reference API names it
+    no_graph: str = ""  # why there is none to show
+
+
+FORMATS: dict[str, FormatEntry] = {
+    "onnx": FormatEntry("ONNX", "data", (".onnx",), "ONNXRT"),
+    "openvino-ir": FormatEntry("OpenVINO IR", "data", (".xml",), "OpenVINO"),
+    "litert": FormatEntry("LiteRT", "data", (".tflite",)),
+    # Its loader unpickles members: torch.export says so itself.
+    "torch-export": FormatEntry("PyTorch export", "code", (".pt2",), "PyTorch"),
+    # PyTorch interprets it; it can allocate, loop and call operators.
+    "torchscript": FormatEntry(
+        "TorchScript",
+        "program",
+        (".pt", ".ts", ".torchscript"),
+        "PyTorch",
+        no_graph="is TorchScript, whose graph is written as code",
+    ),
+    # Weights alone are data; what builds the model is Python code.
+    "torch-checkpoint": FormatEntry(
+        "PyTorch checkpoint",
+        "code",
+        (".pth", ".pt"),
+        "PyTorch",
+        no_graph="is a checkpoint: weights without the graph that uses them",
+    ),
+    "scripted": FormatEntry(
+        "Script", "data", (".json",), no_graph="is a script of latencies and has no graph"
+    ),
+    # Operators that reach outside the model are refused when the file is read
+    # (formats/tensorflow/unsafe_operators.py), and so are Keras models that name anything but
+    # Keras's own layers (formats/keras/model.py).
+    "keras": FormatEntry("Keras", "data", (".keras",), "TensorFlow"),
+    "tf-graph": FormatEntry("TensorFlow graph", "data", (".pb",), "TensorFlow"),
+    "saved-model": FormatEntry("SavedModel", "data", (".pb",), "TensorFlow"),
 }
 Dim = int | str | None  # a number, a symbol shared between tensors, or unknown and unnamed
 
 
+def model_suffixes(*formats: str) -> tuple[str, ...]:
+    """Each once, in the order of the table."""
+    return tuple(dict.fromkeys(end for name in formats for end in FORMATS[name].suffixes))
+
+
 def format_title(name: str) -> str:
     """For people; documents have the name itself."""
-    return _TITLES.get(name, name)
+    return FORMATS[name].title if name in FORMATS else name
 
 
 @dataclass(frozen=True)

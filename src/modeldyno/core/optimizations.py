@@ -10,8 +10,8 @@ from modeldyno.core.documents.described import Described, Size
 from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId, RunId
 from modeldyno.core.models import Model
+from modeldyno.core.optimization_settings import OptimizationType, TuningSettings, tuning_of
 from modeldyno.core.runs import LatestRun, Runnable
-from modeldyno.core.tuning import OptimizationType, TuningSettings, tuning_of
 
 TrialStatus = Literal["done", "failed"]
 PinKind = Literal["accuracy", "performance"]

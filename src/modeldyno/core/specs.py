@@ -12,8 +12,8 @@ from modeldyno.core.datasets import DatasetSpec
 from modeldyno.core.documents.described import Described, Positive, Size
 from modeldyno.core.models import Architecture, ExternalFile, InputSpec
 from modeldyno.core.names import name_of_file
+from modeldyno.core.optimization_settings import OptimizationType, TuningSettings
 from modeldyno.core.sessions import CallContract, OptionValue, Sandboxing
-from modeldyno.core.tuning import OptimizationType, TuningSettings
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ class ProfileSpec(RunSpec):
 
 @dataclass(frozen=True)
 class OptimizationSpec(RunSpec):
-    """Make a better model of another; ``settings`` say how, completely (``core/tuning.py``)."""
+    """Make a better model of another; ``settings`` are those of ``TuningSettings``."""
 
     model: ModelSpec
     type: OptimizationType
@@ -312,7 +312,7 @@ class OptimizationSpec(RunSpec):
     unit: ClassVar[str] = "trial"
 
     def config(self) -> tuple[str, dict[str, Any]] | None:
-        from modeldyno.core.tuning import tuning_config
+        from modeldyno.core.optimization_settings import tuning_config
 
         return ("", tuning_config(self)) if self.type == "quantization" else None
 

@@ -1,31 +1,13 @@
-"""What loading a file can do to you, by its format."""
+"""Files that somebody vouched for, and what that covers."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from modeldyno.core.documents.described import Described
-from modeldyno.core.models import Architecture, ModelFacts, ModelFormat
-
-Tier = Literal["data", "program", "code"]
-
-TIERS: dict[ModelFormat, Tier] = {
-    "onnx": "data",
-    "scripted": "data",
-    "openvino-ir": "data",
-    # Operators that reach outside the model are refused when the file is read
-    # (formats/tensorflow/unsafe_operators.py), and so are Keras models that name anything but
-    # Keras's own layers (formats/keras/model.py).
-    "tf-graph": "data",
-    "saved-model": "data",
-    "keras": "data",
-    "litert": "data",
-    "torchscript": "program",  # torch interprets it; it can allocate, loop and call operators
-    "torch-export": "code",  # its loader unpickles members: torch.export says so itself
-    "torch-checkpoint": "code",  # weights alone are data; what builds the model is Python code
-}
+from modeldyno.core.models import FORMATS, Architecture, ModelFacts, ModelFormat
 
 
 @dataclass(frozen=True)
@@ -76,7 +58,7 @@ def architecture_of(facts: ModelFacts) -> Architecture | None:
 
 
 def needs_trust(model_format: ModelFormat) -> bool:
-    return TIERS[model_format] != "data"
+    return FORMATS[model_format].tier != "data"
 
 
 def warning(facts: ModelFacts) -> str:

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from modeldyno.core.errors import GraphUnavailable
 from modeldyno.core.graphs import Graph
-from modeldyno.core.models import ModelFacts, ModelFormat
+from modeldyno.core.models import FORMATS, ModelFacts, ModelFormat
 from modeldyno.formats import scripted, sidecar
 from modeldyno.formats.keras import graph as keras_graph
 from modeldyno.formats.keras import model as keras_model
@@ -24,12 +24,6 @@ from modeldyno.formats.refusals import printable_name
 from modeldyno.formats.tensorflow import frozen_graph, saved_model
 from modeldyno.formats.tensorflow import graph as tensorflow_graph
 from modeldyno.inputs.model_overrides import no_signatures
-
-_WITHOUT_GRAPH = {
-    "torchscript": "is TorchScript, whose graph is written as code",
-    "torch-checkpoint": "is a checkpoint: weights without the graph that uses them",
-    "scripted": "is a script of latencies and has no graph",
-}
 
 
 def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
@@ -88,7 +82,7 @@ def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Gr
         case "torchscript" | "torch-checkpoint" | "scripted" as model_format:
             raise GraphUnavailable(
                 f"There is no graph to show for {printable_name(path)}",
-                why=f"it {_WITHOUT_GRAPH[model_format]}; graphs are read from ONNX files, "
+                why=f"it {FORMATS[model_format].no_graph}; graphs are read from ONNX files, "
                 "torch.export programs (.pt2), OpenVINO IR, LiteRT and TensorFlow's files",
                 fix="Export the model to ONNX, or with torch.export.save, and look at that file",
             )

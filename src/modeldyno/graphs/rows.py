@@ -21,13 +21,12 @@ from modeldyno.core.graphs import (
     GraphTensor,
     TensorKind,
 )
-from modeldyno.core.models import ModelFormat
+from modeldyno.core.models import FORMATS
 
 ROWS_VERSION = 2  # raise it whenever rows, ids or scopes change: kept graphs are read again then
 
 _KINDS = frozenset(get_args(TensorKind))
 _BODY_KINDS = frozenset(get_args(BodyKind))
-_FORMATS = frozenset(get_args(ModelFormat))
 _Types = frozenset[type]
 _TEXT: _Types = frozenset((str,))
 _TEXT_OR_NONE: _Types = frozenset((str, type(None)))
@@ -81,7 +80,7 @@ def from_rows(rows: Any) -> Graph:
 
 
 def _graph(rows: dict[str, Any]) -> Graph:
-    if rows["version"] != ROWS_VERSION or rows["format"] not in _FORMATS:
+    if rows["version"] != ROWS_VERSION or rows["format"] not in FORMATS:
         raise Mismatch("rows of another version or format")
     tensors = _tensors(rows["tensors"], _shapes(rows["shapes"]))
     table = _Table([tensor.id for tensor in tensors])

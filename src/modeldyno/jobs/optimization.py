@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from modeldyno.core.errors import NotYet
 from modeldyno.core.jobs import Result
+from modeldyno.core.optimization_settings import TYPE_NAMES
 from modeldyno.core.specs import OptimizationSpec
-from modeldyno.core.tuning import TYPE_NAMES
 from modeldyno.jobs.protocol import Context
 
 

@@ -9,6 +9,12 @@ from modeldyno.core.dictionaries import ONNXRT, PYTORCH, TENSORFLOW, Numbered, f
 from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
 from modeldyno.core.models import Boundary, TensorSpec
+from modeldyno.core.optimization_settings import (
+    OptimizationType,
+    require_fitting_precision,
+    require_possible,
+    type_for,
+)
 from modeldyno.core.optimizations import (
     NewOptimization,
     Optimization,
@@ -19,12 +25,6 @@ from modeldyno.core.optimizations import (
 )
 from modeldyno.core.runs import ListQuery, Page
 from modeldyno.core.specs import OptimizationSpec
-from modeldyno.core.tuning import (
-    OptimizationType,
-    require_fitting_precision,
-    require_possible,
-    type_for,
-)
 from modeldyno.services.model_files import pinned_spec
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runnables import RunnableService

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import BadValue, UnsafeFormat
-from modeldyno.core.models import Architecture, ModelFacts
+from modeldyno.core.models import FORMATS, Architecture, ModelFacts, Tier
 from modeldyno.core.specs import ModelSpec
-from modeldyno.core.trust import TIERS, Tier, Trusted
+from modeldyno.core.trust import Trusted
 from modeldyno.formats.refusals import printable_name
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.services.requests import inspection_spec, model_path, named_architecture
@@ -54,7 +54,7 @@ class TrustService:
         code = code_of(facts)
         entry = self._store.grant(facts.sha256, printable_name(path), reason, code)
         lacks_code = facts.format == "torch-checkpoint" and code is None
-        return TrustGrant(entry, TIERS[facts.format], True, lacks_code)
+        return TrustGrant(entry, FORMATS[facts.format].tier, True, lacks_code)
 
     def revoke(self, file_or_sha256: str) -> str:
         """The hash that is no longer trusted; raises BadValue when it was not."""

@@ -16,13 +16,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from modeldyno.core.errors import FileNotFound, PathRefused
+from modeldyno.core.models import FORMATS, model_suffixes
 from modeldyno.core.names import names_in
 from modeldyno.formats.near_misses import near_misses
 from modeldyno.store.roots import Roots
 
 TOP = "models"
 FOLDERS = ("exported", "trained", "quantized")
-SUFFIXES = (".onnx", ".pt", ".pth", ".pt2", ".ts", ".torchscript", ".keras", ".pb")
+# Without that of scripts: configurations beside a model end in .json, too.
+SUFFIXES = model_suffixes(*(name for name in FORMATS if name != "scripted"))
 
 
 class NamedModels:

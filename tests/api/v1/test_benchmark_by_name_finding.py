@@ -56,6 +56,18 @@ def test_a_name_may_lack_its_suffix_or_say_its_folder(models):
     assert find("model.onnx") == find("models/net.onnx") == find("models") == ()
 
 
+@pytest.mark.parametrize("suffix", [".tflite", ".xml", ".pb", ".torchscript"])
+def test_a_name_without_its_suffix_means_a_file_of_any_format(models, suffix):
+    (models / "exported" / f"net{suffix}").touch()
+    assert NamedModels(models.parent).find("net") == (f"exported/net{suffix}",)
+
+
+def test_a_configuration_beside_a_model_is_not_meant_by_its_name(models):
+    for name in ("net.json", "net.onnx"):
+        (models / "exported" / name).touch()
+    assert NamedModels(models.parent).find("net") == ("exported/net.onnx",)
+
+
 def test_endpoint_defect_06_a_part_of_a_name_finds_nothing(served, models):
     """Theirs took the first file that had it somewhere in its name."""
     script(models / "exported" / "tenn_eeg.json")

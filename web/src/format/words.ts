@@ -1,21 +1,10 @@
 import { NAMED_COUNTS, countWords, sizeWords, sizesOf, type CountName } from "@/api/axes";
 import { engineTitle } from "@/api/engines";
+import { FORMATS } from "@/api/formats.gen";
 
-/** Names as people know them. */
-const FORMATS: Record<string, string> = {
-  onnx: "ONNX",
-  torchscript: "TorchScript",
-  "openvino-ir": "OpenVINO IR",
-  "tf-graph": "TensorFlow graph",
-  "saved-model": "SavedModel",
-  keras: "Keras",
-  litert: "LiteRT",
-  "torch-export": "PyTorch export",
-  "torch-checkpoint": "PyTorch checkpoint",
-  scripted: "Script",
-};
+const FORMAT_TITLES = new Map<string, string>(FORMATS.map((format) => [format.name, format.title]));
 
-export const formatName = (format: string): string => FORMATS[format] ?? format;
+export const formatName = (format: string): string => FORMAT_TITLES.get(format) ?? format;
 
 /** The engine for tests plays back a script: it is only offered in projects that have such a file. */
 export const isForPeople = (engine: { name: string }): boolean => engine.name !== "scripted";

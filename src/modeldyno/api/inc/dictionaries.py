@@ -31,7 +31,7 @@ from modeldyno.core.dictionaries import (
     of_framework,
 )
 from modeldyno.core.errors import BadValue
-from modeldyno.core.tuning import types_for
+from modeldyno.core.optimization_settings import types_for
 from modeldyno.store.dictionaries import dictionaries
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from modeldyno.core.dictionaries import (
     find_named,
 )
 from modeldyno.core.errors import BadValue
-from modeldyno.core.tuning import OptimizationType
+from modeldyno.core.optimization_settings import OptimizationType
 
 TYPES: dict[OptimizationType, Numbered] = {
     "quantization": QUANTIZATION,

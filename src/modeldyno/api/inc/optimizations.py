@@ -14,8 +14,8 @@ from modeldyno.api.inc.runnables import before_first_run
 from modeldyno.api.inc.shapes import Json, Surroundings, all_pages, model_shape
 from modeldyno.core.dictionaries import OPTIMIZATION_TYPES, PRECISIONS, require_numbered
 from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, ProjectId, RunId
+from modeldyno.core.optimization_settings import OptimizationType
 from modeldyno.core.optimizations import OptimizationDetails, PinKind
-from modeldyno.core.tuning import OptimizationType
 from modeldyno.services.typed_values import is_blank, typed
 from modeldyno.store.configs import NAME as CONFIG
 

@@ -19,12 +19,12 @@ from modeldyno.api.inc.shapes import (
 from modeldyno.core.benchmarks import BenchmarkOutcome, best_cell
 from modeldyno.core.dictionaries import PRECISIONS, Numbered, find_named
 from modeldyno.core.documents.cells import FIGURES
+from modeldyno.core.optimization_settings import minimal_accuracy
 from modeldyno.core.optimizations import Optimization, OptimizationDetails, Trial
 from modeldyno.core.profiles import OpMicroseconds, Profile
 from modeldyno.core.requests.commands import config_command, profile_command
 from modeldyno.core.runs import RunnableDetails
 from modeldyno.core.specs import CellSpec
-from modeldyno.core.tuning import minimal_accuracy
 
 WARMUP, UNTIL_PRECISE = 10, -1
 

@@ -21,7 +21,7 @@ from modeldyno.core.dictionaries import (
     framework_of,
 )
 from modeldyno.core.ids import ProjectId
-from modeldyno.core.models import Boundary, Model, ModelFormat, precision_of
+from modeldyno.core.models import FORMATS, Boundary, Model, precision_of
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.runs import ACTIVE, LARGEST_PAGE, LatestRun, ListQuery, Page, Runnable, State
 
@@ -115,25 +115,6 @@ def sentence(message: str) -> str:
     return message[:1].upper() + message[1:]
 
 
-_OF_TENSORFLOW: tuple[ModelFormat, ...] = ("tf-graph", "saved-model", "keras")
-_WITH_GRAPH: tuple[ModelFormat, ...] = (
-    "onnx",
-    "torch-export",
-    "openvino-ir",
-    "litert",
-    *_OF_TENSORFLOW,
-)
-_WITH_PROFILE: tuple[ModelFormat, ...] = (
-    "onnx",
-    "torchscript",
-    "torch-export",
-    "torch-checkpoint",
-    "scripted",
-    "openvino-ir",
-    *_OF_TENSORFLOW,
-    "litert",
-)
-
 # Of a project without a model: clients read these fields without checking.
 NO_MODEL: Json = {
     "id": 0,
@@ -166,8 +147,8 @@ def model_shape(model: Model) -> Json:
         "domain_flavour": (find_named(FLAVOURS, boundary.domain_flavour) or NO_FLAVOUR).as_json,
         "input_nodes": inputs,
         "output_nodes": outputs,
-        "supports_profiling": model.format in _WITH_PROFILE,
-        "supports_graph": model.format in _WITH_GRAPH,
+        "supports_profiling": model.format is not None,
+        "supports_graph": model.format is not None and not FORMATS[model.format].no_graph,
         "created_at": utc_text(model.created_at),
     }
 

@@ -22,10 +22,10 @@ from modeldyno.core.documents.models import (
     ModelTrustDocument,
 )
 from modeldyno.core.ids import ModelId, ProjectId
-from modeldyno.core.models import Model
+from modeldyno.core.models import FORMATS, Model
 from modeldyno.core.names import LONGEST_PATH, names_in, path_refused
 from modeldyno.core.redaction import without_folders, without_places
-from modeldyno.core.trust import TIERS, needs_trust, warning
+from modeldyno.core.trust import needs_trust, warning
 from modeldyno.services.models import ModelStatus
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _values(model_status: ModelStatus) -> dict[str, Any]:
     return {
         "state": model_status.state,
         "missing": facts.missing if facts else (),
-        "tier": TIERS[model.format] if model.format else None,
+        "tier": FORMATS[model.format].tier if model.format else None,
         "source": without_folders(model.source),
         "trust": trust,
     }

@@ -20,9 +20,7 @@ from modeldyno.api.v1.shape import (
     page_answer,
 )
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
-from modeldyno.core.optimizations import Optimization, OptimizationDocument, PinKind
-from modeldyno.core.requests.measuring import without_defaults
-from modeldyno.core.tuning import (
+from modeldyno.core.optimization_settings import (
     MOST,
     MOST_SEED,
     Criterion,
@@ -30,6 +28,8 @@ from modeldyno.core.tuning import (
     Strategy,
     TuningObjective,
 )
+from modeldyno.core.optimizations import Optimization, OptimizationDocument, PinKind
+from modeldyno.core.requests.measuring import without_defaults
 
 if TYPE_CHECKING:
     from modeldyno.services.archive import Archive

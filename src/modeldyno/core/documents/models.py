@@ -9,6 +9,7 @@ from typing import Literal
 from modeldyno.core.documents.described import Amount, Count, Described, Moment, Sha256, Size
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.models import (
+    FORMATS,
     Architecture,
     ExternalFile,
     IndexRange,
@@ -20,10 +21,11 @@ from modeldyno.core.models import (
     Origin,
     Signature,
     TensorSpec,
+    Tier,
 )
 from modeldyno.core.redaction import without_folders
 from modeldyno.core.sessions import InferenceResult
-from modeldyno.core.trust import TIERS, Tier, Trusted
+from modeldyno.core.trust import Trusted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +143,7 @@ class ModelDocument(Described):
     def of(cls, facts: ModelFacts) -> ModelDocument:
         return cls.from_fields(
             facts,
-            tier=TIERS[facts.format],
+            tier=FORMATS[facts.format].tier,
             inputs=tuple(map(TensorDocument.of, facts.inputs)),
             outputs=tuple(map(TensorDocument.of, facts.outputs)),
             signature=facts.signature or None,

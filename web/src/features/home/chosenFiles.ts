@@ -1,9 +1,11 @@
 /** Which of the files that somebody dropped together is the model, and which are its weights. */
 
-const MODELS = [".onnx", ".xml", ".tflite", ".pt2", ".pt", ".pth", ".ts", ".json", ".keras", ".h5", ".pb"];
+import { FORMATS } from "@/api/formats.gen";
+
+const MODELS = [...new Set<string>(FORMATS.flatMap((format) => format.suffixes))];
 
 /** What a file dialog offers first; the server looks into the content, whatever the name. */
-export const ACCEPTED = ".onnx,.pt2,.pt,.pth,.ts,.xml,.bin,.data,.tflite,.keras,.h5,.json";
+export const ACCEPTED = [...MODELS, ".bin", ".data"].join(",");
 
 type Named = { name: string };
 
