@@ -70,7 +70,8 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
   );
   useImperativeHandle(view, () => ({ fit, show }), [fit, show]);
   useEffect(() => {
-    if (isReady && early.current !== null) show(early.current);
+    if (!isReady || early.current === null) return;
+    show(early.current);
     early.current = null;
   }, [isReady, show]);
 
