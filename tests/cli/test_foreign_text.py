@@ -92,7 +92,8 @@ def test_measuring_a_hostile_model_commands_no_terminal(evil):
 def test_a_hostile_model_in_a_hostile_file_commands_no_terminal(words, code, evil):
     file, workspace, _ = evil
     typed = [str(word).replace("FILE", str(file)) for word in words]
-    ended, shown = on_a_terminal(*typed, MODELDYNO_WORKSPACE=workspace)
+    # Wide enough for the name to stand in one line of a table.
+    ended, shown = on_a_terminal(*typed, MODELDYNO_WORKSPACE=workspace, COLUMNS="240")
     assert ended == code, shown
     assert "all is lost" in re.sub(r"[│\s]+", " ", OURS.sub("", shown))
     check(shown)

@@ -129,7 +129,7 @@ def test_accuracy_alone_ends_as_an_error_that_says_that_nothing_was_measured(ser
     assert call(served, **said).status == 200
     status, last = ears.until("benchmark_finish", id="alone")
     assert (status, last["error_code"], last["progress"]) == ("error", "NOT_YET", "1/1")
-    assert (last["acc_input_model"], last["message"][:20]) == (None, "Nothing was measured")
+    assert (last["acc_input_model"], last["message"][:17]) == (None, "Nothing measured.")
     assert "workspace_path" in last["note"]
 
 
