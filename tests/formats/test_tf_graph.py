@@ -148,6 +148,7 @@ def test_printing_is_fine_but_not_into_a_file(tmp_path):
         catalog.read(graph("file:///tmp/said"))
 
 
+@pytest.mark.slow
 def test_functions_that_call_each_other_many_times_do_not_explode(tmp_path):
     """Forty functions, each calling the next one twice: a million million nodes, written out."""
     functions = []

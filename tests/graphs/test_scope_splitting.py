@@ -1,5 +1,7 @@
 """Thousands of nodes without scopes open in parts."""
 
+import pytest
+
 from modeldyno.core.graphs import Graph, GraphNode, GraphTensor
 from modeldyno.graphs.drawing import view
 from modeldyno.graphs.scope_splitting import MOST_DIRECT, divided, stretches
@@ -26,6 +28,7 @@ def test_what_repeats_is_cut_where_it_begins_anew():
     assert found[-1] == (len(ops) - 2, len(ops), "")
 
 
+@pytest.mark.slow
 def test_a_flat_graph_of_thousands_opens_with_few_boxes():
     for ops in (
         LAYER * 625,

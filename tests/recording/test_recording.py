@@ -64,6 +64,7 @@ def write_everything(workspace: Path, **settings: str) -> writes.Recorder:
         return writes.record(server, workspace, listeners)
 
 
+@pytest.mark.slow
 def test_terminal(workspace, monkeypatch, request):
     check("terminal", surfaces.terminal(workspace, monkeypatch), request)
 

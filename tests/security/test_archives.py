@@ -372,6 +372,7 @@ def test_a_zip_that_states_another_size_is_refused(folder):
 SEEDS = [make(("net.onnx", b"n" * 600), ("d/w", b"w" * 10)) for make in MAKERS.values()]
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None, database=None)
 @given(
     st.sampled_from(SEEDS),

@@ -363,6 +363,7 @@ def named_addresses(name, schema, document, depth=8):
         yield from named_addresses("", part, document, depth - 1)
 
 
+@pytest.mark.slow
 def test_p22_no_operation_of_the_api_takes_an_address(tmp_path):
     with serving(tmp_path) as served:
         document = served.get("openapi.json").json

@@ -31,6 +31,7 @@ def test_the_interval_by_samples_holds_when_samples_are_independent():
     assert covered >= 180
 
 
+@pytest.mark.slow
 def test_models_are_the_same_bytes_every_time(tmp_path):
     for make in (
         synthetic_models.shortest,

@@ -89,6 +89,7 @@ def test_a_wrong_token_and_none_are_asked_for_the_right_one(served):
         assert "url_prefix" not in answer.text
 
 
+@pytest.mark.slow
 def test_the_cookie_lets_socket_io_in_as_the_page_of_this_server(tmp_path, folder):
     with live(tmp_path / "w", inc_gui=folder) as server:
         with urllib.request.urlopen(f"{server.url}/?token={server.token}") as answer:
