@@ -119,7 +119,7 @@ def test_accuracy_counts_in_the_total_and_is_honestly_not_there(served, linear_o
     config = last["execution_details"]["input_model_benchmark"]["performance"]["config_path"]
     assert config.startswith(f"{served.workspace}/runs/")
     assert Path(config).is_file()
-    assert last["note"].startswith("workspace_path is no folder")
+    assert last["note"].startswith("workspace_path is not a writable folder")
 
 
 def test_accuracy_alone_ends_as_an_error_that_says_that_nothing_was_measured(served, root, ears):
@@ -129,7 +129,7 @@ def test_accuracy_alone_ends_as_an_error_that_says_that_nothing_was_measured(ser
     assert call(served, **said).status == 200
     status, last = ears.until("benchmark_finish", id="alone")
     assert (status, last["error_code"], last["progress"]) == ("error", "NOT_YET", "1/1")
-    assert (last["acc_input_model"], last["message"][:20]) == (None, "Nothing was measured")
+    assert (last["acc_input_model"], last["message"][:17]) == (None, "Nothing measured.")
     assert "workspace_path" in last["note"]
 
 
