@@ -515,7 +515,7 @@ def test_strangers_hold_so_many_lines_and_no_more(tmp_path):
             assert handshake(server)[0] == 200
         one = links.enter_context(line(server))
         status, said = handshake(server)
-        assert (status, b"say who they are" in said) == (429, True), said
+        assert (status, b"unauthenticated clients" in said) == (429, True), said
         with pytest.raises(InvalidStatus), line(server):
             pass
         server.project()

@@ -116,7 +116,7 @@ def test_a_part_that_several_runs_have_is_not(ask, measured):
 def test_a_run_that_is_not_there_is_not_found(ask):
     ended = ask("show", "20200101-000000-abcdef")
     assert (ended.code, ended.out) == (4, "")
-    assert "`modeldyno ls` lists those there are" in ended.err
+    assert "`modeldyno ls` lists all runs" in ended.err
 
 
 def test_documents_and_tables_come_back(ask, measured, tmp_path):
@@ -135,7 +135,7 @@ def test_documents_and_tables_come_back(ask, measured, tmp_path):
 def test_an_empty_workspace_says_what_to_do(tmp_path):
     ended = modeldyno("ls", "--workspace", tmp_path / "none")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err.splitlines()[0] == f"Nothing was measured yet in {tmp_path / 'none'}"
+    assert ended.err.splitlines()[0] == f"Nothing has been measured yet in {tmp_path / 'none'}"
     assert not (tmp_path / "none").exists()
     assert modeldyno("show", "--workspace", tmp_path / "none").code == 4
 

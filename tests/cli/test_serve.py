@@ -39,7 +39,7 @@ def test_it_says_where_it_is_and_how_to_get_in_but_not_the_token(workspace):
         f"  Open      {server.url}/   (run `modeldyno open --workspace {workspace}` to sign in)",
         f"  API       {server.url}/docs",
         "  Listening on this machine only. Ctrl-C stops; running jobs are kept and can be resumed.",
-        "Stopped. What waits, and what was running, is kept",
+        "Stopped. Waiting and running jobs are kept",
     ]
     assert (ended.code, ended.out) == (0, "")
 
@@ -98,11 +98,11 @@ def test_without_the_packages_it_says_how_to_get_them(workspace, tmp_path):
 def test_a_models_root_must_be_a_folder(typed, workspace, tmp_path):
     ended = typed("serve", "--models-root", tmp_path / "nowhere", "--workspace", workspace)
     assert ended.code == 2
-    assert "is no folder" in ended.err
+    assert "is not a folder" in ended.err
 
 
 @pytest.mark.parametrize("command", ["serve", "token", "demo", "selftest"])
 def test_what_works_here_alone_refuses_another_server(typed, command):
     ended = typed(command, "--server", "http://127.0.0.1:5000")
     assert ended.code == 2
-    assert "on this machine alone" in ended.err
+    assert "only on this machine" in ended.err

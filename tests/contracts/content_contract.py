@@ -238,7 +238,7 @@ class ContentContract:
         shelf.path(lost.sha256).rename(tmp_path / "found again")
         with pytest.raises(ModelNotFound) as caught:
             run(elsewhere, spec)
-        assert caught.value.title == f"{lost.location} could not be fetched"
+        assert caught.value.title == f"{lost.location} could not be downloaded"
         assert lost.sha256[:12] in caught.value.why
         assert caught.value.fix
         (tmp_path / "found again").rename(shelf.path(lost.sha256))

@@ -24,7 +24,7 @@ PEAKS = Peaks(
         (5e9, 1e9, "overhead", "a kernel that is slow"),
         (0.0, 0.0, "overhead", "nothing that must move"),
         (None, 9e9, "memory", "9.00 GB/s"),
-        (None, 1e9, None, "its arithmetic cannot be told"),
+        (None, 1e9, None, "its arithmetic cannot be determined"),
         (None, None, None, "its work is not known"),
     ],
 )

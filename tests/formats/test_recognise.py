@@ -154,7 +154,7 @@ def test_a_model_with_rubbish_behind_it_is_damaged(tmp_path):
     path.write_bytes(path.read_bytes() + b"\x00\x00")
     error = refusal(path)
     assert error.title == "net.onnx is a damaged ONNX model"
-    assert error.why == f"from byte {size} of {size + 2} on it makes no sense"
+    assert error.why == f"from byte {size} of {size + 2} on it is invalid"
 
 
 def test_a_field_of_a_future_onnx_version_does_not_hurt(tmp_path):

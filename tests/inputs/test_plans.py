@@ -170,7 +170,7 @@ def test_a_model_without_open_dimensions_says_so():
 
 @pytest.mark.parametrize("dims", [{"batch": 0}, {"n": 0}, {"seq": -1}])
 def test_sizes_must_be_possible(dims):
-    with pytest.raises(BadValue, match="is no size"):
+    with pytest.raises(BadValue, match="is not a size"):
         plan(spec("x", "n", "seq"), dims=dims)
 
 

@@ -80,7 +80,7 @@ def test_a_list_of_one_is_one_size(spec):
         ({"seq": (64, 64)}, "seq has a size twice"),
         ({"seq": ()}, "No value for dims: seq"),
         ({"seq": (64, 0)}, "dims: seq must be at least 1, not 0"),
-        ({"seq": "64"}, "dims: seq has no value that we take"),
+        ({"seq": "64"}, "dims: seq has an invalid value"),
         ({"batch": (1, 8)}, "The dimension batch takes one size"),
         ({"a": tuple(range(1, 51)), "b": tuple(range(1, 51))}, "2500 combinations of sizes"),
         ({"a": tuple(range(1, 151)), "b": (1, 2)}, "300 combinations of sizes"),
@@ -99,7 +99,7 @@ def test_sizes_and_other_axes_together_may_be_too_many(spec):
 @pytest.mark.parametrize("kind", [SideRequest, ProfileRequest])
 def test_what_measures_one_cell_takes_one_size(kind):
     require_valid(kind(dims={"seq": 64}))
-    with pytest.raises(BadValue, match="dims: seq has no value that we take"):
+    with pytest.raises(BadValue, match="dims: seq has an invalid value"):
         require_valid(kind(dims={"seq": (64, 128)}))
 
 

@@ -167,7 +167,7 @@ def test_the_engine_has_as_many_threads_as_requested_cores(room, tmp_path):
 def test_a_profile_is_of_one_cell(tmp_path):
     model = script(tmp_path / "m.json")
     several: Any = (1, 2)
-    with pytest.raises(BadValue, match="batch has no value that we take") as caught:
+    with pytest.raises(BadValue, match="batch has an invalid value") as caught:
         profile_spec(ProfileRequest(batch_size=several), model)
     assert caught.value.why == "it takes a whole number"
     with pytest.raises(BadValue, match="repeats must be at least 1, not 0"):

@@ -147,7 +147,7 @@ def test_core_scaling_ranks_nobody_whose_intervals_overlap(measured):
     assert ">83%<" in clear
     assert "2 cores and 1 core cannot be told apart" in swept(0.9e-3, 2e-4)
     unusable = swept(0.6e-3, 1e-5, noise="unusable")
-    assert "Too noisy to say what cores do" in unusable
+    assert "Too noisy to say what more cores do" in unusable
     assert ">83%<" not in unusable
 
 

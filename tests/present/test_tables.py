@@ -51,7 +51,7 @@ def test_the_interval_within_the_run_has_a_column_beside_that_of_a_repeat(result
     ("expected", "words"),
     [
         (None, "over the sessions of this run"),
-        (repeat(0), "a guess, for there is no earlier run"),
+        (repeat(0), "a guess, because there is no earlier run"),
         (repeat(1), "judging by 1 earlier run of the same cell"),
         (repeat(5), "judging by 5 earlier runs of the same cell"),
     ],

@@ -368,7 +368,7 @@ def test_trusted_weights_with_another_sidecar_run_none_of_its_code(tmp_path):
         beside(path, factory, **arguments)
         refused = bench(path, "--no-sandbox", MODELDYNO_REQUIRE_TRUST="1")
         assert (refused.code, marker.exists()) == (8, False), refused.err
-        assert "trusted with torch.nn:Linear(in_features=3, out_features=2)" in refused.err
+        assert "trusted only with torch.nn:Linear(in_features=3, out_features=2)" in refused.err
 
     beside(path, "os:mkdir", path=str(marker))
     bench(path, "--no-sandbox")  # the control: naming it is trust enough, and its code runs
@@ -597,5 +597,5 @@ def test_nothing_of_ours_loads_a_file_in_an_unsafe_way():
 def test_a_bare_refusal_has_its_own_error(honest, tmp_path):
     room = open_workbench(Settings(tmp_path / "room", require_trust=True))
     spec = requests.benchmark_spec(BenchmarkRequest(iterations=2), honest)
-    with pytest.raises(UnsafeFormat, match="Nobody has vouched for net"):
+    with pytest.raises(UnsafeFormat, match="Nobody has trusted net"):
         room.service.run(spec)

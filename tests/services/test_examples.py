@@ -204,7 +204,7 @@ def test_a_model_that_the_package_does_not_have_is_not_available(service):
     gone = example(slug="gone", kind="onnx-wheel", url=None, file="backend/gone.onnx")
     shown = service(gone).get("gone")
     assert (shown.available, shown.size_bytes) == (False, None)
-    assert "does not hold it" in shown.why_not
+    assert "does not contain it" in shown.why_not
     with pytest.raises(ExampleUnavailable, match="pip install"):
         service(gone).fetch("gone")
 
@@ -266,7 +266,7 @@ def test_what_was_downloaded_once_is_there_offline(service, server):
 
 def test_what_cannot_be_fetched_says_so_and_is_gone_on_with(service, server):
     server.files["/net.pb"] = File(MODEL, cuts=[100_000])
-    with pytest.raises(DownloadFailed, match="could not be fetched") as caught:
+    with pytest.raises(DownloadFailed, match="could not be downloaded") as caught:
         service().fetch("net")
     assert caught.value.why
     assert "kept" in caught.value.fix

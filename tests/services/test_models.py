@@ -121,7 +121,7 @@ def test_trust_in_weights_covers_what_builds_the_model(records, models):
     assert models.get(deep.id).state == "untrusted"
     models.admit(built(shallow))
     for refused in (lambda: models.runnable(deep.id), lambda: models.admit(built(deep))):
-        with pytest.raises(UnsafeFormat, match=r"trusted with nets:build\(depth=1\)"):
+        with pytest.raises(UnsafeFormat, match=r"trusted only with nets:build\(depth=1\)"):
             refused()
     assert models.distrust(shallow.id).state == "untrusted"
 

@@ -379,7 +379,7 @@ def test_a_server_that_does_not_answer_is_told_without_its_password(tmp_path):
     with pytest.raises(DatabaseUnusable, match="Cannot use the database") as refusal:
         open_database(tmp_path, url)
     assert "secret" not in str(refusal.value)
-    assert "See that the server is up" in refusal.value.fix
+    assert "Check that the server is running" in refusal.value.fix
 
 
 def test_a_database_that_is_not_on_the_server_is_told(new_postgresql, tmp_path):
@@ -390,7 +390,7 @@ def test_a_database_that_is_not_on_the_server_is_told(new_postgresql, tmp_path):
 
 def test_a_file_that_is_no_database_is_told_and_left_alone(tmp_path):
     (tmp_path / FILE).write_text("my diary\n" * 1000)
-    with pytest.raises(DatabaseUnusable, match="no database of ours"):
+    with pytest.raises(DatabaseUnusable, match="not a Modeldyno database"):
         open_database(tmp_path)
     assert (tmp_path / FILE).read_text().startswith("my diary")
 

@@ -147,7 +147,7 @@ def test_the_table_of_a_chart_has_the_numbers_of_the_api(desk, measured):
     project, (onnx, scripted, _), _ = measured
     told = desk.server.ask(f"/judgements?a={onnx}&b={scripted}")["cells"][0]["ratio"]
     page = desk.open(f"/p/{project}/compare?a={onnx}&b={scripted}")
-    chart = page.get_by_role("figure").filter(has_text="Ratio, B by A")
+    chart = page.get_by_role("figure").filter(has_text="Ratio of B to A")
     chart.get_by_role("button", name="View as table").click()
     cells = chart.get_by_role("table").get_by_role("cell")
     expect(cells).to_have_count(6)
@@ -163,7 +163,7 @@ def test_ux_16_an_unclear_difference_says_so_and_ranks_nobody(desk, measured):
         verdict = page.get_by_role("region", name="Verdict")
         expect(verdict).to_contain_text("No clear difference between A and B")
         expect(verdict).to_contain_text("not ranked")
-        expect(page.get_by_role("img", name="Ratio, B by A")).to_have_attribute(
+        expect(page.get_by_role("img", name="Ratio of B to A")).to_have_attribute(
             "aria-label", re.compile("no clear difference")
         )
     finally:
@@ -175,7 +175,7 @@ def test_what_cannot_be_compared_gets_no_ratio(desk, measured):
     page = desk.open(f"/p/{project}/compare?a={scripted}&b={other}")
     expect(page.get_by_text("These two cannot be compared")).to_be_visible()
     expect(page.get_by_text("one call means 'api' in A and 'hot' in B")).to_be_visible()
-    expect(page.get_by_text("Ratio, B by A")).to_have_count(0)
+    expect(page.get_by_text("Ratio of B to A")).to_have_count(0)
 
 
 def test_ux_17_equal_settings_are_hidden_and_those_that_differ_counted(desk, measured):

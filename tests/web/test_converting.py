@@ -34,6 +34,6 @@ def test_a_model_is_converted_from_its_page(desk, model):
     page.set_viewport_size(LAPTOP)
     openvino.get_by_role("link", name="Open the new model").click()
     expect(page.get_by_role("heading", name="n.xml")).to_be_visible()
-    facts = page.get_by_role("region", name="What it is")
+    facts = page.get_by_role("region", name="About this model")
     expect(facts).to_contain_text("Converted from n.onnx by openvino.convert_model")
     expect(page.get_by_role("dialog")).to_have_count(0)

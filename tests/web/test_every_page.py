@@ -23,7 +23,7 @@ PAGES = {
     "benchmarks": ("/p/{p}/benchmarks", "Two batches"),
     "benchmark": ("/p/{p}/benchmarks/{b}", "Two batches"),
     "compare": ("/p/{p}/compare?a={b}:0&b={b}:1", "What differs"),
-    "comparison": ("/p/{p}/compare?comparison={c}", "B by A"),
+    "comparison": ("/p/{p}/compare?comparison={c}", "B to A"),
     "profiles": ("/p/{p}/profiles", "linear.onnx"),
     "profile": ("/p/{p}/profiles/{f}", "Gemm"),
     "notes": ("/p/{p}/notes", "Notes"),

@@ -87,7 +87,7 @@ def test_ux_21_a_graph_opens_collapsed_search_finds_a_node_and_expanding_keeps_i
     details = page.get_by_role("region", name="Details")
     expect(details).to_contain_text("net/stage2/Add_29")
     expect(details).to_contain_text("float32 [batch, 8]")
-    where = page.get_by_role("navigation", name="Where it is")
+    where = page.get_by_role("navigation", name="Location")
     expect(where).to_contain_text("stage2")
 
     page.reload()  # the address is the view

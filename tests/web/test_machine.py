@@ -74,7 +74,7 @@ def test_the_machine_says_whether_it_is_fit_and_what_to_do(desk):
     expect(engines.get_by_text("ONNX Runtime", exact=False).first).to_be_visible()
     expect(engines.get_by_text("scripted")).to_have_count(0)  # only tests have models for it
     expect(page.get_by_role("table", name="Hardware")).to_contain_text("Memory")
-    page.get_by_role("button", name="Examine this machine").click()
+    page.get_by_role("button", name="Check this machine").click()
     health = page.get_by_role("region", name="Measurement health")
     expect(health.get_by_text(re.compile("^(fit|fit with care|unfit)$"))).to_be_visible(
         timeout=60_000

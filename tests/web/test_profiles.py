@@ -85,7 +85,7 @@ def test_bars_treemap_and_table_tell_the_numbers_of_the_api(desk, server, made):
     expect(table).to_be_visible()
     assert first_column(table) == [row["node"] for row in told["nodes"]]
     expect(page).to_have_url(re.compile(r"by=node.*view=table|view=table.*by=node"))
-    limits = page.get_by_role("region", name="What limits it")
+    limits = page.get_by_role("region", name="What limits the time")
     expect(limits).to_contain_text("peaks are not known: run modeldyno doctor --peaks")
     expect(limits.get_by_role("button", name="Copy the command")).to_be_visible()
     expect(table.get_by_role("columnheader", name="GFLOP/s")).to_be_visible()

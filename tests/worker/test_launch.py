@@ -414,7 +414,7 @@ def failure(worker_setup: WorkerSetup, stop: Stop) -> RunFailed:
     ("name", "why"),
     [
         ("SEGV", "it touched memory that is not its own"),
-        ("ABRT", "it gave up by itself"),
+        ("ABRT", "it ended on its own"),
         ("ILL", "it used an instruction that this CPU does not have"),
         ("FPE", "it divided by zero"),
         ("BUS", "a mapped file was cut short or memory is faulty"),

@@ -95,7 +95,7 @@ def _trouble_within(parsed: Any) -> str:
         part, depth = waiting.pop()
         if isinstance(part, str):
             if _NO_TEXT(part):
-                return "a text in it holds what is no character"
+                return "a text in it holds an invalid character"
             continue
         if not isinstance(part, dict | list):
             continue

@@ -70,7 +70,7 @@ MALFORMED = Refusal(
     400,
     "REQUEST_MALFORMED",
     "This request cannot be understood in one way only",
-    "its path is not plain, or a header that may come once came twice or holds no sensible value",
+    "its path is not plain, or a header that may appear once appears twice or has an invalid value",
     "Send one Host, at most one Origin and Content-Length, and a path without .. or //",
 )
 TOO_MANY_HEADERS = Refusal(
@@ -80,7 +80,7 @@ HOST = Refusal(
     403,
     "HOST_REFUSED",
     "This server does not answer to that host name",
-    "a web page could point a name of its own at this machine",
+    "another web page could point its own host name at this machine",
     "Use the address that the server printed when it started, with its port",
 )
 ORIGIN = Refusal(
@@ -117,7 +117,7 @@ TOO_LARGE = Refusal(
     413,
     "BODY_TOO_LARGE",
     "The request's body is too large",
-    "1 MiB is enough for any request that is no upload",
+    "1 MiB is enough for any request that is not an upload",
     "Send less, or upload the file",
     ((b"connection", b"close"),),
 )
@@ -125,7 +125,7 @@ TOO_SLOW = Refusal(
     408,
     "BODY_TOO_SLOW",
     "The request's body did not arrive",
-    "a minute is enough for any request that is no upload, and between two parts of one",
+    "a minute is enough for any request that is not an upload, and between two parts of one",
     "Send it again",
     ((b"connection", b"close"),),
 )
@@ -147,15 +147,15 @@ STOPPING = Refusal(
     503,
     "SERVER_STOPPING",
     "The server is being stopped",
-    "nobody will wait for this measurement, so it was cancelled",
-    "Ask again when it is back",
+    "nothing is left to wait for this measurement, so it was cancelled",
+    "Try again when it is back",
 )
 NO_ROOM = Refusal(
     503,
     "TOO_MANY_REQUESTS",
     "Too many requests at once",
-    "so many are answered at a time, fewer of clients that did not sign in",
-    "Try again in a second; requests with the token have room of their own",
+    "only this many are served at a time, fewer from clients that are not signed in",
+    "Try again in a second; requests with the token have reserved capacity",
     ((b"retry-after", b"1"),),
 )
 BUG = Refusal(
@@ -176,7 +176,11 @@ def upgrading(progress: str) -> Refusal:
 
 def unreadable_json(why: str) -> Refusal:
     return Refusal(
-        400, "BAD_JSON", "The request's body is no JSON that we take", why, "Send other JSON"
+        400,
+        "BAD_JSON",
+        "The request's body is not JSON that this server accepts",
+        why,
+        "Send other JSON",
     )
 
 

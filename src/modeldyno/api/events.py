@@ -90,7 +90,7 @@ TOO_SLOW = Refusal(
     429,
     "TOO_SLOW",
     "This client does not keep up",
-    "it takes nothing of what waits for it, or events were forgotten before it asked for them",
+    "it does not read its messages, or events were removed before it asked for them",
     "Reconnect and resume from event {after}",
 )
 NO_LONGER = Refusal(
@@ -106,9 +106,9 @@ TOO_MANY_ROOMS = Refusal(
 TOO_MANY_STRANGERS = Refusal(
     429,
     "TOO_MANY_STRANGERS",
-    "Too many connections of clients that did not say who they are",
+    "Too many connections of unauthenticated clients",
     f"{MOST_STRANGERS} are waited for at once",
-    "Come again in a few seconds, or send the token with the first request",
+    "Try again in a few seconds, or send the token with the first request",
     ((b"retry-after", b"10"),),
 )
 LATER = Refusal(

@@ -29,14 +29,14 @@ SCHEMES: Json = {
 }
 TAGS = {
     "projects": "What belongs together.",
-    "models": "Model files: taken in by content, looked into, vouched for.",
+    "models": "Model files: stored by content, inspected, trusted.",
     "examples": "Models to begin with.",
     "files": "Folders of the server that models may be imported from.",
     "datasets": "Where samples come from, and what is done to them.",
     "benchmarks": "What to measure: a model, and the cells to measure it in. Keeps all its runs.",
-    "benchmark by name": "A model by its name, measured in one call; a shape of its own.",
+    "benchmark by name": "Measure a model by its name in one call; it has its own response format.",
     "comparisons": "Two sides, measured in alternation: which is faster, and how sure that is.",
-    "optimizations": "Better models wanted, and the benchmarks that speak for them.",
+    "optimizations": "Requests for better models, and the benchmarks that represent them.",
     "profiles": "Where a model spends its time, by node and by operator.",
     "runs": "One execution of a benchmark or comparison: its result, samples and log.",
     "jobs": "Runs that wait or execute.",
@@ -44,7 +44,7 @@ TAGS = {
     "events": "What changed.",
     "engines": "What can run models here.",
     "system": "The machine, the workspace, the queue.",
-    "session": "Who asks, and how a browser comes in.",
+    "session": "Who is signed in, and how a browser signs in.",
 }
 _ALWAYS = (400, 401, 403, 429, 503)
 _WITH_BODY = (408, 413, 415)
@@ -151,7 +151,7 @@ def _tell_headers(response: Json, parameters: list[Json]) -> None:
     if any(parameter["name"] == "Idempotency-Key" for parameter in parameters):
         headers[REPLAYED] = {
             "schema": {"type": "string", "enum": ["true"]},
-            "description": "Sent when this answer was given before.",
+            "description": "Sent if this response is a repeat.",
         }
 
 

@@ -41,7 +41,7 @@ Scope = MutableMapping[str, Any]
 PREFIX = "/api/v1"
 NO_HEAD = "/login"  # even its head would use up a one-time code
 NOWHERE = Refusal(
-    404, "NOT_FOUND", "There is nothing at this address", "", "See /docs for what there is"
+    404, "NOT_FOUND", "There is nothing at this address", "", "See /docs for all addresses"
 )
 _BUILD_AFTER_S = 0.2  # when those who waited for the server have their first answers
 _TARGET = "modeldyno.target"  # in a scope: whose answer it is, once its body is read

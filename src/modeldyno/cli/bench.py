@@ -61,10 +61,11 @@ def bench(
     thorough: options.Thorough = False,
     budget: options.BudgetSeconds = None,
     iterations: Annotated[
-        int | None, typer.Option(help="Exactly so many calls, in one session.")
+        int | None, typer.Option(help="Exactly this many calls, in one session.")
     ] = None,
     warmup: Annotated[
-        int | None, typer.Option(help="Exactly so many calls before.", show_default="to a plateau")
+        int | None,
+        typer.Option(help="Exactly this many warm-up calls.", show_default="to a plateau"),
     ] = None,
     per_call: Annotated[
         bool, typer.Option("--per-call", help="Time each call separately (for tail latencies).")
@@ -80,10 +81,10 @@ def bench(
         Path | None, typer.Option(metavar="FILE", help="Take model and settings from a YAML file.")
     ] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")
+        str | None, typer.Option(metavar="RUN", help="Continue a run that was stopped.")
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 7 when a cell is not quiet.")
+        bool, typer.Option("--strict", help="Exit 7 if a cell is not quiet.")
     ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,

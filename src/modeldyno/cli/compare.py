@@ -105,8 +105,8 @@ def refuse_of_several(fail_if_slower: str | None, server: str | None) -> None:
     named = {"--fail-if-slower": fail_if_slower, "--server": server}
     for option in (name for name, said in named.items() if said is not None):
         raise BadValue(
-            f"{option} is for two sides",
-            why="several are ranked, each against the first, on this machine",
+            f"{option} takes only two sides",
+            why="more than two are ranked, each against the first, on this machine",
             fix="Compare two of them",
         )
 
@@ -237,7 +237,7 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     head, rows = comparison_rows(result)
     output.table(head, rows, left=("", "model", "engine", "precision"))
     output.say("")
-    stopped = "stopped before its end; " if result.interrupted else ""
+    stopped = "stopped early; " if result.interrupted else ""
     output.headline(f"{stopped}{result.verdict}: {comparison_sentence(result)}")
     if quiet:
         return
@@ -248,18 +248,18 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     )
     if result.pairs < FEW_PAIRS:
         output.warn(
-            f"the interval rests on {result.pairs} pairs", "take more with a larger --budget"
+            f"the interval rests on {result.pairs} pairs", "measure more with a larger --budget"
         )
     if {str(side.sandbox) for side in (result.a, result.b)} != {"full"}:
         output.message(f"sandbox: A {result.a.sandbox}, B {result.b.sandbox}")
     for text in result.deviations():
-        output.warn(text, "compare with care")
+        output.warn(text, "compare with caution")
     for note in result.notes:
         output.message(f"note: {note}")
     if result.distribution_changed:
         output.warn(
             f"the {OTHER_DISTRIBUTION}",
-            "look at both with `modeldyno bench --per-call`",
+            "measure both with `modeldyno bench --per-call`",
         )
     _show_parity(result.parity)
     if result.pairs_needed:
@@ -302,7 +302,7 @@ def ending(result: ComparisonResult, quiet: bool) -> int:
         words = {
             "pass": f"OK: at most {percent(allowed)} slower",
             "fail": f"FAILED: more than {percent(allowed)} slower",
-            "inconclusive": "INCONCLUSIVE: neither passed nor failed; give it a larger --budget",
+            "inconclusive": "INCONCLUSIVE: neither passed nor failed; use a larger --budget",
         }
         output.message(words[outcome])
     return {"pass": 0, "fail": SLOWER, "inconclusive": INCONCLUSIVE}[outcome]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def convert(
     context: typer.Context,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
-    to: Annotated[str, typer.Option("--to", help="What to make of it: onnx, openvino, litert.")],
+    to: Annotated[str, typer.Option("--to", help="Format to convert to: onnx, openvino, litert.")],
     output_: Annotated[
         Path | None,
-        typer.Option("--output", help="The file to be made.", show_default="beside MODEL"),
+        typer.Option("--output", help="The file to write.", show_default="beside MODEL"),
     ] = None,
     dim: options.Dim = None,
     value: options.Value = None,

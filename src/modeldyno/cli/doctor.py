@@ -23,7 +23,9 @@ def doctor(
     peaks: Annotated[
         bool, typer.Option("--peaks", help="Also measure GFLOP/s and GB/s; half a minute.")
     ] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 7 when unfit.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 7 if the machine is unfit.")
+    ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
     server: options.Server = None,
@@ -44,7 +46,7 @@ def doctor(
     from modeldyno.workbench import open_doctor
 
     service = open_doctor(Settings.read(workspace))
-    with live(quiet, "Looking at the machine") as listen:
+    with live(quiet, "Checking the machine") as listen:
         checkup = service.examine(peaks, listen)
     if json:
         from modeldyno.core.documents.hosts import DoctorDocument

@@ -54,7 +54,7 @@ def add(
         typer.Option(
             "--python",
             metavar="PATH",
-            help="A Python that has the engine; with --pip, what to make the environment of.",
+            help="A Python that has the engine; with --pip, the Python for the new environment.",
         ),
     ] = None,
     pip: Annotated[
@@ -62,7 +62,7 @@ def add(
         typer.Option(
             "--pip",
             metavar="REQUIREMENT",
-            help="Make an environment and install this, with NumPy; may be repeated.",
+            help="Create an environment and install this, with NumPy; may be repeated.",
         ),
     ] = None,
     engine: Annotated[
@@ -70,12 +70,13 @@ def add(
         typer.Option(
             "--engine",
             "-e",
-            help="Which engine it is, where several are installed.",
+            help="Which engine to use, if several are installed.",
             show_default="what is found there",
         ),
     ] = None,
     accept_licence: Annotated[
-        bool, typer.Option("--accept-licence", help="You read the engine's licence and accept it.")
+        bool,
+        typer.Option("--accept-licence", help="You have read and accept the engine's licence."),
     ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,

@@ -82,7 +82,7 @@ def get(
         Path | None, typer.Option("--to", help="Also copy it to this file or folder.")
     ] = None,
     allow_downloads: Annotated[
-        bool, typer.Option("--allow-downloads", help="Fetch it from the web if it is not here.")
+        bool, typer.Option("--allow-downloads", help="Download it if it is not here.")
     ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -108,7 +108,7 @@ def get(
             fetched = service.fetch(name, say)
     except KeyboardInterrupt as stopped:
         raise Cancelled(
-            "The download was stopped", fix="The same command goes on where it was"
+            "The download was stopped", fix="Run the same command to continue"
         ) from stopped
     if target is not None:
         _copy(fetched.path, target)
@@ -122,7 +122,7 @@ def get(
     if not quiet:
         output.message(status.example.note)
         if not status.can_run:
-            output.warn("no engine that is installed runs it", "modeldyno engines")
+            output.warn("no installed engine runs it", "modeldyno engines")
 
 
 def _fetched(fetched: FetchedExample, copy: Path | None) -> FetchedDocument:
@@ -142,7 +142,7 @@ def _target(to: Path, file_name: str) -> Path:
 
     path = to / file_name if to.is_dir() else to
     if path.exists():
-        raise BadValue(f"{path} is there already", fix="Choose another --to, or remove it")
+        raise BadValue(f"{path} already exists", fix="Choose another --to, or remove it")
     return path
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def inspect(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file.")],
-    graph: Annotated[bool, typer.Option("--graph", help="Its nodes, in groups.")] = False,
+    graph: Annotated[bool, typer.Option("--graph", help="Show its nodes, in groups.")] = False,
     depth: Annotated[
-        int | None, typer.Option(help="Groups inside groups to show, with --graph.", min=1)
+        int | None, typer.Option(help="Levels of groups to show, with --graph.", min=1)
     ] = None,
     signature: options.Signature = "",
-    timeout: Annotated[float, typer.Option(help="Seconds to read it.")] = 60.0,
+    timeout: Annotated[float, typer.Option(help="Seconds allowed for reading it.")] = 60.0,
     json: options.Json = False,
     server: options.Server = None,
     workspace: options.Workspace = None,
@@ -46,7 +46,9 @@ def inspect(
         return
     else:
         if depth is not None:
-            raise BadValue("--depth is for graphs", fix="Give --graph, too, or leave --depth out")
+            raise BadValue(
+                "--depth works only with --graph", fix="Add --graph, or leave --depth out"
+            )
         from modeldyno.core.documents.models import ModelDocument
         from modeldyno.python_api import inspect as read
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from modeldyno.core.documents.runs import JobDocument
 
 LOOK_AGAIN_S = 0.5
-_LOST = "its server is gone; the next one makes it resumable"
+_LOST = "its server is gone; after the next server starts it can be resumed"
 
 app = typer.Typer(invoke_without_command=True)
 
@@ -73,7 +73,7 @@ def ls(
 def logs(
     job: Number,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")
+        bool, typer.Option("--follow", "-f", help="Continue until the job has ended.")
     ] = False,
     server: options.Server = None,
     workspace: options.Workspace = None,

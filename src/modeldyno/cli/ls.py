@@ -50,9 +50,9 @@ def ls(
         output.table(head, rows, left=head)
     if unreadable:
         output.warn(
-            f"damaged, or of another version of Modeldyno: {', '.join(unreadable)}",
+            f"damaged, or from another version of Modeldyno: {', '.join(unreadable)}",
             f"they are in {server or settings.workspace / 'runs'}",
         )
     if not rows and not unreadable:
-        output.message(f"Nothing was measured yet in {server or settings.workspace}")
+        output.message(f"Nothing has been measured yet in {server or settings.workspace}")
         output.message("next: modeldyno demo · modeldyno bench YOUR.onnx")

@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 def note(
     about: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run, its part, latest; or benchmark/12.")
+        str, typer.Argument(metavar="RUN", help="A run id, a part of it, latest; or benchmark/12.")
     ],
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="What to write; none shows it.")
+        str | None,
+        typer.Argument(metavar="[TEXT]", help="Text to write; without it, show the note."),
     ] = None,
     json: options.Json = False,
     server: options.Server = None,

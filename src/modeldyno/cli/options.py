@@ -72,7 +72,7 @@ EngineOption = Annotated[
     list[str] | None, typer.Option("--option", help="Option of the engine: --option compile=on.")
 ]
 Quick = Annotated[bool, typer.Option("--quick", help="2 s instead of 10: rough.")]
-Thorough = Annotated[bool, typer.Option("--thorough", help="60 s instead of 10: sharp.")]
+Thorough = Annotated[bool, typer.Option("--thorough", help="60 s instead of 10: precise.")]
 BudgetSeconds = Annotated[
     float | None,
     typer.Option(
@@ -82,19 +82,19 @@ BudgetSeconds = Annotated[
 Timeout = Annotated[float, typer.Option(help="Seconds after which a cell fails, load included.")]
 MemoryLimit = Annotated[
     str | None,
-    typer.Option(help="Most memory a worker may use: 4G.", show_default="90 % of the machine's"),
+    typer.Option(help="Maximum memory of a worker: 4G.", show_default="90 % of the machine's"),
 ]
 NoSandbox = Annotated[
     bool, typer.Option("--no-sandbox", help="Let the model reach your files and network.")
 ]
 RequireSandbox = Annotated[
-    bool, typer.Option("--require-sandbox", help="Fail where the system cannot confine it fully.")
+    bool, typer.Option("--require-sandbox", help="Fail if the system cannot confine it fully.")
 ]
-Seed = Annotated[int, typer.Option(help="Of inputs, orders and memory padding.")]
+Seed = Annotated[int, typer.Option(help="Seed of inputs, orders and memory padding.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no remarks.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Remarks about each cell, not only the worst.")
+    bool, typer.Option("--verbose", "-v", help="Notes on each cell, not only the worst.")
 ]
 Workspace = Annotated[
     Path | None, typer.Option(help="Where runs are kept.", show_default="~/.modeldyno")
@@ -115,8 +115,8 @@ Server = Annotated[
 def _refuse_server(url: str | None) -> None:
     if url is not None:
         raise BadValue(
-            "This command works on this machine alone",
-            why="it measures or serves here, whatever another server could do",
+            "This command works only on this machine",
+            why="it measures or serves here, not on another server",
             fix="Leave --server out, or run it on that machine",
         )
 
@@ -186,6 +186,6 @@ def typed_settings(context: typer.Context) -> Iterator[str]:
 def _sandbox(is_off: bool | None, is_required: bool | None) -> str:
     if is_off and is_required:
         raise BadValue(
-            "--no-sandbox and --require-sandbox contradict each other", fix="Give one of them"
+            "--no-sandbox and --require-sandbox contradict each other", fix="Use only one of them"
         )
     return "off" if is_off else "required" if is_required else "on"

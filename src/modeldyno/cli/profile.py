@@ -60,7 +60,7 @@ def profile(
     signature: options.Signature = "",
     option: options.EngineOption = None,
     repeats: Annotated[
-        int, typer.Option(help="Fresh sessions, each with the profiler and without.")
+        int, typer.Option(help="Fresh sessions, each with and without the profiler.")
     ] = 5,
     by: Annotated[By, typer.Option("--by", help="One row for each node, or operator.")] = By.op,
     top: Annotated[
@@ -72,7 +72,7 @@ def profile(
         typer.Option(metavar="RUN", help="Show what changes from that profile to this one."),
     ] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Go on with a run that was stopped.")
+        str | None, typer.Option(metavar="RUN", help="Continue a run that was stopped.")
     ] = None,
     timeout: options.Timeout = 600.0,
     memory_limit: options.MemoryLimit = None,
@@ -233,7 +233,7 @@ def kept_profile(word: str, server: str | None, workspace: Path | None) -> Profi
     kept = kept_runs(server, workspace).find(word)
     if not isinstance(kept.result, ProfileResult):
         why = f"it is {kept.state}" if kept.kind == "profile" else f"it is a {kept.kind}"
-        fix = "Give the run of a profile; `modeldyno ls` lists them"
+        fix = "Name the run of a profile; `modeldyno ls` lists them"
         raise BadValue(f"Run {kept.run_id} has no profile", why=why, fix=fix)
     return kept.result
 
@@ -291,7 +291,7 @@ def show(
     head, rows = profile_rows(result, by.value, top or None, roof)
     output.table(head, rows, left=LEFT)
     output.say("")
-    stopped = "stopped before its end; " if result.interrupted else ""
+    stopped = "stopped early; " if result.interrupted else ""
     output.headline(f"{stopped}{profile_sentence(result)}")
     for warning in (*result.warnings, *result.deviations()):
         output.warn(warning)

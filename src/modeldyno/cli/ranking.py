@@ -42,4 +42,4 @@ def _show(ranking: Ranking, quiet: bool) -> None:
             "that side's, with a 95 % interval; those with the same place cannot be told apart."
         )
     if ranking.interrupted:
-        output.message("Stopped before its end: the rest was not measured")
+        output.message("Stopped early: the rest was not measured")

@@ -97,7 +97,7 @@ class ServerRuns:
             )
         if not runs:
             what = f"There is no run {word!r}" if part else "There is no run yet"
-            raise RunNotFound(f"{what} on this server", fix="`modeldyno ls` lists those there are")
+            raise RunNotFound(f"{what} on this server", fix="`modeldyno ls` lists all runs")
         return runs[0]
 
     def _read(self, run_id: str) -> StoredRun:
@@ -254,7 +254,7 @@ def refuse(**said: object) -> None:
             name = option.replace("_", "-")
             raise BadValue(
                 f"--{name} does not work on a server",
-                why="it is about files and programs of this machine",
+                why="it concerns files and programs on this machine",
                 fix=f"Leave --{name} out, or measure here, without --server",
             )
 
@@ -270,7 +270,7 @@ def gone_on(client: Client, word: str, listen: Listener) -> RunResult:
     run = client.runs.get(ServerRuns(client).id_of(word))
     if run.job_id is None:
         raise BadValue(
-            f"Run {run.id} is not the server's",
+            f"Run {run.id} does not belong to the server",
             why="it was measured in a terminal",
             fix="Resume it there, with `modeldyno bench --resume`",
         )
@@ -303,7 +303,7 @@ def to_the_end(client: Client, job: JobDocument, listen: Listener) -> RunResult:
         raise kind(run.failure.title, why=run.failure.detail, fix=run.failure.fix)
     raise Cancelled(
         f"Run {run.id} is {run.state}, without a result",
-        fix=f"Go on with it: modeldyno jobs resume {job.id}",
+        fix=f"Continue it: modeldyno jobs resume {job.id}",
     )
 
 

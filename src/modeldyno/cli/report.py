@@ -33,7 +33,7 @@ def report(
     ] = None,
     format: Annotated[
         Format,
-        typer.Option("--format", help="To paste, to calculate with, for a program, or to read."),
+        typer.Option("--format", help="For pull requests, spreadsheets, programs or readers."),
     ] = Format.md,
     output_file: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it to a file.")
@@ -69,7 +69,7 @@ def _result(kept: StoredRun) -> Result:
         raise BadValue(
             f"Run {kept.run_id} has no result to report",
             why=f"it is {kept.state}, with {kept.kept}",
-            fix=f"`modeldyno show {kept.run_id}` tells how far it came",
+            fix=f"`modeldyno show {kept.run_id}` shows how far it got",
         )
     return kept.result
 
@@ -96,7 +96,7 @@ def _text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
         return csv_with_artifacts(results[0].to_csv(), results[0].artifacts)
     if len(benchmarks) < len(results):
         raise BadValue(
-            "Only benchmarks share a table",
+            "Only benchmarks can share a table",
             fix="Report a comparison or a profile by itself, or all of them as md or html",
         )
     match format:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def rerun(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Its id, a part of it, or latest.")],
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 7 when a cell is not quiet.")
+        bool, typer.Option("--strict", help="Exit 7 if a cell is not quiet.")
     ] = False,
     json: options.Json = False,
     quiet: options.Quiet = False,

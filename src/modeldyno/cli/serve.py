@@ -29,7 +29,7 @@ def serve(
         int, typer.Option(min=0, max=65535, help="The port; the next free one if it is taken.")
     ] = 5000,
     name: Annotated[
-        list[str] | None, typer.Option("--name", help="One more name that others reach it by.")
+        list[str] | None, typer.Option("--name", help="One more host name that others reach it by.")
     ] = None,
     models_root: Annotated[
         list[Path] | None,
@@ -40,17 +40,17 @@ def serve(
         typer.Option("--inc-gui", metavar="DIR", help="Serve the web client of INC Bench."),
     ] = None,
     no_token: Annotated[
-        bool, typer.Option("--no-token", help="Let every program of this machine in.")
+        bool, typer.Option("--no-token", help="Let every program on this machine in.")
     ] = False,
-    show_token: Annotated[bool, typer.Option("--show-token", help="Print the token, too.")] = False,
+    show_token: Annotated[bool, typer.Option("--show-token", help="Also print the token.")] = False,
     allow_downloads: Annotated[
-        bool, typer.Option("--allow-downloads", help="Let clients fetch examples from the web.")
+        bool, typer.Option("--allow-downloads", help="Let clients download examples.")
     ] = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with jobs that an earlier server left.")
+        bool, typer.Option("--resume", help="Continue jobs that an earlier server left.")
     ] = False,
     demo: Annotated[
-        bool, typer.Option("--demo", help="In a new workspace, make a project that measures.")
+        bool, typer.Option("--demo", help="In a new workspace, create a demo project.")
     ] = False,
     json: Annotated[
         bool, typer.Option("--json", help="One JSON line on stdout once it is up.")
@@ -107,7 +107,7 @@ def serve(
     except KeyboardInterrupt:  # being stopped is how a server ends
         if not announced:
             raise
-    output.message("Stopped. What waits, and what was running, is kept")
+    output.message("Stopped. Waiting and running jobs are kept")
 
 
 def _print_upgrade_step(step: Step) -> None:
@@ -146,7 +146,7 @@ def _load_server() -> None:
 def _folder(path: Path, option: str) -> Path:
     folder = path.expanduser().absolute()
     if not folder.is_dir():
-        raise BadValue(f"{path} is no folder", fix=f"Give {option} a folder that is there")
+        raise BadValue(f"{path} is not a folder", fix=f"Give {option} an existing folder")
     return folder
 
 

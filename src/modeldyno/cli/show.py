@@ -24,9 +24,11 @@ def show(
     csv: Annotated[Path | None, typer.Option(help="Also write the table to a CSV file.")] = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help="Of a profile: what changes from that one to it."),
+        typer.Option(metavar="RUN", help="For a profile: what changes from that one to it."),
     ] = None,
-    by: Annotated[By, typer.Option("--by", help="Of such changes: by node, or operator.")] = By.op,
+    by: Annotated[
+        By, typer.Option("--by", help="Show these changes by node, or operator.")
+    ] = By.op,
     json: options.Json = False,
     server: options.Server = None,
     workspace: options.Workspace = None,

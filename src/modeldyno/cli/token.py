@@ -11,7 +11,7 @@ from modeldyno.cli import options, output
 
 def token(
     rotate: Annotated[
-        bool, typer.Option("--rotate", help="Make a new one; the old one opens nothing more.")
+        bool, typer.Option("--rotate", help="Create a new one; the old one stops working.")
     ] = False,
     server: options.LocalOnly = None,
     workspace: options.Workspace = None,

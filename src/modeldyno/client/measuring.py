@@ -180,7 +180,7 @@ class MeasuringCalls(Resource[Mode]):
         raise Cancelled(
             f"Run {run.id} is {run.state}, without a result",
             why="it was stopped before there was enough for one",
-            fix=f"Go on with it: resume job {latest['job_id']}",
+            fix=f"Continue it: resume job {latest['job_id']}",
         )
 
 

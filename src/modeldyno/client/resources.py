@@ -526,7 +526,7 @@ def _weights_beside(model: Path, name: str) -> Path:
     if not path.exists():
         raise FileNotFound(
             f'"{printable(name)}" is missing, which {model.name} needs',
-            why="the model keeps weights in it, and it is not beside the model",
+            why="the model keeps weights in it, but it is not beside the model",
             fix="Put it there, and upload the model again",
         )
     if not path.is_file():
@@ -538,5 +538,5 @@ def _not_sent(name: str, why: str) -> ServerFailed:
     return ServerFailed(
         f'The server asks for "{printable(name)}", which is not sent',
         why=why,
-        fix="Keep a model's weights beside it, under plain names; check whose server this is",
+        fix="Keep weights beside the model, under plain names; check that this is the right server",
     )

@@ -139,7 +139,7 @@ def _precision(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterat
     fix = (
         "compare it with care"
         if spec.precision
-        else "ask for one with --precision where the engine has a choice"
+        else "choose one with --precision if the engine offers a choice"
     )
     if expected not in computed:
         yield Deviation("precision", f"{reason}, computed in {' and '.join(computed)}", fix)

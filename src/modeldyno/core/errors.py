@@ -47,7 +47,7 @@ ModeldynoError
     ├── Cancelled          somebody asked us to stop
     ├── WorkerGarbled      the worker said something that is not our protocol
     ├── WrongOutput        sessions of one cell, or a model and its conversion, disagree
-    ├── DownloadFailed     a host cannot be reached, or broke off
+    ├── DownloadFailed     a host cannot be reached, or closed the connection
     ├── InstallFailed      pip could not install an engine
     ├── ModelChanged       the model file changed while it was being measured
     ├── MachineChanged     a run that began on another machine cannot be resumed here

@@ -33,7 +33,7 @@ def checked_text(text: str) -> str:
     if len(text) > LONGEST_TEXT:
         raise BadValue(f"The text is too long ({len(text)} characters)", fix="Shorten it")
     if any(letter == "\0" or _is_surrogate(letter) for letter in text):
-        raise BadValue("The text holds bytes that are no text", fix="Leave them out")
+        raise BadValue("The text holds bytes that are not text", fix="Leave them out")
     return text
 
 

@@ -114,7 +114,7 @@ def _bound(
         return ("compute" if most == computes or is_cached else "memory"), reason
     if computes is None or moves is None:
         lacking = "arithmetic" if computes is None else "bytes"
-        return None, f"{reason}; its {lacking} cannot be told"
+        return None, f"{reason}; its {lacking} cannot be determined"
     return "overhead", f"{reason}; the rest is starting, waiting, or a kernel that is slow"
 
 

@@ -270,7 +270,7 @@ def find(name: str) -> EngineEntry:
     if legacy is not None:
         raise EngineUnavailable(
             f"Engine {name!r} has not been added",
-            why=f"{legacy.title} is discontinued and needs a Python environment of its own",
+            why=f"{legacy.title} is discontinued and needs a separate Python environment",
             fix=f"Run `{legacy.install}`",
         )
     names = [name for entry in known for name in (entry.name, *entry.aliases)]

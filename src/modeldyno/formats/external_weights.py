@@ -74,7 +74,7 @@ def _refuse_links(path: Path, location: str, real: Path, links: int) -> None:
 def _missing(path: Path, location: str) -> ModelUnreadable:
     return ModelUnreadable(
         f"{printable_name(path)} needs the weights file {location!r}, which is missing",
-        why="the model keeps its weights in a file of their own",
+        why="the model keeps its weights in a separate file",
         fix=f"Put {location!r} into the folder of the model",
     )
 

@@ -58,9 +58,9 @@ def too_many_nodes(path: Path, count: int) -> GraphUnavailable:
 
 def _too_large(path: Path, why: str) -> GraphUnavailable:
     return GraphUnavailable(
-        f"The graph of {printable_name(path)} is too large to be shown",
+        f"The graph of {printable_name(path)} is too large to show",
         why=why,
-        fix="Look at its operators with `modeldyno inspect`; it can be measured all the same",
+        fix="Look at its operators with `modeldyno inspect`; it can still be measured",
     )
 
 

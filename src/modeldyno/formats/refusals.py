@@ -107,7 +107,7 @@ HDF5 = FileRefusal(
 )
 NPZ = FileRefusal(
     "a NumPy archive: arrays, not a model",
-    "Give an ONNX model; these arrays can be its inputs with --data {name}",
+    "Use an ONNX model; these arrays can be its inputs with --data {name}",
 )
 NPY = FileRefusal("a NumPy array, not a model", "Give an ONNX model")
 ORT_FORMAT = FileRefusal(
@@ -126,7 +126,7 @@ SAFETENSORS = FileRefusal(
 )
 ONNX_TENSOR = FileRefusal(
     "one tensor in ONNX's format, not a model",
-    "Give the model; files like this one are kept beside it to test it",
+    "Name the model instead; files like this one are kept beside it to test it",
     why="it holds dimensions, a type and values, but no graph",
 )
 OTHER_PROTOBUF = FileRefusal(
@@ -146,7 +146,7 @@ WEB_PAGE = FileRefusal(
     why="the download got a page about the model, or a login page",
 )
 LFS_POINTER = FileRefusal(
-    "a Git LFS pointer: a few lines of text that stand for the model",
+    "a Git LFS pointer: a few lines of text in place of the model",
     "Run `git lfs pull` in the repository it comes from",
     why="the repository was cloned without Git LFS",
 )

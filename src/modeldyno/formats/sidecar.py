@@ -97,7 +97,7 @@ def _apply(facts: ModelFacts, path: Path, table: dict[str, Any]) -> ModelFacts:
     if not _is_plain(arguments):
         raise _wrong(path, "arguments may be numbers, texts, booleans, lists and tables")
     if factory is None and arguments:
-        raise _wrong(path, "it has arguments, but no architecture to give them to")
+        raise _wrong(path, "it has arguments, but no architecture that takes them")
     return replace(
         facts,
         inputs=inputs or facts.inputs,

@@ -41,7 +41,7 @@ def refuse_needless_overrides(overrides: ModelSpec, *models: ModelFacts) -> None
         )
     if overrides.inputs and all(declares_inputs(facts) for facts in models):
         raise BadValue(
-            f"{Path(models[0].path).name} says itself what it takes",
+            f"{Path(models[0].path).name} declares its own inputs",
             why=f"{models[0].format} files declare their inputs",
             fix="Leave out --input; open dimensions are set with --dim",
         )
@@ -91,7 +91,7 @@ def require_complete(facts: ModelFacts) -> None:
     missing = [spec for spec in facts.inputs if spec.dtype == UNSTATED]
     if missing:
         raise InputUnresolved(
-            f"{name} does not say of which shape and type its inputs are: "
+            f"{name} does not say the shape and type of its inputs: "
             + ", ".join(spec.name for spec in missing),
             why="TorchScript only says that they are tensors",
             fix="Say it: " + " ".join(f"--input {s.name}=float32[1,3,224,224]" for s in missing),
@@ -149,7 +149,7 @@ def _sizes(part: str, text: str) -> tuple[int, ...]:
 
 def _not_a_shape(text: str) -> BadValue:
     return BadValue(
-        f"{text[:100]!r} is no shape",
+        f"{text[:100]!r} is not a shape",
         why="a shape is sizes from 1 on with commas between them, without the batch",
         fix="Write 224,224,3, or [224,224,3],[10] for several inputs",
     )

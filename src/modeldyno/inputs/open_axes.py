@@ -149,7 +149,7 @@ def require_dims(
             raise _no_such_dim(name, known, axes, inputs)
         if size < (1 if name == "batch" or name in batches else 0):
             raise BadValue(
-                f"--dim {name}={size} is no size",
+                f"--dim {name}={size} is not a size",
                 why="sizes are whole numbers from 1 on",
                 fix=f"Say --dim {name}=1 or more",
             )

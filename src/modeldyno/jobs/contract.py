@@ -43,7 +43,7 @@ def _mismatches(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
     if first is None or first.prepared is None:
         return
     if _input_content(cell.prepared.inputs) != _input_content(first.prepared.inputs):
-        yield f"fed with other inputs than {first.name}"
+        yield f"received different inputs from {first.name}"
         return
     yield from _input_types(cell, first)
     mine, theirs = _contract(cell), _contract(first)

@@ -114,9 +114,9 @@ def require_free(output: Path, to: str) -> None:
     for path in (output, *weights, _sidecar_path(output)):
         if path.exists() or path.is_symlink():
             raise BadValue(
-                f'"{path.name}" is there already',
+                f'"{path.name}" already exists',
                 why="a conversion never replaces a file",
-                fix="Say another name with --output, or remove that file",
+                fix="Choose another name with --output, or remove that file",
             )
 
 
@@ -171,7 +171,7 @@ class _Conversion:
                 facts = inspect(worker, model, context, self._left_s())
             except ModelUnreadable as error:
                 raise EngineFailed(
-                    "The converter made a file that is not a model",
+                    "The converter wrote a file that is not a model",
                     why=str(error),
                     fix="Nothing was kept. The converter is at fault: try another version of it",
                 ) from error
@@ -199,7 +199,7 @@ class _Conversion:
         second = self._run_on(worker, target, ladder, "source-1", first.reference)
         if second.change is None:
             raise WrongOutput(
-                "The model gives other outputs each time, so no conversion can be checked",
+                "The model gives different outputs each time, so no conversion can be checked",
                 why="two runs with the same input differ: it draws random numbers "
                 "(dropout that is still on, noise, sampling)",
                 fix="Switch that off where the model is made (model.eval()), and save it again",
@@ -305,7 +305,7 @@ def _is_varied(plan: InputPlan) -> bool:
 def _require_same(parity: Parity | None, run: _Run) -> Parity:
     if parity is None:
         raise WrongOutput(
-            "The converted model gives other outputs each time, so it was not kept",
+            "The converted model gives different outputs each time, so it was not kept",
             why="it draws random numbers, and the model it was made of does not",
             fix="Switch dropout and noise off where the model is made, and save it again",
         )

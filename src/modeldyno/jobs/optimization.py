@@ -14,7 +14,7 @@ def run_optimization(spec: OptimizationSpec, context: Context) -> Result:
     what = TYPE_NAMES[spec.type].capitalize()
     error = NotYet(
         f"{what} cannot be carried out yet",
-        why="this version keeps what was asked for, and makes no models",
+        why="this version stores the request, but makes no models",
         fix=f"{what} comes with a later version; run this again then",
     )
     with context.folder.log.open("a", encoding="utf-8") as log:

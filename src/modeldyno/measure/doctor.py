@@ -75,7 +75,7 @@ def _judge_governor(host: HostFacts) -> Finding:
 
 def _judge_turbo(host: HostFacts) -> Finding:
     if host.boost is None:
-        return Finding("turbo", "unknown", "not shown", "levels may move with the temperature")
+        return Finding("turbo", "unknown", "not shown", "latencies may change with the temperature")
     if not host.boost:
         return Finding("turbo", "ok", "off")
     return Finding(
@@ -128,7 +128,7 @@ def _judge_numa(host: HostFacts) -> Finding:
 
 def _judge_load(host: HostFacts, weather: HostWeather) -> Finding:
     if weather.load_1m is None:
-        return Finding("load", "unknown", "not shown", "other programs may run beside")
+        return Finding("load", "unknown", "not shown", "other programs may run at the same time")
     busy = "" if weather.busy is None else f", {percent(weather.busy)} busy"
     value = f"{weather.load_1m:.2f} on {host.cpus} CPUs{busy}"
     state = _grade(weather.load_1m / host.cpus, 0.3, 1.0)
@@ -226,7 +226,7 @@ def _judge_virtual_machine(host: HostFacts) -> Finding:
         "yes",
         "other guests share caches, memory and clock frequency, and we cannot see them; rely on "
         "the floor and on `modeldyno compare`",
-        "measure levels on a machine of your own",
+        "measure absolute latencies on a dedicated machine",
     )
 
 

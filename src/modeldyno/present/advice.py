@@ -124,5 +124,5 @@ def _calmer(measured: Measurement, spec: BenchmarkSpec, longer: str) -> str:
     if measured.noise == "unusable":
         return f"measure longer with {longer}, or use `modeldyno compare`, which cancels drift"
     if (measured.contention or 1.0) < QUIET_CONTENTION:
-        return f"measure longer with {longer}; `modeldyno compare` tells small differences"
+        return f"measure longer with {longer}; `modeldyno compare` detects small differences"
     return f"close other programs, or rely on the {DECISIVE} and on `modeldyno compare`"

@@ -55,7 +55,7 @@ def benchmark_markdown(benchmark: BenchmarkResult) -> str:
 def comparison_markdown(comparison: ComparisonResult) -> str:
     a, b = (shown_name(side.model.path) for side in (comparison.a, comparison.b))
     head, rows = comparison_rows(comparison)
-    stopped = "stopped before its end; " if comparison.interrupted else ""
+    stopped = "stopped early; " if comparison.interrupted else ""
     lines = [f"### {plain(a)} against {plain(b)}", ""]
     lines += [f"**{stopped}{comparison.verdict}**: {plain(comparison_sentence(comparison))}", ""]
     lines += [*_table(head, rows, left=("", "model", "engine", "precision")), ""]
@@ -78,7 +78,7 @@ def profile_markdown(profile: ProfileResult, peaks_of: PeaksOf = no_peaks) -> st
     name, facts = shown_name(profile.model.path), profile.facts
     roof = known_roof(profile, peaks_of)
     head, rows = profile_rows(profile, roof=roof)
-    stopped = "stopped before its end; " if profile.interrupted else ""
+    stopped = "stopped early; " if profile.interrupted else ""
     precision = f", {facts.precision}" if facts.precision else ""
     cores = figures.counted(profile.spec.cell.cores, "core")
     engine = f"{facts.engine_title} on {facts.device}{precision}; {cores}"

@@ -156,7 +156,7 @@ def interval_legend(benchmark: BenchmarkResult) -> str:
         return "± is half the 95 % interval over the sessions of this run."
     fewest, most = (pick(repeat.runs for repeat in repeats) for pick in (min, max))
     if most == 0:
-        basis = "a guess, for there is no earlier run of the same cell"
+        basis = "a guess, because there is no earlier run of the same cell"
     elif fewest == most:
         basis = f"judging by {figures.counted(most, 'earlier run')} of the same cell"
     else:

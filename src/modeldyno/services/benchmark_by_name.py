@@ -193,7 +193,7 @@ class BenchmarkByName:
         if model.origin == "terminal":
             raise ModelNotFound(
                 f"The file of model {number} is not in the workspace",
-                why="it was measured in the terminal, where it lay",
+                why="it was measured in the terminal, at its original place",
                 fix="Upload it to a project",
             )
         return NamedModel(model, f"{TOP}/{number}")
@@ -267,7 +267,7 @@ def _require_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> Non
     for name, size in dims.items():
         if not 1 <= size <= MOST_BATCH:
             raise BadValue(
-                f"dim={name}={size} is no size",
+                f"dim={name}={size} is not a size",
                 why=f"sizes are whole numbers from 1 to {MOST_BATCH}",
                 fix=f"Say dim={name}=1 or more",
             )
@@ -332,6 +332,6 @@ def _parameters(model: Model) -> int | None:
 def _ended(state: str) -> Failure:
     if state == "interrupted":
         return Failure.of(
-            WrongState("The server stopped before it was measured", fix="Ask again when it is back")
+            WrongState("The server stopped before it was measured", fix="Try again when it is back")
         )
     return Failure.of(Cancelled("Somebody cancelled it", fix="Ask again"))

@@ -44,10 +44,10 @@ def _require_known(values: dict[str, Any]) -> None:
 
 def _seconds(values: dict[str, Any]) -> float:
     if "budget" in values:
-        raise BadValue("budget and seconds contradict each other", fix="Give one of them")
+        raise BadValue("budget and seconds contradict each other", fix="Use only one of them")
     seconds: float = values["seconds"]
     if isinstance(seconds, bool | str):
-        raise BadValue("seconds has no value that we take", why="it takes a number")
+        raise BadValue("seconds has an invalid value", why="it takes a number")
     return seconds
 
 

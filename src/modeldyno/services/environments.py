@@ -127,7 +127,7 @@ def _check_request(name: str, python: str | None, requirements: Sequence[str]) -
         )
     if not python and not requirements:
         raise BadValue(
-            "It is not said where the engine is",
+            "The place of the engine is missing",
             fix='Give --python PATH, or --pip "onnxruntime==1.20.0"',
         )
     for requirement in requirements:
@@ -149,8 +149,8 @@ def _requested_adapter(
             if engine in (entry.name, *entry.aliases):
                 return entry
         raise BadValue(
-            f"There is no engine {engine!r} that can live in another Python",
-            why=f"those that can are {', '.join(entry.name for entry in adapters)}",
+            f"There is no engine {engine!r} that can run in another Python",
+            why=f"engines that can: {', '.join(entry.name for entry in adapters)}",
         )
     projects = {_project(requirement) for requirement in requirements}
     matches = [entry for entry in adapters if projects & {entry.package, *entry.other_builds}]
@@ -185,7 +185,7 @@ def _only_engine(environment: Environment) -> EngineEntry:
         )
     packages = ", ".join(str(entry.package) for entry in catalog.adapters())
     raise EngineUnavailable(
-        "No engine that we know is installed there",
+        "No known engine is installed there",
         why=f"{environment.python} has none of {packages}",
         fix='Install one there, or let us make an environment: --pip "onnxruntime==1.20.0"',
     )
@@ -253,14 +253,14 @@ def _interpreter(given: str) -> str:
     if not path.is_file() or not os.access(path, os.X_OK):
         raise BadValue(
             f"There is no Python at {given!r}",
-            why="it is a file that cannot be run" if path.is_file() else "no such file",
+            why="the file cannot be run" if path.is_file() else "no such file",
             fix="Give the path of an interpreter, such as ~/envs/ort/bin/python",
         )
     path = path.absolute()
     if _is_ours(path):
         raise BadValue(
             "That is the Python in which Modeldyno runs",
-            why="its engines are here already",
+            why="its engines are already available",
             fix="See `modeldyno engines`",
         )
     return str(path)
@@ -386,8 +386,8 @@ def _engine_failure(engine: str, output: str, error: ModeldynoError) -> EngineUn
     if any(sign in output + error.why for sign in _BUILT_FOR_NUMPY_1):
         return EngineUnavailable(
             title,
-            why="it was built for NumPy 1, and NumPy 2 is there",
-            fix='Install an older one beside it: --pip "numpy<2"',
+            why="it was built for NumPy 1, and NumPy 2 is installed",
+            fix='Install an older one with it: --pip "numpy<2"',
         )
     return EngineUnavailable(
         title,

@@ -80,8 +80,8 @@ class ExampleFetches:
                 return earlier
             if self._pool.pending >= self._most_waiting:
                 raise TooBusy(
-                    f"{self._most_waiting} examples are on their way already",
-                    why=f"{MOST_AT_ONCE} are fetched at a time",
+                    f"{self._most_waiting} examples are already being downloaded",
+                    why=f"{MOST_AT_ONCE} are downloaded at a time",
                     fix="Wait until some have arrived",
                 )
             fetch = ExampleFetch(project_id, slug)

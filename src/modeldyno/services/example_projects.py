@@ -87,8 +87,8 @@ class ExampleProjects:
         name = checked_name(name)
         if self._pool.pending >= MOST_WAITING:
             raise TooBusy(
-                f"{MOST_WAITING} examples are on their way already",
-                why="they are fetched one at a time",
+                f"{MOST_WAITING} examples are already being downloaded",
+                why="they are downloaded one at a time",
                 fix="Wait until some have arrived",
             )
         running = self._pool.submit(self._run, example, name, listener)
@@ -120,7 +120,7 @@ class ExampleProjects:
         if status.available and not status.can_run:
             raise EngineUnavailable(
                 f"{example.name} cannot be run here",
-                why=f"no engine that is installed reads files of its format ({example.format})",
+                why=f"no installed engine reads files of its format ({example.format})",
                 fix="Choose an ONNX example",
             )
         if status.available:  # else fetching raises the reason

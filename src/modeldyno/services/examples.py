@@ -128,7 +128,7 @@ class ExampleService:
         title = f"{example.slug} is not available here"
         match example.kind:
             case "onnx-wheel" if wheel_file(example) is None:
-                why = f"the installed onnx package ({_version('onnx')}) does not hold it"
+                why = f"the installed onnx package ({_version('onnx')}) does not contain it"
                 return ExampleUnavailable(title, why=why, fix="Run `pip install --upgrade onnx`")
             case "keras" if not _has_keras():
                 why = f"it is built by Keras ({_version('keras')}) with TensorFlow"
@@ -187,7 +187,7 @@ class ExampleService:
             with io.BufferedReader(_Heeding(archive, stop)) as file:
                 names = [member.name for member in extract(file, folder, limits)]
             if example.file not in names:
-                raise refused("the archive does not hold the file that the catalogue names")
+                raise refused("the archive does not contain the file named in the catalogue")
             yield folder.joinpath(*names_in(example.file))
         finally:
             discard_tree(folder)

@@ -48,7 +48,7 @@ class FileInspections:
         self._hashes = LruCache[tuple[int, ...], str]()
         self._facts = LruCache[str, ModelFacts]()
         self._reading = ConcurrencyLimit(
-            MOST_SYNCHRONOUS, "being read", "each is read by a process of its own"
+            MOST_SYNCHRONOUS, "being read", "each is read by a separate process"
         )
         self._pool = BackgroundPool(MOST_AT_ONCE, "inspect")
         self._lock = threading.Lock()
@@ -61,8 +61,8 @@ class FileInspections:
         with self._lock:
             if self._pool.pending >= MOST_WAITING:
                 raise TooBusy(
-                    f"{MOST_WAITING} files wait to be looked into already",
-                    why=f"{MOST_AT_ONCE} are looked into at a time",
+                    f"{MOST_WAITING} files are already waiting to be inspected",
+                    why=f"{MOST_AT_ONCE} are inspected at a time",
                     fix="Ask again in a few seconds",
                 )
             self._pool.submit(self._run, path, on_start, on_facts, on_failure)

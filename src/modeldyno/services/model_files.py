@@ -129,10 +129,10 @@ class ModelFiles:
         self._kept = kept
         # Two limits: a file that takes long to read does not keep others from arriving.
         self._receiving = ConcurrencyLimit(
-            MOST_ARRIVING, "being received", "more at once would only take longer, each of them"
+            MOST_ARRIVING, "being received", "more at once would only make each of them slower"
         )
         self._reading = ConcurrencyLimit(
-            MOST_READING, "being read", "each is read by a process of its own"
+            MOST_READING, "being read", "each is read by a separate process"
         )
         self._lock = threading.RLock()  # reentrant: collecting a PreparedModel takes it
         self._in_use: Counter[str] = Counter()  # checksums and owners that must not be swept

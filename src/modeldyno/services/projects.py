@@ -194,5 +194,5 @@ def _require_sure_numbers(
         raise BaselineNoisy(
             f"Benchmark {outcome.benchmark.id} is {noisy.noise}",
             why=f"cell {noisy.number}: {reasons[0]}" if reasons else "",
-            fix="Measure it again on a calmer machine, or take it nevertheless (accept_noisy)",
+            fix="Measure it again on a calmer machine, or accept it as it is (accept_noisy)",
         )

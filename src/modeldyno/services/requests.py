@@ -54,7 +54,7 @@ def benchmark_spec(request: BenchmarkRequest, model: Model) -> BenchmarkSpec:
         if iterations < 2 and max(request.instances) > 1:
             raise BadValue(
                 f"iterations of several instances must be at least 2, not {iterations}",
-                why="one call each tells nothing about how they share the machine",
+                why="a single call does not show how they share the machine",
             )
         budget = replace(budget, processes=1, sessions_per_process=1)
         warmup = USUAL_WARMUP if warmup is None else warmup
@@ -281,8 +281,8 @@ def named_architecture(name: str | None, arguments: Mapping[str, Any]) -> Archit
     if name is None:
         if arguments:
             raise BadValue(
-                "There are arguments, but no architecture to give them to",
-                fix="Say --architecture package.module:factory",
+                "There are arguments, but no architecture that takes them",
+                fix="Use --architecture package.module:factory",
             )
         return None
     module, colon, factory = name.partition(":")

@@ -153,7 +153,7 @@ def _require_sandboxed(spec: RunSpec) -> None:
     if any(cell.sandbox == "off" for cell in spec.configurations()):
         raise WrongState(
             "This was measured without a sandbox, and the server never does that",
-            why="whoever reaches the server could let a model read your files",
+            why="anybody who reaches the server could let a model read your files",
             fix="Measure it again as a new one, in a sandbox, or in the terminal",
         )
 

@@ -40,7 +40,7 @@ class RunService:
         spec = self._store.spec(run_id)
         match self._store.folder(run_id).state():
             case "done":
-                fix = "Measure again in a run of its own, without --resume"
+                fix = "Measure again as a new run, without --resume"
                 raise BadValue(f"Run {run_id} is finished", fix=fix)
             case "running":
                 fix = "Wait until it ends, or stop it"

@@ -114,8 +114,8 @@ class SystemService:
         """Two seconds, on a core of its own; raises WrongState while another one is under way."""
         if not self._examining.acquire(blocking=False):
             raise WrongState(
-                "The machine is being examined already",
-                why="two examinations would disturb each other",
+                "The machine is already being checked",
+                why="two checks would disturb each other",
                 fix="Ask again in a few seconds",
             )
         try:

@@ -36,7 +36,7 @@ class TrustedRunService(RunService):
         spec = self._store.spec(run_id)
         if _architectures(self._require_trusted(spec)) != _architectures(spec):
             raise WrongState(
-                "This run cannot go on where trust is required",
+                "This run cannot continue while trust is required",
                 why="it does not name the code that builds its model, so that could be replaced",
                 fix="Measure it again",
             )

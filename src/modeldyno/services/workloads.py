@@ -43,7 +43,7 @@ USUAL_CORES = 4  # of an instance; or as many as there are
 MOST_LOG_BYTES = 16 << 20
 LOG = "output.txt"
 ELSEWHERE = (
-    "workspace_path is no folder below a --models-root that we may write to: config and log are in"
+    "workspace_path is not a writable folder below a --models-root: config and log are in"
     " the workspace of the server"
 )
 NAMES: dict[Side, str] = {"input_model": "Input model", "optimized_model": "Optimized model"}

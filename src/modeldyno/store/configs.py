@@ -44,7 +44,7 @@ def read_config(path: Path) -> dict[str, Any]:
     values = _parsed(path, content)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise BadValue(
-            f"{path} is no configuration",
+            f"{path} is not a configuration",
             why="it does not hold names and values",
             fix="Write lines such as `model: resnet50.onnx` and `batch_size: 8`",
         )

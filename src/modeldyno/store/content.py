@@ -95,7 +95,7 @@ class StoredContent:
                         incoming.write(chunk)
             except OSError as error:
                 raise ModelNotFound(
-                    f"{file.location} could not be fetched",
+                    f"{file.location} could not be downloaded",
                     why=f"{error.strerror or error} (checksum {file.sha256[:12]}…)",
                     fix="Add the model to its project again; what was measured is kept",
                 ) from error

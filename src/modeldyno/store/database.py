@@ -180,7 +180,7 @@ def _parsed(url: str) -> URL:
         case "sqlite" if place.database and place.database != ":memory:":
             return place.set(drivername="sqlite")
         case "sqlite":
-            raise _bad_url("a SQLite database needs a file to live in")
+            raise _bad_url("a SQLite database needs a file")
         case "postgresql" | "postgres":
             return place.set(drivername="postgresql+psycopg")
         case other:
@@ -189,7 +189,7 @@ def _parsed(url: str) -> URL:
 
 def _bad_url(why: str) -> DatabaseUnusable:
     return DatabaseUnusable(
-        "MODELDYNO_DATABASE_URL is no address of a database we can use",
+        "MODELDYNO_DATABASE_URL is not the address of a supported database",
         why=why,
         fix="Write postgresql://user:password@host/database, or leave it out to use a file in the "
         "workspace",

@@ -50,7 +50,7 @@ def _of_sqlite(place: URL, message: str, name: str) -> ModeldynoError | None:
             return workspace_unusable(title, f"{message}: {place.database}")
         case ["SQLITE", "NOTADB" | "CORRUPT"]:
             return DatabaseUnusable(
-                f"{place.database} is damaged, or no database of ours",
+                f"{place.database} is damaged, or not a Modeldyno database",
                 why=message,
                 fix="Move it away: a new one is made. Backups, if any, lie beside it; runs keep "
                 "their folders",
@@ -95,8 +95,8 @@ def _refused(place: URL, message: str) -> DatabaseUnusable:
     return DatabaseUnusable(
         f"Cannot use the database at {place.render_as_string(hide_password=True)}",
         why=message,
-        fix="See that the server is up, and that MODELDYNO_DATABASE_URL names user, password and "
-        "database as they are",
+        fix="Check that the server is running, and that MODELDYNO_DATABASE_URL has the right user, "
+        "password and database",
     )
 
 

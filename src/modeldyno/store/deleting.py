@@ -91,7 +91,7 @@ def _still_used(kind: str, name: str, users: list[User]) -> StillUsed:
     return StillUsed(
         f"Cannot delete {kind} {name!r}",
         why=f"it is used by {some}{more}",
-        fix="Delete those first, or ask for everything that depends on it to be deleted, too",
+        fix="Delete those first, or also delete everything that depends on it",
         users=tuple(users),
     )
 

@@ -76,7 +76,7 @@ class Downloads:
         """The complete, checked file; it is deleted at the end, unless there is an error.
 
         Raises DownloadFailed or Cancelled, after which a later call resumes; DownloadRefused, after
-        which a wrong file is deleted; StorageFailed; or WrongState, if it is being fetched already.
+        which a wrong file is deleted; StorageFailed; or WrongState, if it is being downloaded.
         """
         with self.alone(example):
             part = _Part(self._folder, example)
@@ -174,7 +174,7 @@ class Downloads:
                     checked_at = done
                     self._check_room(0)
         if reply.total is not None and done < reply.total:
-            raise Broken("the host broke off")
+            raise Broken("the host closed the connection")
         part.end(done)
         on_progress(done, done)
 
@@ -215,16 +215,16 @@ def _require_listed(part: _Part, example: Example, stop: Stop) -> None:
 def _lock(descriptor: int, example: Example) -> None:
     if not is_locked(descriptor):
         raise WrongState(
-            f"{example.slug} is being fetched already",
-            why="another process or request is at it",
-            fix="Wait until it has ended, then ask again",
+            f"{example.slug} is already being downloaded",
+            why="another process or request is downloading it",
+            fix="Wait until it has ended, then try again",
         )
 
 
 def _failed(example: Example, why: str, kept: int) -> DownloadFailed:
-    here = f"; the {kept >> 10} KiB that have come are kept" if kept else ""
+    here = f"; the {kept >> 10} KiB already downloaded are kept" if kept else ""
     return DownloadFailed(
-        f"{example.slug} could not be fetched",
+        f"{example.slug} could not be downloaded",
         why=why,
         fix=f"Check the network and try again later{here}",
     )

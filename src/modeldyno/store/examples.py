@@ -58,11 +58,11 @@ def _wrong(example: Example) -> str | None:
     if not _SLUG.fullmatch(example.slug):
         return "its slug becomes a file's name, so it has small letters, digits and hyphens"
     if (example.url is not None) != (example.kind == "download"):
-        return "a download has an address, and nothing else has"
+        return "only a download has an address"
     if example.url is not None:
         web_address(example.url, {host_of(example.url)})
     if example.sha256 is not None and not _SHA256.fullmatch(example.sha256):
-        return "that is no sha256"
+        return "that is not a sha256"
     if example.inputs and len(example.inputs) != len(example.input_shapes):
         return "every input has a shape"
     return None

@@ -43,7 +43,7 @@ class History:
         except (OSError, ValueError, KeyError) as error:
             raise BadValue(
                 f"Run {run_id} cannot be read",
-                why=f"it is damaged, or of another version of Modeldyno ({error})",
+                why=f"it is damaged, or from another version of Modeldyno ({error})",
                 fix=f"Its files are in {self._root / run_id}",
             ) from error
 
@@ -84,7 +84,7 @@ class History:
                 f"{len(matches)} runs have {word!r} in their id", fix=f"Say which: {some}"
             )
         title = f"There is no run {word!r}" if word else "There is no run yet"
-        raise RunNotFound(f"{title} in this workspace", fix="`modeldyno ls` lists those there are")
+        raise RunNotFound(f"{title} in this workspace", fix="`modeldyno ls` lists all runs")
 
     def ids(self) -> list[RunId]:
         """Newest first."""

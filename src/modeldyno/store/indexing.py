@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 _VANISHED = RunFailed(
     "It failed before anything was measured",
-    why="its terminal said why, and kept nothing of it",
+    why="the reason was shown in its terminal; nothing was kept",
     fix="Start it again to see why",
 )
 PROJECT = "Terminal"  # of runs that no server started

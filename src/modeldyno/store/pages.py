@@ -209,7 +209,7 @@ def _decode_cursor(list_query: ListQuery, sorting: Sorting, number: Column[Any])
         _require_column_value(at, number)
     except (ValueError, TypeError, KeyError, RecursionError, BadValue) as error:
         raise BadValue(
-            "The cursor is not one of ours, or of a list in another order",
+            "The cursor is invalid, or from a list in another order",
             fix="Begin with the first page, without a cursor",
         ) from error
     return value, at

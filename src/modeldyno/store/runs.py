@@ -185,14 +185,14 @@ class RunFolders:
             raise ModelChanged(
                 "The model has changed since this run began",
                 why="its file has another hash now",
-                fix="Measure the new model in a run of its own",
+                fix="Measure the new model as a new run",
             )
         if are_machines_different(before.get("machine"), machine):
             raise MachineChanged(
                 "This run began on another machine",
                 why=f"it was measured on {before['machine']}, and this is {machine}; numbers of "
                 "two machines are never joined",
-                fix="Resume it there, or measure here in a run of its own",
+                fix="Resume it there, or measure here as a new run",
             )
         origin = {"sha256": sha256, "machine": machine}
         after = {name: text for name, text in origin.items() if text} | before

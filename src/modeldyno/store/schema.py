@@ -126,7 +126,7 @@ def _require_our_database(connection: Connection, before: str | None) -> None:
             raise DatabaseUnusable(
                 "The database belongs to another program",
                 why=f"it has a table {sorted(taken)[0]!r} that is not ours",
-                fix="Give Modeldyno a database of its own in MODELDYNO_DATABASE_URL",
+                fix="Give Modeldyno its own database in MODELDYNO_DATABASE_URL",
             )
     elif before not in _known():
         raise SchemaTooNew(

@@ -146,5 +146,5 @@ def _taken(first: RunningServer | None) -> ServerRunning:
     return ServerRunning(
         "Another server uses this workspace or database",
         why=f"it is process {first.pid}, at {first.url}" if first else "it has its queue already",
-        fix="Use that one, stop it, or give this one a --workspace of its own",
+        fix="Use that one, stop it, or give this one another --workspace",
     )

@@ -36,7 +36,9 @@ Stop = Callable[[], bool]
 def check_stop(stop: Stop) -> None:
     """Raises Cancelled if a stop was requested."""
     if stop():
-        raise Cancelled("The download was stopped", fix="What has come is kept for the next time")
+        raise Cancelled(
+            "The download was stopped", fix="The part already downloaded is kept for the next time"
+        )
 
 
 def look_up(host: str) -> list[tuple[str, int]]:
@@ -147,16 +149,19 @@ class Transfer:
             case socket.gaierror():
                 return DownloadFailed(
                     f"The host {self._host} was not found",
-                    why="this machine is offline, or its name server does not know the host",
-                    fix="Check the network and try again; what has come is kept",
+                    why="this machine is offline, or its name server cannot resolve the host",
+                    fix="Check the network and try again; the part already downloaded is kept",
                 )
             case ssl.SSLCertVerificationError():
-                return refused(f"the certificate does not vouch for it: {error.verify_message}")
+                return refused(f"its certificate is not valid for it: {error.verify_message}")
             case OSError():
                 why = error.strerror or str(error) or type(error).__name__
                 return Broken(f"{self._host} cannot be reached: {why}")
             case HTTPException():
-                return Broken(f"{self._host} broke off, or speaks no HTTP ({type(error).__name__})")
+                return Broken(
+                    f"{self._host} closed the connection, or does not speak HTTP"
+                    f" ({type(error).__name__})"
+                )
             case _:
                 return error
 
@@ -188,7 +193,7 @@ class Transfer:
             response.close()
             at = at.join(response.getheader("Location", ""), self._network.hosts)
             self._host = at.host
-        raise refused(f"it sends us on more than {MOST_REDIRECTS} times")
+        raise refused(f"it redirects more than {MOST_REDIRECTS} times")
 
     def _request(self, at: WebAddress) -> HTTPResponse:
         context = self._network.certificates()

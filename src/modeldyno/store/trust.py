@@ -55,7 +55,7 @@ def _difference(entries: Iterable[Trusted], sha256: str, code: Code | None) -> s
         return "its weights are trusted, but not the code that builds the model"
     if code is not None and replace(code, sources=trusted.sources).is_same(trusted):
         return f"the source of {trusted.factory} is not the trusted one"
-    return f"its weights are trusted with {trusted}, and with nothing else"
+    return f"its weights are trusted only with {trusted}"
 
 
 class Trust:
@@ -89,7 +89,7 @@ class Trust:
         if entry_of(entries, facts.sha256, code) is not None:
             return
         raise UnsafeFormat(
-            f"Nobody has vouched for {name}",
+            f"Nobody has trusted {name}",
             why="; ".join(filter(None, (warning(facts), _difference(entries, facts.sha256, code)))),
             fix=fix,
         )
@@ -135,5 +135,5 @@ class Trust:
         return WorkspaceUnusable(
             f"The list of trusted files cannot be used ({self._path})",
             why=why,
-            fix="Mend or remove that file, or choose another folder with --workspace",
+            fix="Repair or remove that file, or choose another folder with --workspace",
         )

@@ -34,7 +34,7 @@ class WebAddress:
     def join(self, location: str, hosts: Collection[str]) -> WebAddress:
         """Where a redirect from here leads; raises DownloadRefused."""
         if not _PLAIN.fullmatch(location):
-            raise refused("it sends us on to an address that is not plain text")
+            raise refused("it redirects to an address that is not plain text")
         return web_address(urljoin(self.url, location), hosts)
 
 
@@ -84,7 +84,7 @@ def why_not_public(address: str) -> str | None:
         is_open = parsed in _OPEN_IPV6
     else:
         is_open = not any(parsed in network for network in _SET_ASIDE)
-    return None if is_open and parsed.is_global else "it is not one of the open internet"
+    return None if is_open and parsed.is_global else "it is not a public internet address"
 
 
 _REASONS = (

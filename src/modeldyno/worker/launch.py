@@ -341,7 +341,7 @@ class Worker:
 _MEMORY_SIGNS = (b"bad_alloc", b"memoryerror", b"memory allocation")
 _SIGNALS = {
     "SIGSEGV": "it touched memory that is not its own",
-    "SIGABRT": "it gave up by itself",
+    "SIGABRT": "it ended on its own",
     "SIGILL": "it used an instruction that this CPU does not have",
     "SIGFPE": "it divided by zero",
     "SIGBUS": "a mapped file was cut short or memory is faulty",

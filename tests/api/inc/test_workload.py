@@ -119,7 +119,7 @@ def test_accuracy_counts_in_the_total_and_is_honestly_not_there(served, linear_o
     config = last["execution_details"]["input_model_benchmark"]["performance"]["config_path"]
     assert config.startswith(f"{served.workspace}/runs/")
     assert Path(config).is_file()
-    assert last["note"].startswith("workspace_path is no folder")
+    assert last["note"].startswith("workspace_path is not a writable folder")
 
 
 def test_accuracy_alone_ends_as_an_error_that_says_that_nothing_was_measured(served, root, ears):

@@ -206,7 +206,7 @@ export const comparisonResultQuery = (run_id: string) =>
     queryKey: [...queryKeys.runs, run_id, "comparison"],
     queryFn: async () => {
       const result = await told(api.GET("/api/v1/runs/{run_id}/result", at({ run_id })));
-      if (result.schema !== "modeldyno.comparison/2") throw new Error(`${run_id} is no comparison`);
+      if (result.schema !== "modeldyno.comparison/2") throw new Error(`${run_id} is not a comparison`);
       return result;
     },
   });

@@ -81,14 +81,14 @@ export interface paths {
         };
         /**
          * Get benchmark
-         * @description Its settings, its latest run, and how each cell came out the last time.
+         * @description Its settings, its latest run, and the latest result of each cell.
          */
         get: operations["get_benchmark"];
         put?: never;
         post?: never;
         /**
          * Delete benchmark
-         * @description With its runs. With `cascade`, what depends on it goes along.
+         * @description Deletes its runs too; with `cascade`, also what depends on it.
          */
         delete: operations["delete_benchmark"];
         options?: never;
@@ -231,7 +231,7 @@ export interface paths {
         post?: never;
         /**
          * Delete comparison
-         * @description With its runs. With `cascade`, what depends on it goes along.
+         * @description Deletes its runs too; with `cascade`, also what depends on it.
          */
         delete: operations["delete_comparison"];
         options?: never;
@@ -1129,7 +1129,7 @@ export interface paths {
         post?: never;
         /**
          * Delete profile
-         * @description With its runs. With `cascade`, what depends on it goes along.
+         * @description Deletes its runs too; with `cascade`, also what depends on it.
          */
         delete: operations["delete_profile"];
         options?: never;
@@ -1880,7 +1880,7 @@ export interface components {
         };
         /**
          * BenchmarkDetailsDocument
-         * @description A benchmark: its settings, its latest run, and how each cell came out the last time.
+         * @description A benchmark: its settings, its latest run, and the latest result of each cell.
          */
         BenchmarkDetailsDocument: {
             /** @description What its cells differ in. */
@@ -2006,7 +2006,7 @@ export interface components {
              * @constant
              */
             schema: "modeldyno.benchmark/2";
-            /** @description Of inputs, orders and memory padding. */
+            /** @description Seed of inputs, orders and memory padding. */
             seed: number;
             /** @description Version of Modeldyno. */
             tool_version: string;
@@ -2081,7 +2081,7 @@ export interface components {
              *     ]
              */
             instances: number[];
-            /** @description Exactly so many calls, in one session. */
+            /** @description Exactly this many calls, in one session. */
             iterations: number | null;
             /** @description Most memory a worker may use; null: nine tenths of the machine's. */
             memory_limit_bytes: number | null;
@@ -2102,7 +2102,7 @@ export interface components {
              */
             precisions: string[];
             /**
-             * @description `required`: fail where the system cannot confine the model fully.
+             * @description `required`: fail if the system cannot confine the model fully.
              * @enum {string}
              */
             sandbox: "on" | "off" | "required";
@@ -4277,7 +4277,7 @@ export interface components {
             precision?: string | null;
             /**
              * Sandbox
-             * @description `required`: fail where the system cannot confine the model fully.
+             * @description `required`: fail if the system cannot confine the model fully.
              * @default on
              * @enum {string}
              */
@@ -4984,7 +4984,7 @@ export interface components {
              */
             repeats: number;
             /**
-             * @description `required`: fail where the system cannot confine the model fully.
+             * @description `required`: fail if the system cannot confine the model fully.
              * @enum {string}
              */
             sandbox: "on" | "off" | "required";
@@ -5550,7 +5550,7 @@ export interface components {
              */
             precision: string | null;
             /**
-             * @description `required`: fail where the system cannot confine the model fully.
+             * @description `required`: fail if the system cannot confine the model fully.
              * @enum {string}
              */
             sandbox: "on" | "off" | "required";
@@ -5949,7 +5949,7 @@ export interface components {
             strategy?: "basic" | "bayesian" | "exhaustive" | "automixedprecision" | "mse" | "random" | "sigopt" | "tpe";
             /**
              * Threshold
-             * @description How much less accuracy will do, as a fraction: 0.01 is 1 %.
+             * @description How much accuracy may be lost, as a fraction: 0.01 is 1 %.
              */
             threshold?: number;
             /**
@@ -6254,7 +6254,7 @@ export interface operations {
                     "application/json": components["schemas"]["RefusedByNameDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6365,7 +6365,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6499,7 +6499,7 @@ export interface operations {
                     instances?: number[];
                     /**
                      * Iterations
-                     * @description Exactly so many calls, in one session.
+                     * @description Exactly this many calls, in one session.
                      */
                     iterations?: number | null;
                     /**
@@ -6548,7 +6548,7 @@ export interface operations {
                     project_id: number;
                     /**
                      * Sandbox
-                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @description `required`: fail if the system cannot confine the model fully.
                      * @default on
                      * @enum {string}
                      */
@@ -6609,10 +6609,10 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A benchmark: its settings, its latest run, and how each cell came out the last time. */
+            /** @description A benchmark: its settings, its latest run, and the latest result of each cell. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -6694,7 +6694,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6823,7 +6823,7 @@ export interface operations {
                     instances?: number[];
                     /**
                      * Iterations
-                     * @description Exactly so many calls, in one session.
+                     * @description Exactly this many calls, in one session.
                      */
                     iterations?: number | null;
                     /**
@@ -6861,7 +6861,7 @@ export interface operations {
                     precisions?: string[];
                     /**
                      * Sandbox
-                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @description `required`: fail if the system cannot confine the model fully.
                      * @default on
                      * @enum {string}
                      */
@@ -6997,7 +6997,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7038,7 +7038,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A benchmark: its settings, its latest run, and how each cell came out the last time. */
+            /** @description A benchmark: its settings, its latest run, and the latest result of each cell. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7083,7 +7083,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7178,7 +7178,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7296,7 +7296,7 @@ export interface operations {
                     instances?: number[];
                     /**
                      * Iterations
-                     * @description Exactly so many calls, in one session.
+                     * @description Exactly this many calls, in one session.
                      */
                     iterations?: number | null;
                     /**
@@ -7332,7 +7332,7 @@ export interface operations {
                     precisions?: string[];
                     /**
                      * Sandbox
-                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @description `required`: fail if the system cannot confine the model fully.
                      * @enum {string}
                      */
                     sandbox?: "on" | "required";
@@ -7379,7 +7379,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A benchmark: its settings, its latest run, and how each cell came out the last time. */
+            /** @description A benchmark: its settings, its latest run, and the latest result of each cell. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7460,7 +7460,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7546,7 +7546,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7675,7 +7675,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7770,7 +7770,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7814,10 +7814,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A benchmark: its settings, its latest run, and how each cell came out the last time. */
+            /** @description A benchmark: its settings, its latest run, and the latest result of each cell. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -7872,7 +7872,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7977,7 +7977,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8024,7 +8024,7 @@ export interface operations {
             /** @description A run that waits or executes; afterwards, what became of it. */
             202: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -8079,7 +8079,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8172,7 +8172,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8282,7 +8282,7 @@ export interface operations {
             /** @description A comparison: its two sides, its latest run, and the verdict. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -8364,7 +8364,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8450,7 +8450,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8545,7 +8545,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8714,7 +8714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8800,7 +8800,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8929,7 +8929,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8985,7 +8985,7 @@ export interface operations {
             /** @description A comparison: its two sides, its latest run, and the verdict. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -9040,7 +9040,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9145,7 +9145,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9192,7 +9192,7 @@ export interface operations {
             /** @description A run that waits or executes; afterwards, what became of it. */
             202: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -9247,7 +9247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9333,7 +9333,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9419,7 +9419,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9510,7 +9510,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9613,7 +9613,7 @@ export interface operations {
             /** @description Where samples come from, and what is done to them. Where the code of one lies is left out. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -9686,7 +9686,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9772,7 +9772,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9867,7 +9867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9953,7 +9953,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10082,7 +10082,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10135,7 +10135,7 @@ export interface operations {
             /** @description Where the demonstration is. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -10172,7 +10172,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10325,7 +10325,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10476,7 +10476,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10562,7 +10562,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10655,7 +10655,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10741,7 +10741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10827,7 +10827,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10876,7 +10876,7 @@ export interface operations {
             /** @description A stretch of the log; empty when there is nothing beyond the offset yet. */
             200: {
                 headers: {
-                    /** @description Where to go on; the same as before when there was nothing. */
+                    /** @description Where to continue; unchanged if there was nothing. */
                     "X-Next-Offset"?: number;
                     [name: string]: unknown;
                 };
@@ -10920,7 +10920,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11015,7 +11015,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11148,7 +11148,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11243,7 +11243,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11331,7 +11331,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11422,7 +11422,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11508,7 +11508,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11603,7 +11603,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11726,7 +11726,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11821,7 +11821,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -11955,7 +11955,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12066,7 +12066,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12195,7 +12195,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12302,7 +12302,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12404,7 +12404,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12499,7 +12499,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12585,7 +12585,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12714,7 +12714,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12856,7 +12856,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -12942,7 +12942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13079,7 +13079,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13172,7 +13172,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13255,7 +13255,7 @@ export interface operations {
             /** @description An optimization: its settings, its latest run, and what it made. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -13328,7 +13328,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13414,7 +13414,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13507,7 +13507,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13646,7 +13646,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13732,7 +13732,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13861,7 +13861,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -13995,7 +13995,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14080,7 +14080,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14185,7 +14185,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14232,7 +14232,7 @@ export interface operations {
             /** @description A run that waits or executes; afterwards, what became of it. */
             202: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -14287,7 +14287,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14380,7 +14380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14518,7 +14518,7 @@ export interface operations {
                     repeats?: number;
                     /**
                      * Sandbox
-                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @description `required`: fail if the system cannot confine the model fully.
                      * @default on
                      * @enum {string}
                      */
@@ -14566,7 +14566,7 @@ export interface operations {
             /** @description A profile: its settings, its latest run, and how far the rows agree with the latency. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -14648,7 +14648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14734,7 +14734,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14829,7 +14829,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -14948,7 +14948,7 @@ export interface operations {
                     repeats?: number;
                     /**
                      * Sandbox
-                     * @description `required`: fail where the system cannot confine the model fully.
+                     * @description `required`: fail if the system cannot confine the model fully.
                      * @enum {string}
                      */
                     sandbox?: "on" | "required";
@@ -15063,7 +15063,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15151,7 +15151,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15244,7 +15244,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15330,7 +15330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15459,7 +15459,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15569,7 +15569,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15674,7 +15674,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15721,7 +15721,7 @@ export interface operations {
             /** @description A run that waits or executes; afterwards, what became of it. */
             202: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -15776,7 +15776,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15866,7 +15866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -15926,7 +15926,7 @@ export interface operations {
             /** @description Models that belong together, and what was done with them. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -15999,7 +15999,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16085,7 +16085,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16180,7 +16180,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16236,7 +16236,7 @@ export interface operations {
                     baseline_benchmark_id?: number | null;
                     /**
                      * Name
-                     * @description Makes a draft a project like any other.
+                     * @description Turns a draft into a normal project.
                      */
                     name?: string | null;
                 };
@@ -16324,7 +16324,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16426,7 +16426,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16551,7 +16551,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16687,7 +16687,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16750,7 +16750,7 @@ export interface operations {
             /** @description A model: origin, content, inputs and outputs, trust. */
             201: {
                 headers: {
-                    /** @description Sent when this answer was given before. */
+                    /** @description Sent if this response is a repeat. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Where the new thing is. */
                     Location?: string;
@@ -16823,7 +16823,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -16918,7 +16918,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -17047,7 +17047,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -17147,7 +17147,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -17233,7 +17233,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -17521,7 +17521,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -17607,7 +17607,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -17700,7 +17700,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -17790,7 +17790,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -17902,7 +17902,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -17996,7 +17996,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -18096,7 +18096,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -18145,7 +18145,7 @@ export interface operations {
             /** @description A stretch of the log; empty when there is nothing beyond the offset yet. */
             200: {
                 headers: {
-                    /** @description Where to go on; the same as before when there was nothing. */
+                    /** @description Where to continue; unchanged if there was nothing. */
                     "X-Next-Offset"?: number;
                     [name: string]: unknown;
                 };
@@ -18189,7 +18189,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -18286,7 +18286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -18327,7 +18327,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What came out: of a benchmark, a comparison or a profile. */
+            /** @description The result of a benchmark, a comparison or a profile. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -18381,7 +18381,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -18467,7 +18467,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The request does not fit its description */
+            /** @description The request does not match its description */
             422: {
                 headers: {
                     [name: string]: unknown;

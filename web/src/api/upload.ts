@@ -25,7 +25,7 @@ function send(method: string, address: string, file: File, tell: (share: number)
           if (request.status < 300) resolve(JSON.parse(request.responseText) as ModelDetailsDocument);
           else reject(new Refused(request.status, problemOf(request.responseText)));
         };
-        request.onerror = () => reject(new Error("The connection broke"));
+        request.onerror = () => reject(new Error("The connection was lost"));
         request.onabort = () => reject(new Stopped());
         request.open(method, address);
         request.setRequestHeader("Content-Type", "application/octet-stream");

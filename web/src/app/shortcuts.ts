@@ -14,7 +14,7 @@ export const KEYS: readonly [keys: string, does: string][] = [
   ["g q", "Go to the queue"],
   ["n", "New project"],
   ["b", "Add a benchmark"],
-  ["c", "Compare what is selected"],
+  ["c", "Compare the selection"],
   ["/", "Filter"],
   ["j  k", "Next or previous in a list"],
   ["x", "Select it"],

@@ -103,7 +103,7 @@ export function iterationsSummary({ distribution }: Iterations): string {
       ? `the distribution has more than one peak: ${count(outliers.samples)} took more than 1.5 times as long as the fastest`
       : `${plural(outliers.samples, "outlier")} flagged`,
   ];
-  if (histogram.above > 0) parts.push(`${count(histogram.above)} beyond the upper edge, drawn on it`);
+  if (histogram.above > 0) parts.push(`${count(histogram.above)} above the scale, drawn at its top`);
   if (samples_per_point > 1) parts.push(`one of ${samples_per_point} is drawn`);
   return `${parts.join("; ")}.`;
 }

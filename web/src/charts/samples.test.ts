@@ -48,7 +48,7 @@ test("bins are the server's, and what is far away is in one more", () => {
 
 test("the sentence says how many are outliers, and how many are drawn", () => {
   expect(iterationsSummary(drawn())).toBe(
-    "4 iterations, half of them below 1.30 ms per batch; 1 outlier flagged; 1 beyond the upper edge, drawn on it; one of 2 is drawn.",
+    "4 iterations, half of them below 1.30 ms per batch; 1 outlier flagged; 1 above the scale, drawn at its top; one of 2 is drawn.",
   );
 });
 

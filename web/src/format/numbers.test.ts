@@ -34,7 +34,7 @@ test("waiting is told in round words", () => {
 });
 
 test("what is still measured says how open it is", () => {
-  expect([soFar(0.3123, 0.04), soFar(7, 7000), soFar(7, null)]).toEqual(["0.312 ms ±4 %", "7.00 ms, still wide open", "7.00 ms"]);
+  expect([soFar(0.3123, 0.04), soFar(7, 7000), soFar(7, null)]).toEqual(["0.312 ms ±4 %", "7.00 ms, still very uncertain", "7.00 ms"]);
   expect([left(0.2), left(38)]).toEqual(["under a second left", "about 38 s left"]);
 });
 

@@ -111,9 +111,9 @@ export function left(seconds: number): string {
   return seconds < 1 ? "under a second left" : `about ${duration(seconds)} left`;
 }
 
-/** A latency that is still being measured: "0.31 ms ±4 %", "7 ms, still wide open". */
+/** A latency that is still being measured: "0.31 ms ±4 %", "7 ms, still very uncertain". */
 export function soFar(ms: number, halfWidth: number | null | undefined): string {
-  const spread = halfWidth == null ? "" : halfWidth > 1 ? ", still wide open" : ` ±${Math.max(1, Math.round(100 * halfWidth))} %`;
+  const spread = halfWidth == null ? "" : halfWidth > 1 ? ", still very uncertain" : ` ±${Math.max(1, Math.round(100 * halfWidth))} %`;
   return `${plain(ms, decimals(ms, 3))} ms${spread}`;
 }
 

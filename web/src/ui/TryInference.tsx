@@ -21,7 +21,7 @@ export function TryInference({ model }: { model: ModelDetailsDocument }) {
       leaving.current = going;
       const tried = await told(api.POST("/api/v1/models/{model_id}/try", { params: { path: { model_id: model.id } }, body: {}, signal: going.signal }));
       if (tried.inference) return tried.inference;
-      throw new Refused(200, tried.failure ?? { title: "That failed" });
+      throw new Refused(200, tried.failure ?? { title: "The inference failed" });
     },
   });
   const isReady = model.state === "ready";
@@ -57,7 +57,7 @@ function Came({ of }: { of: InferenceDocument }) {
   const outputs = of.outputs.map((one) => `${one.name} ${one.dtype}${one.shape ? ` [${one.shape.join(", ")}]` : ""}`).join("; ");
   return (
     <Text size="sm" role="status">
-      ✓ <strong>{ms(of.ms)}</strong> on {engineTitle(of.engine)} {of.engine_version} (one call, no measurement; loading took {ms(of.load_ms)}) →{" "}
+      ✓ <strong>{ms(of.ms)}</strong> on {engineTitle(of.engine)} {of.engine_version} (one call, not a measurement; loading took {ms(of.load_ms)}) →{" "}
       <span className="mono">{outputs}</span>
     </Text>
   );

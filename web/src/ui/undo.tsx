@@ -25,7 +25,7 @@ export function removeSoon(key: string, what: string, remove: () => Promise<unkn
   const timer = setTimeout(() => {
     notifications.hide(id);
     remove()
-      .catch((error: unknown) => notifications.show({ color: "red", title: `${what} is still there`, message: error instanceof Error ? error.message : "" }))
+      .catch((error: unknown) => notifications.show({ color: "red", title: `${what} was not removed`, message: error instanceof Error ? error.message : "" }))
       .finally(() => set(key, false));
   }, PATIENCE_MS);
   const undo = () => {

@@ -192,7 +192,7 @@ def _changed_spec(
         raise BadValue(
             "This benchmark has several cells",
             why="here, a benchmark has one batch size, and so on",
-            fix="Change it where it was made",
+            fix="Change it where it was created",
         )
     first, *others = before.spec.cells
     cell = replace(first, **values)

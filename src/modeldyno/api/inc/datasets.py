@@ -93,7 +93,7 @@ def _predefined(parameters: Parameters) -> Json:
     if preset is None:
         raise NotFound(
             f"Could not found predefined config for {framework} {domain}".strip(),
-            fix="Describe the dataset by hand; the model can be run all the same",
+            fix="Describe the dataset by hand; the model can still be run",
         )
     if preset.dataloader is None:
         return {"transform": {}, "dataloader": {}, "metric": {}, "metric_param": {}}

@@ -51,6 +51,6 @@ def operations(records: Records) -> Operations:
 def _nothing() -> WrongState:
     return WrongState(
         "There is nothing to diagnose",
-        why="a diagnosis looks at what a quantization changed, and none has been carried out",
+        why="a diagnosis looks at what a quantization changed, and none has been run",
         fix="Quantization comes with a later version",
     )

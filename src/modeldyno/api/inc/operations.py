@@ -74,7 +74,7 @@ async def _parameters(request: Request) -> dict[str, Any]:
         return dict(query)
     values, why = read_json(body)
     if not why and not isinstance(values, dict):
-        why = "it is no object"
+        why = "it is not an object"
     if why:
         raise Refused(unreadable_json(why))
     # Lists in a body are meant as such; those of a query with one entry are values.

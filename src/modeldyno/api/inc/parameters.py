@@ -47,7 +47,7 @@ class Parameters:
         number = _integer(value)
         if number is None or not least <= number <= most:
             raise BadValue(
-                f"{name} is no number that we take",
+                f"{name} is not a valid number",
                 why=f"it is a whole number from {least} to {most}",
             )
         return number
@@ -62,7 +62,9 @@ class Parameters:
         if text is None:
             return self._default(name, default)
         if not isinstance(text, str) or len(text) > MOST_TEXT:
-            raise BadValue(f"{name} is no text", why=f"it is a text of at most {MOST_TEXT} letters")
+            raise BadValue(
+                f"{name} is not a text", why=f"it is a text of at most {MOST_TEXT} letters"
+            )
         return text
 
     def texts(self, name: str) -> tuple[str, ...]:
@@ -70,14 +72,14 @@ class Parameters:
         raw = self.raw.get(name)
         parts = raw if isinstance(raw, list) else [] if raw is None else [raw]
         if not all(isinstance(part, str) and len(part) <= MOST_TEXT for part in parts):
-            raise BadValue(f"{name} is no list of texts")
+            raise BadValue(f"{name} is not a list of texts")
         return tuple(text.strip() for part in parts for text in part.split(",") if text.strip())
 
     def nested(self, name: str) -> Parameters:
         """An object in the body; empty when there is none."""
         values = self.value(name, {})
         if not isinstance(values, dict):
-            raise BadValue(f"{name} is no object")
+            raise BadValue(f"{name} is not an object")
         return Parameters(values)
 
     def _default(self, name: str, default: T) -> T:

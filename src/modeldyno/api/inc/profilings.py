@@ -97,7 +97,7 @@ def operations(
     def config(parameters: Parameters) -> Response:
         profiles.get(ProfileId(parameters.id()))
         raise FileNotFound(
-            "Unable to find config file", why="the command of a profiling says all there is"
+            "Unable to find config file", why="the command of a profiling contains all its settings"
         )
 
     def started(_number: int, run_id: RunId) -> Json:

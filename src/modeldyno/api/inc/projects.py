@@ -52,7 +52,7 @@ def operations(records: Records, projects: ProjectService) -> Operations:
             raise BadValue("Notes not provided.")
         text = parameters.value("notes")
         if not isinstance(text, str):
-            raise BadValue("notes is no text")
+            raise BadValue("notes is not a text")
         return {"id": number, "notes": projects.write_notes(number, text)}
 
     def delete(parameters: Parameters) -> dict[str, int | None]:

@@ -230,7 +230,7 @@ def _deletion(progress: _Progress) -> StateChange:
 def _id(parameters: Parameters) -> str | int:
     value = parameters.raw.get("id")
     if isinstance(value, list) and not isinstance(parameters.raw["input_model"], list):
-        raise BadValue("id is no text", why="it is a text or a whole number, not a list")
+        raise BadValue("id is not a text", why="it is a text or a whole number, not a list")
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     return parameters.text("id", "")

@@ -102,7 +102,7 @@ class MeasureByNameRequest(BaseModel):
         devices = [device.strip().lower() for device in self.device.split(",") if device.strip()]
         if not 1 <= len(devices) <= MOST_DEVICES:
             raise BadValue(
-                "That is no list of devices", fix=f"Name up to {MOST_DEVICES}, as in cpu,cuda"
+                "That is not a list of devices", fix=f"Name up to {MOST_DEVICES}, as in cpu,cuda"
             )
         return BenchmarkRequest(
             engines=(self.engine,) if self.engine else (),
@@ -239,13 +239,13 @@ def _late(has_begun: bool, timeout_s: float) -> ModeldynoError:
     if has_begun:
         return TimedOut(
             "It took too long to measure",
-            why=f"it had begun, and was not over after {timeout_s:g} s",
-            fix="Ask for fewer iterations, or for a longer timeout_s",
+            why=f"it had started, but did not end within {timeout_s:g} s",
+            fix="Request fewer iterations, or a longer timeout_s",
         )
     return TooBusy(
         "Its turn did not come in time",
         why=f"other jobs were before it for {timeout_s:g} s; it was taken out of the queue",
-        fix="Ask again later, or for a longer timeout_s",
+        fix="Try again later, or with a longer timeout_s",
     )
 
 

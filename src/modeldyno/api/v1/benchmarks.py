@@ -119,7 +119,7 @@ def router(
             change=change,
             rows=rows,
             details=details,
-            about="Its settings, its latest run, and how each cell came out the last time.",
+            about="Its settings, its latest run, and the latest result of each cell.",
             about_list="Newest first unless asked otherwise; sorted by `created`, `name`, `state`, "
             "`last_run`,\n`latency`, `throughput` or any number of `summary`. "
             "`engine` finds those with a cell of it;\nother axes find those with a cell that has "

@@ -101,9 +101,9 @@ class _Keyed:
         kept = self._records.answers.find(self._route, key)
         if kept is not None and kept.request != request:
             raise KeyReused(
-                "This Idempotency-Key came with another request before",
+                "This Idempotency-Key was used before with another request",
                 why="a key stands for one request, for 24 hours",
-                fix="Choose a new key for each thing you want to create",
+                fix="Choose a new key for everything you create",
             )
         return kept
 

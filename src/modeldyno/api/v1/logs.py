@@ -19,7 +19,7 @@ LOG: dict[int | str, dict[str, Any]] = {
         "content": {"text/plain": {"schema": {"type": "string"}}},
         "headers": {
             "X-Next-Offset": {
-                "description": "Where to go on; the same as before when there was nothing.",
+                "description": "Where to continue; unchanged if there was nothing.",
                 "schema": {"type": "integer"},
             }
         },

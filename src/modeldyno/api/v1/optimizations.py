@@ -57,7 +57,7 @@ class TuningRequest(RequestBody):
     strategy: Strategy = "basic"
     criterion: Criterion = Field("relative", description="What `threshold` is a part of.")
     threshold: float = Field(
-        0.1, ge=0, le=1, description="How much less accuracy will do, as a fraction: 0.01 is 1 %."
+        0.1, ge=0, le=1, description="How much accuracy may be lost, as a fraction: 0.01 is 1 %."
     )
     objective: TuningObjective = "performance"
     timeout_s: float = Field(

@@ -47,7 +47,7 @@ def _moment(said: object) -> object:
         moment = datetime.fromisoformat(said.replace("t", "T").replace("z", "Z"))
         in_utc = moment.astimezone(UTC)
     except (OverflowError, ValueError) as error:
-        raise ValueError("there is no such moment") from error
+        raise ValueError("there is no such time") from error
     if moment.tzinfo is None:
         raise ValueError("a moment needs its zone: 2026-11-15T09:00:00Z")
     return in_utc

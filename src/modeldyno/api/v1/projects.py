@@ -49,7 +49,7 @@ class NewProjectRequest(RequestBody):
 class EditProjectRequest(RequestBody):
     """What is not sent stays."""
 
-    name: Name | None = Field(None, description="Makes a draft a project like any other.")
+    name: Name | None = Field(None, description="Turns a draft into a normal project.")
     baseline_benchmark_id: Annotated[int, Field(ge=1, le=MOST_ID)] | None = Field(
         None, description="Null: none any more.", examples=[3]
     )

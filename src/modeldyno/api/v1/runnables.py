@@ -62,7 +62,7 @@ class KindRoutes:
     about_edit: str = (
         "What is not sent stays. The name may change at any time, all else before the first\nrun."
     )
-    about_delete: str = "With its runs. With `cascade`, what depends on it goes along."
+    about_delete: str = "Deletes its runs too; with `cascade`, also what depends on it."
     refusals: tuple[int, ...] = (404, 409, 413)  # of what is to be made
     has_cascade: bool = True
     can_rerun: bool = True

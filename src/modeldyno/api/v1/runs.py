@@ -48,7 +48,7 @@ class ListRunsRequest(ListRequest, OfRuns):
 
 EXPORT_TEXTS = ("text/csv", "text/markdown", "text/html")
 _RESULT_SCHEMA = {"anyOf": [reference(kind) for kind in get_args(ResultDocument)]}
-_RESULT = answers("What came out: of a benchmark, a comparison or a profile.", _RESULT_SCHEMA)
+_RESULT = answers("The result of a benchmark, a comparison or a profile.", _RESULT_SCHEMA)
 _RECORD = answers("The result as it is kept.", {"type": "object", "additionalProperties": True})
 _EXPORTED = answers("A file to keep.", _RESULT_SCHEMA, *EXPORT_TEXTS)
 _SAMPLES = answers("One line for each sample.", None, "text/csv")

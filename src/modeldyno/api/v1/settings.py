@@ -54,7 +54,7 @@ def require_acceptable(request: object, kind: str) -> None:
     except BadValue as error:
         raise BadValue(
             f"The {kind} cannot stay as it is: {error.title}",
-            why="it was asked for in the terminal, and the server accepts less",
+            why="it was requested in the terminal, and the server accepts less",
             fix="Send that setting as well",
         ) from error
 

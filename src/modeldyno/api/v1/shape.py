@@ -111,7 +111,7 @@ WORDS = {
     413: "Too large",
     415: "Another kind of body than this operation reads",
     416: "The file has no such range",
-    422: "The request does not fit its description",
+    422: "The request does not match its description",
     428: "Say which version you mean to change",
     429: "Too much at once",
     503: "Not available for now",

@@ -97,7 +97,7 @@ class BenchmarkDocument(ResultHead):
     schema: Literal["modeldyno.benchmark/2"] = "modeldyno.benchmark/2"
     """Name and version of this format."""
     seed: int
-    """Of inputs, orders and memory padding."""
+    """Seed of inputs, orders and memory padding."""
     budget: Budget
     """How much time each cell might take."""
     model: ModelDocument
@@ -295,7 +295,7 @@ class BenchmarkSummary(RunnableHead):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkDetailsDocument(BenchmarkSummary):
-    """A benchmark: its settings, its latest run, and how each cell came out the last time."""
+    """A benchmark: its settings, its latest run, and the latest result of each cell."""
 
     modified_at: datetime | None
     """When it was changed."""

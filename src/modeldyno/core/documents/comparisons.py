@@ -259,7 +259,7 @@ class RankingDocument(Described):
     """The label of the side that all others were measured in alternation with: the first that
     works, or the only one. Empty when there is none."""
     interrupted: bool
-    """Stopped before its end."""
+    """Stopped early."""
     sides: tuple[RankedDocument, ...]
     """In the order of the request."""
 

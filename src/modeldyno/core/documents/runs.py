@@ -105,7 +105,7 @@ class RunsDocument(Described):
     runs: tuple[RunDocument, ...]
     """Newest first."""
     unreadable: tuple[str, ...] = ()
-    """Ids of runs that are damaged, or of another version of Modeldyno."""
+    """Ids of runs that are damaged, or from another version of Modeldyno."""
 
     @classmethod
     def of(cls, runs: Sequence[StoredRun], unreadable: Sequence[str] = ()) -> RunsDocument:

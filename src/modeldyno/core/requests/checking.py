@@ -275,7 +275,7 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 def _wrong(name: str, kinds: tuple[Any, ...]) -> BadValue:
     words = " or ".join(dict.fromkeys(_WORDS.get(_plain(kind), "a text") for kind in kinds))
-    return BadValue(f"{name} has no value that we take", why=f"it takes {words}")
+    return BadValue(f"{name} has an invalid value", why=f"it takes {words}")
 
 
 def _number_text(value: float) -> str:

@@ -88,7 +88,7 @@ Sandbox = Annotated[
     Sandboxing,
     # A client cannot ask for less than the usual walls.
     OnServer(("on", "required"), get_args(Sandboxing)),
-    Doc("`required`: fail where the system cannot confine the model fully."),
+    Doc("`required`: fail if the system cannot confine the model fully."),
 ]
 BudgetOf = Annotated[
     BudgetName | Seconds, Doc("How long a cell may take, by name or in seconds.", "quick")
@@ -197,7 +197,7 @@ class BenchmarkRequest(Request):
     budget: BudgetOf = "default"
     iterations: Annotated[
         Annotated[int, Range(1, MOST_ITERATIONS)] | None,
-        Doc("Exactly so many calls, in one session."),
+        Doc("Exactly this many calls, in one session."),
     ] = None
     warmup: Annotated[
         Annotated[int, Range(0, server=MOST_ON_SERVER)] | None,

@@ -177,7 +177,7 @@ def choose_budget(
         raise BadValue(
             f"{first} and {others[0]} contradict each other",
             why=f"--quick is {QUICK.seconds:g} s, --thorough {THOROUGH.seconds:g} s",
-            fix="Give one of them",
+            fix="Use only one of them",
         )
     if seconds is not None:
         return seconds

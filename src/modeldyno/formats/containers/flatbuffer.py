@@ -42,7 +42,7 @@ class Flatbuffer:
             raise Damaged(f"it points to byte {place + count}, and has {self.size}")
         self._reads_left -= 1 + count // 4
         if self._reads_left < 0:
-            raise Damaged("its parts point to each other again and again")
+            raise Damaged("its parts refer to each other repeatedly")
         first, last = place // _BLOCK, (place + max(1, count) - 1) // _BLOCK
         blocks = [self._block(number) for number in range(first, last + 1)]
         start = place - first * _BLOCK

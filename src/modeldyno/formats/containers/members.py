@@ -63,7 +63,7 @@ def _damage_refused() -> Iterator[None]:
 
 def refused(why: str) -> ArchiveRefused:
     return ArchiveRefused(
-        "The archive cannot be unpacked", why=why, fix="Pack plain files alone, as zip or tar.gz"
+        "The archive cannot be unpacked", why=why, fix="Pack only plain files, as zip or tar.gz"
     )
 
 

@@ -156,7 +156,7 @@ class _PickleMachine:
             self._to_mark()
             taken = taken[: taken.index(pickletools.markobject)]
         if len(self._stack) < len(taken):
-            raise IndexError(f"{opcode.name} wants more than there is")
+            raise IndexError(f"{opcode.name} needs more than there is")
         bottom = len(self._stack) - len(taken)
         if opcode.name in ("BUILD", "APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS"):
             del self._stack[bottom + 1 :]  # the object that they change stays

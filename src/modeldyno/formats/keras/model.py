@@ -234,7 +234,7 @@ def _require_keras_class(path: Path, layer: dict[str, Any]) -> None:
     name, module = layer["class_name"], layer.get("module")
     registered = layer.get("registered_name")
     if name in _CLASSES_WITH_CODE:
-        raise _unsafe(path, f"it has a {name} layer, which is code of its maker")
+        raise _unsafe(path, f"it has a {name} layer, which is code of its author")
     if name in _VALUE_CLASSES and not module:
         return
     if not isinstance(name, str) or not _CLASS.fullmatch(name):

@@ -95,7 +95,7 @@ def _notes(file: LiteRtFile, ports: Iterable[TensorSpec]) -> Iterator[str]:
             scale = f"scale {tensor.scales[0]:.6g}, zero point {zero}"
             yield f"{spec.name[:100]} is quantised: {tensor.dtype}, {scale}"
     if file.other_signatures:
-        yield f"{file.other_signatures} more signatures have graphs of their own: not measured"
+        yield f"{file.other_signatures} more signatures have separate graphs: not measured"
 
 
 def _index_uses(graph: Subgraph) -> dict[int, list[IndexUse[int]]]:

@@ -19,7 +19,7 @@ def lower(source: Path, target: Path, opset: int, ir_version: int) -> None:
     current = next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), 0)
     if current > opset:
         if model.functions:
-            raise _cannot(current, opset, "it has functions of its own, which the converter drops")
+            raise _cannot(current, opset, "it defines its own functions, which the converter drops")
         try:
             model = version_converter.convert_version(model, opset)
         except Exception as error:  # the converter's exceptions have no base class

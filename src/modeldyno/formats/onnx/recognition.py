@@ -95,7 +95,7 @@ def _is_name(file: BinaryIO, field: Field | None) -> bool:
 def damaged_model(path: Path, size: int, outline: Outline) -> ModelUnreadable:
     """The error for a file that begins as ONNX but is damaged or truncated."""
     if isinstance(outline.problem, NotProtobuf):
-        why = f"from byte {outline.problem.offset} of {size} on it makes no sense"
+        why = f"from byte {outline.problem.offset} of {size} on it is invalid"
         return damaged(path, why, "a damaged ONNX model")
     why = "it begins as an ONNX model, but its end is missing"
     return damaged(path, why, f"truncated: {_describe_end(outline)}")

@@ -70,14 +70,14 @@ def read(path: Path) -> ModelFacts:
 def reading(path: Path) -> Iterator[memoryview]:
     """The file's bytes. Raises ModelUnreadable for damage found inside the block, as attributes are
     decoded on access."""
-    fix = "Save it as a SavedModel, which keeps its weights in files of their own"
+    fix = "Save it as a SavedModel, which keeps its weights in separate files"
     require_protobuf_size(path, "protobuf file", fix)
     try:
         yield memoryview(path.read_bytes())
     except UnicodeDecodeError as error:
         raise damaged(path, "a name in it is not UTF-8 text") from error
     except DamagedMessage as error:
-        raise damaged(path, "it begins as a TensorFlow graph, and then makes no sense") from error
+        raise damaged(path, "it begins as a TensorFlow graph, and is invalid after that") from error
 
 
 def whole_graph(graph: GraphDef) -> ModelGraph:

@@ -45,7 +45,7 @@ def tf_format(path: Path, head: bytes, outline: Outline) -> ModelFormat | None:
         return model_format
     if isinstance(outline.problem, NotProtobuf):
         offset = outline.problem.offset
-        raise damaged(path, f"it begins as a {title}; from byte {offset} on it makes no sense")
+        raise damaged(path, f"it begins as a {title}; from byte {offset} on it is invalid")
     raise damaged(path, f"it begins as a {title}, but its end is missing", "truncated")
 
 

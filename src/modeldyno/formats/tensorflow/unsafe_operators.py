@@ -39,7 +39,7 @@ def require_safe(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
     unsafe = sorted({node.op for node in graph.every_node if _reaches_out(node, has_assets)})
     if unsafe:
         raise UnsafeFormat(
-            f"{printable_name(path)} contains operators that reach outside of the model",
+            f"{printable_name(path)} contains operators that reach outside the model",
             why=f"it uses {and_more(unsafe, 5)}; models may access only their own files here",
             fix="Export the model without them: files are read before it is called, and given as "
             "inputs",

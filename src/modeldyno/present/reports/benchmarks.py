@@ -59,7 +59,7 @@ def benchmark_section(benchmark: BenchmarkResult) -> Section:
 def _method(benchmark: BenchmarkResult) -> str:
     measured = [cell.measurement for cell in benchmark.cells if cell.measurement]
     if not measured:
-        return "No cell came so far that it could be measured. What went wrong is told below."
+        return "No cell could be measured. The reasons are below."
     subject = "Each cell" if len(benchmark.cells) > 1 else "The model"
     turns = ", the cells in turn" if len(benchmark.cells) > 1 else ""
     return (
@@ -207,7 +207,7 @@ def _cores_summary(sweep: _Sweep) -> str:
     few, many = points[0], points[-1]
     counts = f"{sweep.numbers[-1]} cores", figures.counted(sweep.numbers[0], "core")
     if any(sweep.cells[place].is_unusable for place in (0, -1)):
-        sentence = "Too noisy to say what cores do"
+        sentence = "Too noisy to say what more cores do"
     elif many.low <= few.high and few.low <= many.high:
         sentence = f"{counts[0]} and {counts[1]} cannot be told apart"
     else:

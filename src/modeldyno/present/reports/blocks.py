@@ -72,7 +72,7 @@ def _headed(title: str, inside: Markup) -> Markup:
 
 
 def _verdict(section: Section) -> Markup:
-    stopped = ("Stopped before its end.",) if section.result.interrupted else ()
+    stopped = ("Stopped early.",) if section.result.interrupted else ()
     lines = [tag("p", line) for line in (*stopped, *section.verdict)]
     word = [tag("p", tag("b", section.word))] if section.word else []
     return tag("div", *word, *lines, class_=f"verdict {section.word}".strip())

@@ -84,7 +84,9 @@ def _overview(sections: Sequence[Section], missing: Sequence[str]) -> Markup:
     drawn = [tag("ul", *lines)] if lines else [tag("p", "Nothing has been measured yet.")]
     compared = [pair for section in sections if (pair := section.result.compared())]
     if len(compared) > 1:
-        summary = "B against A, in the order of the list; intervals that overlap rank nobody."
+        summary = (
+            "B against A, in the order of the list; sides whose intervals overlap are not ranked."
+        )
         drawn.append(
             ratio_chart(
                 "Comparisons.", summary, [summary_ratio(comparison) for comparison in compared]

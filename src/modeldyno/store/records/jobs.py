@@ -46,7 +46,7 @@ class JobRecords(Repository):
             if run.state != "queued" or job_id is not None:
                 raise WrongState(
                     f"Run {run_id} cannot be put in the queue",
-                    why="it is there already" if job_id else f"it is {run.state}",
+                    why="it already exists" if job_id else f"it is {run.state}",
                 )
             row = insert(JOBS).values(
                 run_id=run_id,

@@ -148,9 +148,9 @@ def add_run(
     **more: Any,
 ) -> RunId:
     if not RUN_ID.fullmatch(run_id):
-        raise BadValue(f"{run_id!r} is no id of a run", fix="Let us choose one")
+        raise BadValue(f"{run_id!r} is not the id of a run", fix="Let us choose one")
     if connection.scalar(select(RUNS.c.id).where(RUNS.c.id == run_id)) is not None:
-        raise WrongState(f"Run {run_id} is there already")
+        raise WrongState(f"Run {run_id} already exists")
     owner = find_row(connection, of.kind, of.id)
     if summary is None:
         summary = SummaryDocument.read(summary_text(owner)).without_figures()

@@ -131,7 +131,7 @@ export function BenchmarksPage() {
       {isEmpty &&
         (search.text ? (
           <Empty
-            title={`No benchmark has a name like “${search.text}”`}
+            title={`No benchmark name contains “${search.text}”`}
             actions={
               <Button variant="default" onClick={() => go({ text: undefined })}>
                 Show all

@@ -123,7 +123,7 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
   const found: Ratio[] = useMemo(() => {
     const { value, low, high } = summary.ratio ?? { value: null, low: null, high: null };
     if (value === null || low === null || high === null) return [];
-    return [{ row: "B by A", value, low, high, faster: clear, basis: "alternation" }];
+    return [{ row: "B to A", value, low, high, faster: clear, basis: "alternation" }];
   }, [summary, clear]);
   const draw = useMemo(() => drawRatios(found, LOOKS), [found]);
   return (
@@ -153,7 +153,7 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
         <Sides result={result.data ?? null} />
         {found.length > 0 && (
           <Chart
-            title="Ratio, B by A"
+            title="Ratio of B to A"
             summary={ratiosSummary(found)}
             reading="Left of the line, B takes less time than A; right of it, more. Grey: no clear difference."
             draw={draw}
@@ -181,7 +181,7 @@ function Sides({ result }: { result: ComparisonDocument | null }) {
         {one.precision && ` · ${one.precision}`}
       </Text>
       <Text size="xs" className="dim">
-        {levelOf(one)}; for orientation, the ratio is the result
+        {levelOf(one)}; for orientation only: the result is the ratio
       </Text>
     </Card>
   );

@@ -81,7 +81,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
         of={names.shared}
         legend={curves}
         summary={`Items per second against the time of a batch, for each cell${best.length > 0 ? `; ★ is ${best.map(({ name }) => name).join("; ")}` : ""}.`}
-        reading="Higher is more items per second, further left is a faster answer. Lines join batch sizes with the same number of cores. Hollow: the machine was not quiet. A limit shades what is too slow; ★ is the best of the rest."
+        reading="Higher is more items per second, further left is faster. Lines join batch sizes with the same number of cores. Hollow: the machine was not quiet. A limit shades what is too slow; ★ is the best of the rest."
         draw={draw}
         table={tradeoffTable(curves)}
         height={300}

@@ -24,8 +24,8 @@ export function Pickers({ all, comparisons, a, b, chosen, change }: Props) {
       flex={1}
       miw={220}
       searchable
-      nothingFoundMessage="No measurement has that name"
-      placeholder="Choose what was measured"
+      nothingFoundMessage="No measurement name contains that"
+      placeholder="Choose a measurement"
       data={choices}
       limit={100}
       value={isTurns ? null : (value ?? null)}

@@ -137,7 +137,7 @@ function Ratios({ cells, looks, sides }: { cells: readonly CellJudgementDocument
   if (found.length === 0 || !draw) return null;
   return (
     <Chart
-      title="Ratio, B by A"
+      title="Ratio of B to A"
       summary={ratiosSummary(found)}
       reading="Left of the line, B takes less time than A; right of it, more. Grey bars cross the line or are too close to it: no clear difference."
       draw={draw}

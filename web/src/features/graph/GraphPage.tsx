@@ -241,7 +241,7 @@ export function GraphPage() {
                     {graph.data ? `${plural(graph.data.nodes.length, "node")} · ` : ""}
                     {scene ? `${count(scene.boxes.length)} shown` : "laying out…"}
                   </Text>
-                  <Tooltip label="Everything at once (0)">
+                  <Tooltip label="Fit to view (0)">
                     <Button size="compact-sm" variant="default" onClick={() => canvas.current?.fit()}>
                       Fit
                     </Button>
@@ -301,7 +301,7 @@ export function GraphPage() {
               </Flex>
               <Legend times={times} isDark={isDark} />
               <Text size="xs" className="dim" id="graph-keys">
-                Keys: arrows walk along edges, Enter opens a group, Backspace closes the one around, / searches, + and − zoom, 0 shows everything.
+                Keys: arrow keys follow edges, Enter opens a group, Backspace closes the surrounding one, / searches, + and − zoom, 0 shows everything.
               </Text>
             </>
           )}
@@ -335,7 +335,7 @@ type Place = { name: string; scope: string; last: string | null; select: (id: st
 function Where({ name, scope, last, select }: Place) {
   const parts = scope === "" ? [] : scope.split("/");
   return (
-    <Breadcrumbs separator="▸" aria-label="Where it is" component="nav" style={{ flexWrap: "wrap" }}>
+    <Breadcrumbs separator="▸" aria-label="Location" component="nav" style={{ flexWrap: "wrap" }}>
       <Anchor component="button" type="button" size="sm" onClick={() => select(null)}>
         {name}
       </Anchor>

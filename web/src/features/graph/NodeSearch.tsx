@@ -62,12 +62,12 @@ export const NodeSearch = memo(function NodeSearch({ nodes, text, setText, open,
               </Group>
             </Combobox.Option>
           ))}
-          {hits.length === 0 && <Combobox.Empty>No node has that name</Combobox.Empty>}
+          {hits.length === 0 && <Combobox.Empty>No node matches</Combobox.Empty>}
         </Combobox.Options>
         {hits.length > 0 && (
           <Combobox.Footer>
             <Text size="xs" className="dim">
-              {hits.length > MOST ? `The first ${MOST} of ${plural(hits.length, "node")}` : plural(hits.length, "node")} · Enter opens the marked one
+              {hits.length > MOST ? `The first ${MOST} of ${plural(hits.length, "node")}` : plural(hits.length, "node")} · Enter opens the highlighted one
             </Text>
           </Combobox.Footer>
         )}

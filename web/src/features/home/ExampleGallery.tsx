@@ -44,10 +44,10 @@ export function ExampleGallery({ choose }: { choose: (slug: string, name: string
                     </Badge>
                   </Group>
                   <Text size="xs" className="dim">
-                    {[one.domain, one.size_bytes != null && bytes(one.size_bytes), reason && `not here: ${reason}`].filter(Boolean).join(" · ")}
+                    {[one.domain, one.size_bytes != null && bytes(one.size_bytes), reason && `not available: ${reason}`].filter(Boolean).join(" · ")}
                   </Text>
                 </Stack>
-                <Tooltip label={reason ? `${reason}. ${one.fix ?? ""}` : "Bring it into a new project"}>
+                <Tooltip label={reason ? `${reason}. ${one.fix ?? ""}` : "Add it to a new project"}>
                   <Button
                     size="compact-xs"
                     variant="light"
@@ -64,7 +64,7 @@ export function ExampleGallery({ choose }: { choose: (slug: string, name: string
           })}
           {rows.length === 0 && (
             <Text size="sm" className="dim" py="sm">
-              No example has that name.
+              No example name contains that.
             </Text>
           )}
         </Stack>

@@ -59,7 +59,7 @@ export function HomePage() {
       {projects.isError && <Trouble error={projects.error} again={() => void projects.refetch()} />}
       {projects.isSuccess && rows.length === 0 && (
         <Empty
-          title="No project has that name"
+          title="No project name contains that"
           actions={
             <Button variant="default" component={Link} to="/">
               Show all projects

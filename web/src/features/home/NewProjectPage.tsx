@@ -60,7 +60,7 @@ export function NewProjectPage() {
           </Step>
           <Step number={3} title={isAdding ? "Add" : "Name"} isDone={false}>
             <Text size="sm" className="dim">
-              {isAdding ? "The model is added to the project." : "It becomes a project like any other."}
+              {isAdding ? "The model is added to the project." : "Name the project and create it."}
             </Text>
           </Step>
         </>
@@ -144,7 +144,7 @@ function Finish({ model, project, again }: { model: ModelDetailsDocument; projec
           )}
           <Checkbox
             label="also run a first benchmark"
-            description={isReady ? "one core, one item at a time; about half a minute" : "only once the model may run: see the check above"}
+            description={isReady ? "one core, one item at a time; about half a minute" : "available once the model may run: see the check above"}
             checked={withBenchmark}
             disabled={!isReady}
             onChange={(event) => setMeasuring(event.currentTarget.checked)}

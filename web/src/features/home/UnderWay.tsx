@@ -16,7 +16,7 @@ export function UnderWay({ now, stop }: { now: Bringing; stop: () => void }) {
     ? `Sending ${now.name}: ${percent(now.share)}`
     : now.step === "fetching"
       ? `Downloading ${now.name}${arrived}`
-      : `Looking into ${now.name} …`;
+      : `Inspecting ${now.name} …`;
   return (
     <div className="drop">
       <Stack gap="xs" w="100%" maw={420}>

@@ -134,7 +134,7 @@ function useArrival(now: Bringing, arrive: (model: ModelDetailsDocument) => void
       const { fetches: known } = await told(api.GET("/api/v1/examples/{example}", { params: { path: { example: slug } } }));
       const mine = known.find((one) => one.project_id === project);
       if (over.signal.aborted || !mine || mine.state === "fetching") return;
-      if (mine.model_id === null) onFailure(new Refused(502, { title: "The example could not be fetched", ...mine.failure }));
+      if (mine.model_id === null) onFailure(new Refused(502, { title: "The example could not be downloaded", ...mine.failure }));
       else onArrival(await told(api.GET("/api/v1/models/{model_id}", { params: { path: { model_id: mine.model_id } } })));
     })().catch(onFailure);
     return () => over.abort();

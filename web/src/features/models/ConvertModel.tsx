@@ -121,6 +121,6 @@ function Standing({ of, title }: { of: ConversionJobDocument; title: string }) {
         </Text>
       );
     case "failed":
-      return <Trouble error={new Refused(200, of.failure ?? { title: "That failed" })} />;
+      return <Trouble error={new Refused(200, of.failure ?? { title: "The conversion failed" })} />;
   }
 }

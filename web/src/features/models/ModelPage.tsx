@@ -64,7 +64,7 @@ export function ModelPage() {
       <MissingWeights model={model} />
       {model.state === "unread" && <Unread model={model} />}
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Section title="What it is">
+        <Section title="About this model">
           <ModelFacts model={model} />
         </Section>
         <Stack gap="md">
@@ -125,7 +125,7 @@ function Unread({ model }: { model: ModelDetailsDocument }) {
   return (
     <Alert color="gray" title="This file has not been inspected yet">
       <Button size="xs" loading={look.isPending} onClick={() => look.mutate()}>
-        Look into it
+        Inspect it
       </Button>
       {look.isError && <Trouble error={look.error} />}
     </Alert>

@@ -35,7 +35,7 @@ export function ModelsPage() {
       {models.isPending && [0, 1].map((n) => <Skeleton key={n} height={78} />)}
       {models.isSuccess && rows.length === 0 && (
         <Empty title="No model yet" actions={add}>
-          Bring a file of yours, one from the server's folders, or an example.
+          Add your own file, one from the server's folders, or an example.
         </Empty>
       )}
       {rows.length > 1 && (

@@ -24,7 +24,7 @@ export function Breakdown({ result, by, view, isShare, jump }: Props) {
         key="treemap"
         {...common}
         title="Time by operator and node"
-        reading="Areas are times of one call; an operator holds its nodes. Colours are kinds of work. Click to look closer, the line below leads back."
+        reading="Areas are times of one call; an operator holds its nodes. Colours are kinds of work. Click to zoom in; the path below leads back."
         draw={tree}
         height={460}
       />

@@ -191,9 +191,9 @@ function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: P
           </Text>
         </Stack>
       </Group>
-      {result.surprises.length > 0 && <Caution title="Not as asked">{result.surprises.map(({ text }) => text).join(" · ")}</Caution>}
+      {result.surprises.length > 0 && <Caution title="Not as requested">{result.surprises.map(({ text }) => text).join(" · ")}</Caution>}
       {result.warnings.map((warning) => (
-        <Caution key={warning} title="Take it with care">
+        <Caution key={warning} title="Use with caution">
           {warning}
         </Caution>
       ))}
@@ -293,7 +293,7 @@ function Limits({ result, by }: { result: ProfileDocument; by: "operator" | "nod
   const isKnown = result.roof.ridge_flop_per_byte !== null;
   const command = result.roof.text.split("`")[1];
   return (
-    <Section title="What limits it">
+    <Section title="What limits the time">
       <Stack gap={4}>
         {isKnown &&
           rows.slice(0, SLOWEST).map((one) => (
@@ -303,7 +303,7 @@ function Limits({ result, by }: { result: ProfileDocument; by: "operator" | "nod
           ))}
         <Group gap={4} wrap="nowrap">
           <Text size="sm" className="dim">
-            {isKnown ? "Held against the" : "Not known:"} <Ticked text={result.roof.text} />.
+            {isKnown ? "Compared with the" : "Not known:"} <Ticked text={result.roof.text} />.
           </Text>
           {command && <Copy text={command} label="Copy the command" />}
         </Group>

@@ -74,7 +74,7 @@ function Facts({ project }: { project: ProjectDocument }) {
             <Ago at={project.created_at} />
           </Row>
           <Row name="Changed">{project.modified_at ? <Ago at={project.modified_at} /> : "–"}</Row>
-          <Row name="Holds">{has.length ? has.join(", ") : "nothing yet"}</Row>
+          <Row name="Contains">{has.length ? has.join(", ") : "nothing yet"}</Row>
           <Row name="Size of its models">{bytes(size)}</Row>
           <Row name="Number">{project.id}</Row>
         </Table.Tbody>

@@ -77,15 +77,15 @@ function Access() {
       {session.isPending && <Skeleton height={40} />}
       {by === "open door" && (
         <Text size="sm">
-          This server was started with <Code>--no-token</Code>: every program on this machine may use it, so there is no signing out.
+          This server was started with <Code>--no-token</Code>: every program on this machine may use it, and there is no need to sign in.
         </Text>
       )}
       {by === "cookie" && (
         <Text size="sm">
-          Signed in by a cookie of this browser
+          Signed in with a cookie in this browser
           {session.data?.until && (
             <>
-              , which ends <Ago at={session.data.until} />
+              , which expires <Ago at={session.data.until} />
             </>
           )}
           .

@@ -19,7 +19,7 @@ const SIGNS: Record<FindingState, { sign: string; color: string; word: string }>
 const VERDICTS: Record<DoctorDocument["verdict"], { sign: string; color: string; means: string }> = {
   fit: { sign: "✓", color: "green", means: "Numbers from this machine can be trusted." },
   "fit with care": { sign: "!", color: "yellow", means: "Comparisons are reliable; single numbers may change from day to day." },
-  unfit: { sign: "✕", color: "red", means: "Numbers measured now would be misleading. Fix what is marked, then examine the machine again." },
+  unfit: { sign: "✕", color: "red", means: "Numbers measured now would be misleading. Fix what is marked, then check the machine again." },
 };
 
 /** Is this machine fit to measure? Asked for, as looking takes two seconds of a core. */
@@ -27,18 +27,18 @@ export function Health() {
   const doctor = useQuery(doctorQuery);
   const examine = (
     <Button size="xs" variant={doctor.data ? "default" : "filled"} loading={doctor.isFetching} onClick={() => void doctor.refetch()}>
-      {doctor.data ? "Examine again" : "Examine this machine"}
+      {doctor.data ? "Check again" : "Check this machine"}
     </Button>
   );
   return (
     <Section title="Measurement health" actions={examine}>
       {doctor.isError && !doctor.isFetching && <Trouble error={doctor.error} again={() => void doctor.refetch()} />}
-      {doctor.isFetching && !doctor.data && <Progress value={100} animated aria-label="Examining" />}
+      {doctor.isFetching && !doctor.data && <Progress value={100} animated aria-label="Checking the machine" />}
       {!doctor.data && !doctor.isError && (
         <Text size="sm" className="dim">
           {doctor.isFetching
-            ? "Looking at clock, load, frequency and noise…"
-            : "Is this machine fit to measure? Looking at clock, load, frequency and noise takes about two seconds, on one core."}
+            ? "Checking clock, load, frequency and noise…"
+            : "Is this machine fit to measure? Checking clock, load, frequency and noise takes about two seconds, on one core."}
         </Text>
       )}
       {doctor.data && <Diagnosis doctor={doctor.data} />}

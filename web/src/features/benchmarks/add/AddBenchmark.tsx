@@ -185,12 +185,12 @@ function Form({ pid, from, known, close, started }: Props & { known: Known }) {
         {rest && <Trouble error={refusal} />}
         {draft.compares && draft.existing === null && plan.words && (
           <Text size="xs" className="dim">
-            Both sides are measured by themselves, then each cell of both in alternation (A B A B), so that drift affects both sides equally.
+            Each side is measured separately, then each cell of both in alternation (A B A B), so that drift affects both sides equally.
           </Text>
         )}
         {draft.compares && draft.existing === null && draft.budget === "quick" && (
           <Text size="sm" role="note">
-            ⚠ Quick rarely has sessions enough for a verdict; Default does.
+            ⚠ Quick rarely has enough sessions for a verdict; Default does.
           </Text>
         )}
         <PlanLine plan={plan.words} isStale={plan.isStale} />
@@ -256,7 +256,7 @@ function wordsOf(draft: Effective, names: { a: string; b: string }, plan: PlanDo
     commands: [plan.command, ...(other ? [other.command, ...compareCommands(draft, names.a, names.b)] : [])],
     note:
       other && draft.engine === draft.otherEngine && draft.modelId === draft.otherModelId
-        ? "Both sides are the same: the result shows how well this machine repeats itself."
+        ? "Both sides are the same: the result shows how repeatable measurements on this machine are."
         : null,
   };
 }
@@ -277,7 +277,7 @@ function EngineSelect({ label, known, modelId, value, change, error }: EnginePro
     label: `${engine.title} ${engine.version ?? ""}`.trim(),
     reason: engineTrouble(engine, model),
   }));
-  return <ReasonedSelect label={label} description="What runs it" value={value} options={options} change={change} error={error} />;
+  return <ReasonedSelect label={label} description="The engine that runs the model" value={value} options={options} change={change} error={error} />;
 }
 
 type ModelProps = { known: Known; engine: string; value: number | null; change: (modelId: number) => void; error?: string };
@@ -376,7 +376,7 @@ function CountsOf({ axis, known, draft, effective, change, trouble, fixed, model
       change={(counts, isMany) => change({ counts: { ...draft.counts, [field]: counts }, many: { ...draft.many, [field]: isMany } })}
       hint={isCores ? `At most ${known.cores}` : axis.hint}
       trouble={trouble}
-      fixed={isBatch && fixed !== null ? `${model ?? "The model"} takes batches of ${fixed} only: its file says so` : undefined}
+      fixed={isBatch && fixed !== null ? `${model ?? "The model"} accepts only batches of ${fixed}, as its file says` : undefined}
     />
   );
 }
@@ -448,7 +448,7 @@ function More({ draft, change, engine, troubles, further }: MoreProps) {
         ))}
         <ReasonedSelect
           label="Device"
-          description="Where it computes"
+          description="Where the model runs"
           value={draft.device}
           options={devices}
           change={(device) => change({ device })}

@@ -25,7 +25,7 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
   const error = refused ?? trouble;
   const take = (said: string) => {
     const found = countsIn(said, most, what);
-    setRefused(found.trouble ?? (found.counts.length === 0 ? "Give a number." : null));
+    setRefused(found.trouble ?? (found.counts.length === 0 ? "Enter a number." : null));
     setText(said);
     if (found.trouble === null && found.counts.length > 0) {
       change(merged(found.counts, []), found.counts.length > 1);
@@ -36,7 +36,7 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
     const { kept, troubles } = chipsIn(said, most, what);
     // Words come one by one: what was refused before is still to be seen, until something fits.
     setRefused((before) =>
-      troubles.length > 0 ? [...new Set([...(before ? [before] : []), ...troubles])].join(" ") : kept.length === 0 ? "Give at least one." : null,
+      troubles.length > 0 ? [...new Set([...(before ? [before] : []), ...troubles])].join(" ") : kept.length === 0 ? "Enter at least one." : null,
     );
     change(merged(kept, []), true);
   };

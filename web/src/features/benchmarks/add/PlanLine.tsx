@@ -20,9 +20,10 @@ export function PlanLine({ plan, isStale }: { plan: PlanWords | null; isStale: b
       {plan ? (
         <>
           <Text size="sm">
-            <b>Plan:</b> {plan.cells} · {plan.aboutS === null ? "as long as its calls take" : `${plan.isMost ? "at most " : ""}about ${duration(plan.aboutS)}`}{" "}
-            · uses {plan.cores} {plan.cores === 1 ? "core" : "cores"}
-            {plan.threads > plan.cores && ` for ${plan.threads} threads: they share them`}
+            <b>Plan:</b> {plan.cells} ·{" "}
+            {plan.aboutS === null ? "duration depends on the calls" : `${plan.isMost ? "at most " : ""}about ${duration(plan.aboutS)}`} · uses {plan.cores}{" "}
+            {plan.cores === 1 ? "core" : "cores"}
+            {plan.threads > plan.cores && ` for ${plan.threads} threads, which share them`}
           </Text>
           {plan.note && (
             <Text size="xs" className="dim">

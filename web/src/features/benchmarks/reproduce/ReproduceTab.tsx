@@ -17,8 +17,8 @@ export function ReproduceTab({ benchmark }: { benchmark: BenchmarkDetailsDocumen
   return (
     <Stack gap="md">
       <Text size="sm" className="dim">
-        Each text runs as it is pasted where this server runs; elsewhere set <Code>MODELDYNO_TOKEN</Code> to what <Code>modeldyno token</Code> says there. A
-        variable keeps the token out of your history.
+        Paste and run any of these on the server&apos;s machine. On another machine, first set <Code>MODELDYNO_TOKEN</Code> to the output of{" "}
+        <Code>modeldyno token</Code> on the server. Using a variable keeps the token out of your history.
       </Text>
       {reproductions(benchmark, window.location.origin).map(({ name, text }) => (
         <Stack key={name} gap={4} component="section" aria-label={name}>

@@ -72,7 +72,7 @@ function python(benchmark: BenchmarkDetailsDocument, origin: string): string {
     .filter(([name, text]) => text !== usual[name] && !["None", "[]", "{}"].includes(text))
     .map(([name, text]) => `    ${name}=${text},`);
   return [
-    "# In the shell before: export MODELDYNO_TOKEN=$(modeldyno token)",
+    "# First, in the shell: export MODELDYNO_TOKEN=$(modeldyno token)",
     "import os",
     "",
     "import modeldyno as md",

@@ -26,7 +26,7 @@ export function CoresByBatches({ cells, choice, looked, change }: { cells: reado
     <Chart
       title={`${map.metric}, cores × batch sizes`}
       summary={heatMapSummary(map)}
-      reading="The stronger the tone, the better. Dashed with “~”: the machine was not quiet. Click a square for its baseline; the table has the intervals."
+      reading="The stronger the colour, the better. Dashed with “~”: the machine was not quiet. Click a square to see that cell; the table has the intervals."
       draw={draw}
       table={heatMapTable(map)}
       height={heatMapHeight(map)}

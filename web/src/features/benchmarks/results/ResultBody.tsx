@@ -198,7 +198,7 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellDocu
         summary={scalingSummary(scaling)}
         reading={
           isCores
-            ? "Bars are 95 % intervals over sessions. The dashed line is perfect scaling from the fewest cores; percent says how much of it was reached. Hollow marks are noisy."
+            ? "Bars are 95 % intervals over sessions. The dashed line is perfect scaling from the fewest cores; the percentage says how much of it was reached. Hollow marks are noisy."
             : "Bars are 95 % intervals over sessions. Hollow marks are noisy."
         }
         draw={draw}

@@ -50,7 +50,7 @@ export function LogTab({ run, isCpu }: { run: LatestRunSummary; isCpu: boolean }
         </Button>
         {(sought || least !== "all") && (
           <Text size="sm" className="dim">
-            {lines.length === 0 ? "no line" : plural(lines.length, "line")} of {plural(text.split("\n").length, "line")}
+            {lines.length === 0 ? "no lines" : plural(lines.length, "line")} of {plural(text.split("\n").length, "line")}
           </Text>
         )}
       </Group>

@@ -64,7 +64,7 @@ export function Stopped({ benchmark }: { benchmark: BenchmarkDetailsDocument }) 
     return (
       <Alert color={state === "cancelled" ? "gray" : "orange"} variant="light" title={title}>
         <Group gap="sm">
-          <Text size="sm">{keptWords(benchmark.cells)}, marked partial where more was planned.</Text>
+          <Text size="sm">{keptWords(benchmark.cells)}, marked partial if more was planned.</Text>
           {resume}
           {edit}
         </Group>
