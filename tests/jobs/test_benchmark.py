@@ -263,7 +263,7 @@ def test_progress_counts_the_checks_of_a_winner_and_never_falls(room, tmp_path):
     """The rounds take more sessions than first planned, and then the winner is measured anew."""
     model = script(tmp_path / "m.json", latency_us=100)
     reports: list[JobMessage] = []
-    budget = replace(SHORT, seconds=1.0, floor_half_width=1e-9, typical_half_width=1e-9)
+    budget = replace(SHORT, seconds=5.0, floor_half_width=1e-9, typical_half_width=1e-9)
     result = room.service.run(spec(model, batch=(1, 8), budget=budget), reports.append)
     progress = [r for r in reports if isinstance(r, Progress) and r.units_planned]
     shares = [each.units_done / each.units_planned for each in progress]

@@ -1,16 +1,17 @@
 """The ratio on the progress line of a comparison."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from modeldyno.core.sessions import Calibration, Pair, Samples, Session, SessionFacts, WarmUp
-from modeldyno.measure.compare import PairUnit, RunningRatio, log_ratio
+from modeldyno.measure.compare import PairUnit, RunningRatio, choose_statistic, log_ratio
 
 FACTS = SessionFacts("scripted", "1", "cpu", ("script",), 1, None, {"x": "float"}, "fp32")
 
 
-def session(call_us: int, cpu: bool = False) -> Session:
+def session(call_us: int, cpu: bool = False, device: str = "cpu") -> Session:
     samples = (call_us * 1000,) * 20
     return Session(
         load_s=0.01,
@@ -18,7 +19,7 @@ def session(call_us: int, cpu: bool = False) -> Session:
         calibration=Calibration(call_us / 1e6, 1, 0.0),
         warmup=WarmUp(25, 0.01, steady=True),
         samples=Samples(samples, samples if cpu else (), 1, 1, 1, 1, 0, samples_per_turn=5),
-        facts=FACTS,
+        facts=replace(FACTS, device=device),
     )
 
 
@@ -69,3 +70,18 @@ def test_it_follows_when_a_short_call_forbids_cpu_time():
     ratio.estimate()
     units.append(unit(900, 990))
     assert value(ratio) == pytest.approx(1.1)
+
+
+DEVICES = ("cuda", "cuda:1", "mps", "mps:0", "xpu", "GPU.0", "NPU", "tensorrt", "gpu+cpu")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("both", [False, True])
+def test_a_side_on_a_device_is_compared_by_wall_time(device, both):
+    """Single-threaded calls of 2 ms with CPU time, which would do for two sides on the CPU."""
+    other = session(2000, cpu=True, device=device)
+    cpu = session(2000, cpu=True)
+    assert choose_statistic([PairUnit(0, Pair(cpu, cpu))] * 4) == "cpu p25"
+    units = [PairUnit(0, Pair(other, other) if both else Pair(cpu, other))] * 4
+    assert choose_statistic(units) == "wall p10"
+    assert choose_statistic([PairUnit(0, Pair(u.pair.b, u.pair.a)) for u in units]) == "wall p10"

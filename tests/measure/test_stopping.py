@@ -99,3 +99,10 @@ def test_a_moment_chosen_by_the_data_is_paid_for_with_a_higher_level(reason, lev
 def test_an_adaptive_comparison_looks_three_times():
     assert [n for n in range(100) if look_level(n)] == list(LOOKS) == [8, 16, 32]
     assert look_level(8) == pytest.approx(1 - 0.022)
+
+
+def test_a_session_that_would_not_fit_the_budget_is_not_begun():
+    assert choose_stop_reason([1.0], [1.0], DEFAULT, 6.0, session_s=3.0) is None
+    assert choose_stop_reason([1.0], [1.0], DEFAULT, 7.5, session_s=3.0) == "budget"
+    calm = sessions(8, 0.001)
+    assert choose_stop_reason(calm, calm, DEFAULT, 9.0, session_s=3.0) == "precise"

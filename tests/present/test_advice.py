@@ -7,7 +7,7 @@ import pytest
 
 import modeldyno
 from modeldyno.core.results import BenchmarkResult
-from modeldyno.core.specs import DEFAULT
+from modeldyno.core.specs import DEFAULT, QUICK, THOROUGH
 from modeldyno.present.advice import advise
 from tests.scripts import script
 
@@ -67,3 +67,24 @@ def test_cells_with_the_same_trouble_share_a_line(result):
 def test_advice_about_one_cell_names_it(result):
     few = [advice for advice in advise(as_if(result, 1, 6)) if "no interval" in advice.text]
     assert [advice.cells for advice in few] == [result.cells[0].name]
+
+
+def test_an_interval_says_what_it_takes_and_no_other_advice_contradicts(result):
+    """Where the time was too short for four sessions, the run knows how long they take."""
+    noisy = as_if(result, 1, 6)
+    few = noisy.cells[0]
+    assert few.measurement is not None
+    few = replace(few, measurement=replace(few.measurement, interval_budget_s=9.0))
+    said = replace(noisy, cells=(few, noisy.cells[1]))
+    assert budgets(said) == {"--budget 9"}
+    (missing,) = [advice for advice in advise(said) if "no interval" in advice.text]
+    assert missing.text == "no interval: 1 session, and an interval needs 4 sessions: about 9 s"
+    assert missing.help == "use --budget 9"
+
+
+@pytest.mark.parametrize("budget", [QUICK, DEFAULT, THOROUGH], ids=lambda budget: budget.name)
+def test_advice_never_names_another_preset_than_the_request(result, budget):
+    given = replace(as_if(result, 1, 6), spec=replace(result.spec, iterations=None, budget=budget))
+    for advice in advise(given, each_cell=True):
+        assert "--quick" not in advice.help
+        assert "--thorough" not in advice.help

@@ -217,7 +217,8 @@ class _There:
 
 
 def task_of(spec: BenchmarkSpec, run: Callable[[Listener], Any]) -> Task:
-    return Task(spec.model.path, run, plan_line(spec) if len(spec.cells) > 1 else "")
+    is_worth_a_plan = len(spec.cells) > 1 or spec.budget.name == "quick"
+    return Task(spec.model.path, run, plan_line(spec) if is_worth_a_plan else "")
 
 
 def measure(
@@ -276,7 +277,7 @@ def plan_line(spec: BenchmarkSpec) -> str:
     from modeldyno.jobs.rounds import expected_s
 
     seconds = expected_s(spec)
-    return f"{name_of_file(spec.model.path)}: {cells} on {cores}, about {seconds:g} s of measuring"
+    return f"{name_of_file(spec.model.path)}: {cells} on {cores}, about {seconds:g} s"
 
 
 def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ Listener = Callable[[JobMessage], None]
 
 _STATES = {"measuring": "◑", "done": "✓", "failed": "✕"}
 _BAR_WIDTH = 30
+_WIDE_ENOUGH = 90  # columns, for a bar as well
 LONG_WAIT_S = 1.0
 
 
@@ -29,21 +31,33 @@ def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener]:
     """Even with progress off, a wait for cores that others use is reported."""
     if quiet or not sys.stderr.isatty():
         with contextlib.closing(LongWaits()) as waits:
-            yield waits.hear
+
+            def hear(message: JobMessage) -> None:
+                waits.hear(message)
+                if not quiet:
+                    _show_notice(message)
+
+            yield hear
         return
     from rich.console import Console
     from rich.live import Live
 
     console = Console(stderr=True, highlight=False)
     # Redrawn only when a unit is done: a timer thread would run inside somebody's measurement.
-    with Live(_view(None, first), console=console, auto_refresh=False, transient=True) as screen:
+    with Live(output.styled(first), console=console, auto_refresh=False, transient=True) as screen:
         screen.refresh()
 
         def listen(message: JobMessage) -> None:
+            _show_notice(message)
             if isinstance(message, Progress):
-                screen.update(_view(message), refresh=True)
+                screen.update(_view(message, console.width), refresh=True)
 
         yield listen
+
+
+def _show_notice(message: JobMessage) -> None:
+    if isinstance(message, Progress) and message.notice:
+        output.message(message.notice)
 
 
 class LongWaits:
@@ -117,24 +131,27 @@ def _fetched(name: str, done: int, total: int | None) -> RenderableType:
     return line
 
 
-def _view(progress: Progress | None, first: str = "") -> RenderableType:
+def _view(progress: Progress, width: int) -> RenderableType:
     from rich.console import Group
 
-    if progress is None:
-        return output.styled(first)
     if len(progress.cells) < 2:
-        return _line(progress)
-    return Group(_grid(progress.cells), _line(progress))
+        return _line(progress, width)
+    return Group(_grid(progress.cells), _line(progress, width))
 
 
-def _line(progress: Progress) -> RenderableType:
+def _line(progress: Progress, width: int) -> RenderableType:
+    """Numbers come first and are never cut; names come last and may be."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
-    line = Table.grid(padding=(0, 1))
-    bar = ProgressBar(progress.units_planned or 1, progress.units_done, width=_BAR_WIDTH)
-    count = f"{progress.units_done}/{progress.units_planned or '?'}"
-    line.add_row(output.styled(progress.doing), bar, count, output.styled(_detail(progress)))
+    line = Table.grid(padding=(0, 2))
+    cells: list[RenderableType] = [output.styled(_detail(progress)), _one_row(progress.doing)]
+    if width >= _WIDE_ENOUGH:
+        bar = ProgressBar(progress.units_planned or 1, progress.units_done, width=_BAR_WIDTH)
+        cells.insert(0, bar)
+    for _ in cells[:-1]:
+        line.add_column(no_wrap=True)
+    line.add_row(*cells)
     return line
 
 
@@ -142,12 +159,14 @@ def _grid(cells: tuple[CellProgress, ...]) -> RenderableType:
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
+    for _ in range(3):
+        grid.add_column(no_wrap=True)
     for cell in cells:
         grid.add_row(
             _STATES[cell.state],
-            output.styled(cell.name),
-            counted(cell.sessions, "session"),
             output.styled(_estimate(cell.estimate_s, cell.relative_half_width)),
+            counted(cell.sessions, "session"),
+            _one_row(cell.name),
         )
     return grid
 
@@ -161,9 +180,11 @@ def _estimate(seconds: float | None, half_width: float | None) -> str:
 
 def _detail(progress: Progress) -> str:
     parts = []
+    if progress.units_planned:
+        parts.append(f"{int(100 * progress.units_done / progress.units_planned)} %")
     if progress.ratio is not None:
         parts.append(f"B {change(progress.ratio)}")
     parts.append(_estimate(progress.estimate_s, progress.relative_half_width))
-    if progress.remaining_s is not None:
-        parts.append(f"≤ {progress.remaining_s:.0f} s left")
+    if progress.remaining_s:
+        parts.append(f"≤ {math.ceil(progress.remaining_s)} s left")
     return "  ".join(part for part in parts if part)

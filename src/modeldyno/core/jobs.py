@@ -43,12 +43,33 @@ class Progress:
     remaining_s: float | None = None
     ratio: float | None = None
     cells: tuple[CellProgress, ...] = ()
+    notice: str = ""  # to be kept on the screen, e.g. that it will take longer than its budget
     kind: Literal["progress"] = "progress"
 
     @property
     def is_waiting(self) -> bool:
         """For cores in use by others (``jobs/leases.py``); nothing is measured meanwhile."""
         return self.doing.startswith("waiting")
+
+
+class SteadyShare:
+    """Units planned, so that the share of them that is done never falls: estimates of how many fit
+    the time change with every unit."""
+
+    def __init__(self) -> None:
+        self._share = 0.0  # as last reported
+
+    def planned(self, done: int, planned: int) -> int:
+        if done < self._share * planned:
+            planned = max(done, int(done / self._share))
+        if planned:
+            self._share = max(self._share, done / planned)
+        return planned
+
+
+def sensible_width(relative: float | None) -> float | None:
+    """A relative half-width worth showing: beyond 100 %, not even the first digit is known."""
+    return None if relative is None or relative > 1 else relative
 
 
 @dataclass(frozen=True)

@@ -178,6 +178,7 @@ class Measurement:
     cores_used: float | None = None  # CPU time of all threads over wall time, per instance
     throughput: Estimate | None = None  # items per second over sessions; None of too few
     page_faults: float | None = None  # per call, of all threads; None where nobody counts them
+    interval_budget_s: float | None = None  # with which it would have had an interval
 
 
 @dataclass(frozen=True)

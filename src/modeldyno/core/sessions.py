@@ -158,6 +158,7 @@ class SessionPlan:
     warmup_calls: int | None = None  # None: until the plateau
     warmup_limit_s: float = 2.0
     iterations: int | None = None  # exactly this many samples of one call each
+    time_s: float | None = None  # of the whole session, loading included: slow models make do
 
 
 @dataclass(frozen=True)
@@ -293,6 +294,8 @@ class PairPlan:
     gap_s: float = 0.0  # pause at each switch, so that a spinning pool goes to sleep
     max_time_s: float | None = None
     warmup_limit_s: float = 0.25
+    warmup_calls: int | None = None  # None: until the plateau
+    time_s: float | None = None  # of the whole pair, loading included: slow models make do
     seed: int = 0
     calibrations: tuple[Calibration, Calibration] | None = None  # of an earlier pair
 

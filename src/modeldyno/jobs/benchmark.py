@@ -101,20 +101,24 @@ def _restore_units(cells: list[Cell], units: Sequence[Unit]) -> None:
     for unit in units:
         cell = cells[unit.cell]
         if isinstance(unit.measured, Session):
-            cell.units.append(MeasuredUnit(unit.process, unit.round, unit.measured))
-            cell.used_s += took_s(unit.measured)
+            wall_s = took_s(unit.measured)
+            cell.units.append(MeasuredUnit(unit.process, unit.round, unit.measured, wall_s))
+            cell.used_s += wall_s
 
 
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
     """Read the model and let each cell run once; a cell that cannot gets its error."""
+    start = time.monotonic()
     with closing(TrialWorkers(spec, spec.cells, context)) as trials:
         facts, copy = trials.inspect(spec.model)
+        reading_s = time.monotonic() - start
         refuse_needless_overrides(spec.model, facts)
         units = planned_units(spec, len(cells))
         context.send(Started(name_of_file(facts.path), units, facts.sha256))
         for cell in cells:
             context.send(Progress(0, units, f"trying {cell.name}"))
             _try_cell(spec, cell, comparable_cell(cell, cells), facts, copy, trials)
+            cell.before_s = cell.used_s = reading_s / len(cells) + cell.trial_s
             _log_notes(cell, context)
             if cell.error is not None:
                 trials.close()
@@ -165,7 +169,7 @@ def _try_cell(
     else:
         cell.notes = cell.prepared.notes
     cell.sandbox = trials.sandbox
-    cell.used_s = time.monotonic() - start
+    cell.trial_s = time.monotonic() - start
 
 
 def _model_error(facts: ModelFacts, copy: Path) -> ModeldynoError | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from modeldyno.core.deviations import find_deviations
@@ -32,6 +32,7 @@ class MeasuredUnit:
     process: int
     round: int
     session: Session
+    wall_s: float = 0.0  # of the budget, the start of its process included
 
     @property
     def floor_s(self) -> float:
@@ -62,6 +63,9 @@ class Cell:
     prepared: Prepared | None = None
     units: list[MeasuredUnit] = field(default_factory=list)
     used_s: float = 0.0  # of the budget and of the timeout, process starts included
+    before_s: float = 0.0  # of these, before the first session: reading the model, trying the cell
+    trial_s: float = 0.0  # of these, loading the model and running it once
+    interval_budget_s: float | None = None  # with which it would have had an interval
     waited_s: float = 0.0  # for cores; outside of every budget
     stop_reason: StopReason | None = None
     error: ModeldynoError | None = None
@@ -81,6 +85,12 @@ class Cell:
     @property
     def sessions(self) -> list[Session]:
         return [unit.session for unit in self.units]
+
+    @property
+    def session_s(self) -> float:
+        """About what another one will take; the first had to start its process."""
+        later = self.units[1:] or self.units
+        return sum(unit.wall_s for unit in later) / max(1, len(later))
 
     @property
     def batch_size(self) -> int:
@@ -124,6 +134,7 @@ class Cell:
             units = [MeasuredSession(unit.process, unit.session) for unit in self.units]
             reason = self.stop_reason or "aborted"
             measurement = summarise(units, self.items, reason, weather, self.spec.cores)
+            measurement = replace(measurement, interval_budget_s=self.interval_budget_s)
         facts = self._facts()
         return CellResult(
             model=model.path,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import Cancelled
 from modeldyno.core.hosts import tool_version
-from modeldyno.core.jobs import Progress, Started, Unit
+from modeldyno.core.jobs import Progress, Started, SteadyShare, Unit, sensible_width
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.results import ComparisonResult, SideResult
 from modeldyno.core.sessions import (
@@ -29,25 +30,37 @@ from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.inputs.matching import MatchedModel, is_more_specific, match_models
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.inputs.plans import InputPlan
+from modeldyno.jobs.budgets import slow_notice
 from modeldyno.jobs.leases import wait_note
-from modeldyno.jobs.pairing import FEWEST_PROCESSES, PairedSide, Reports, launched_pairing
+from modeldyno.jobs.pairing import (
+    FEWEST_PROCESSES,
+    PairedSide,
+    Pairing,
+    Reports,
+    launched_pairing,
+)
 from modeldyno.jobs.preparation import Prepared, TrialWorkers
 from modeldyno.jobs.protocol import Context
 from modeldyno.store.models import check_unchanged
+from modeldyno.worker.launch import Stop
 
 if TYPE_CHECKING:
     from modeldyno.measure.compare import Judgement
 
+Launch = Callable[[PairedSide, PairedSide, Stop, bool], AbstractContextManager[Pairing]]
+
 FEWEST_PAIRS = 2  # fewer have no interval
+USEFUL_PAIRS = 4  # what slow models are called less often for: fewer have a very wide interval
 SPINNING_BLOCK_S = 0.2  # a spinning pool needs long blocks …
 SPINNING_GAP_S = 0.05  # … and time to fall asleep before the other side's turn
 
 
 @dataclass(frozen=True)
-class _Side:
+class Side:
     spec: SideSpec
     party: MatchedModel
     prepared: Prepared
+    trial_s: float  # what loading the model and running it once took
 
     @property
     def model(self) -> ModelFacts:
@@ -70,7 +83,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     from modeldyno.measure.compare import judge_pairs
 
     before = host.read_load()
-    pairs = _Pairs(spec, a, b, context, start)
+    pairs = Pairs(spec, a, b, context, start)
     interrupted = False
     try:
         pairs.measure()
@@ -121,7 +134,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
 # ---------------------------------------------------------------- before
 
 
-def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Side, _Side]:
+def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[Side, Side]:
     """Read both models and let both sides run once."""
     deadline = start + spec.timeout_s
     sides = {"a": spec.a, "b": spec.b}
@@ -138,10 +151,11 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Sid
         a, b = match_models(
             context.local(spec.a.model), facts_of[0], context.local(spec.b.model), facts_of[1]
         )
-        ready: dict[str, _Side] = {}
+        ready: dict[str, Side] = {}
         first: InputPlan | None = None
         for name, party in [("b", b), ("a", a)] if is_more_specific(b, a) else [("a", a), ("b", b)]:
             side = sides[name]
+            trial_start = time.monotonic()
             prepared = trials.prepare(
                 party.model,
                 party.facts,
@@ -153,7 +167,7 @@ def _prepare(spec: ComparisonSpec, context: Context, start: float) -> tuple[_Sid
                 other_inputs=first,
             )
             first = prepared.inputs
-            ready[name] = _Side(side, party, prepared)
+            ready[name] = Side(side, party, prepared, time.monotonic() - trial_start)
     return ready["a"], ready["b"]
 
 
@@ -165,19 +179,23 @@ def _file_key(side: SideSpec) -> tuple[str | None, ...]:
 # ---------------------------------------------------------------- measuring
 
 
-class _Pairs:
+class Pairs:
     """The pairs measured so far, and how more of them are measured."""
 
     def __init__(
         self,
         spec: ComparisonSpec,
-        a: _Side,
-        b: _Side,
+        a: Side,
+        b: Side,
         context: Context,
         start: float,
+        clock: Callable[[], float] = time.monotonic,
+        launch: Launch = launched_pairing,
     ) -> None:
         from modeldyno.measure.compare import PairUnit, RunningRatio
 
+        self._clock = clock
+        self._launch = launch
         self._spec = spec
         self._context = context
         self._start = start  # of the time budget and the time limit
@@ -194,6 +212,8 @@ class _Pairs:
         self.sandboxes: Reports = (None, None)
         self.note = ""  # about the cores they were measured on
         self.waited_s = 0.0  # for cores
+        self._process_s = 0.0  # what the latest process took until its first pair was measured
+        self._steady = SteadyShare()
 
     def measure(self) -> None:
         """Fresh processes one after the other, each with its share of the pairs or of the time."""
@@ -206,9 +226,10 @@ class _Pairs:
         processes = min(processes, spec.pairs or processes)
         recalled = len(self.units)
         first = 1 + max((unit.process for unit in self.units), default=-1)
+        self._announce()
         for process in range(processes):
             share = (process + 1) / processes
-            if self.units and self._is_decided():
+            if self.units and (self._is_decided() or not self._fits(self._process_s)):
                 return
             is_as_recalled = 0 < recalled == len(self.units)
             if is_as_recalled and self._is_share_done(share, 0.0):
@@ -220,7 +241,7 @@ class _Pairs:
                 self._run_process(first + process, share, lease.cpus)
 
     def _wait(self, why: str) -> None:
-        self._context.send(Progress(len(self.units), self._spec.pairs or 0, why))
+        self._context.send(Progress(len(self.units), self._planned(), why))
 
     @property
     def _cores(self) -> int:
@@ -232,23 +253,26 @@ class _Pairs:
 
         spec, context, units = self._spec, self._context, self.units
         known: tuple[Calibration, Calibration] | None = None
+        launched_at = self._clock()
         sides = self._paired_side(self._sides[0], cpus), self._paired_side(self._sides[1], cpus)
-        with launched_pairing(*sides, context.stop, _need_two_workers(*self._sides)) as pairing:
+        with self._launch(*sides, context.stop, _need_two_workers(*self._sides)) as pairing:
             while True:
                 plan = self._plan(known)
                 padding = hash((spec.seed, process, len(units)))
-                began = time.monotonic()
+                began = self._clock()
                 pair = pairing.measure(plan, padding, self._start + spec.timeout_s)
                 self.sandboxes = pairing.sandboxes
                 context.send(Unit(0, process, pair))
                 units.append(PairUnit(process, pair))
+                if known is None:
+                    self._process_s = self._clock() - launched_at
                 known = pair.a.calibration, pair.b.calibration
                 context.send(self._progress())
-                pair_s = time.monotonic() - began
+                pair_s = self._clock() - began
                 if self._is_share_done(share, pair_s) or self._is_decided():
                     return
 
-    def _paired_side(self, side: _Side, cpus: tuple[int, ...]) -> PairedSide:
+    def _paired_side(self, side: Side, cpus: tuple[int, ...]) -> PairedSide:
         spec = self._spec
         setup = self._context.worker_setup(
             spec,
@@ -266,6 +290,7 @@ class _Pairs:
             min_time_s=spec.pair_s,
             max_time_s=max(spec.pair_s, 0.25 * spec.seconds),
             warmup_limit_s=spec.pair_s,
+            time_s=self._pair_time_s(),
             seed=hash((spec.seed, len(self.units))),
             calibrations=known,
         )
@@ -274,16 +299,37 @@ class _Pairs:
         return replace(plan, block_s=SPINNING_BLOCK_S, gap_s=SPINNING_GAP_S)
 
     def _elapsed_s(self) -> float:
-        return self._earlier_s + time.monotonic() - self._start
+        return self._earlier_s + self._clock() - self._start
 
     def _is_share_done(self, share: float, pair_s: float) -> bool:
         """Whether this process did its part; one more pair must still fit the time."""
-        pairs = len(self.units)
         if self._spec.pairs is not None:
-            return pairs >= round(share * self._spec.pairs)
-        if share == 1 and pairs < FEWEST_PAIRS:  # slow models: better late than without an answer
-            return False
+            return len(self.units) >= round(share * self._spec.pairs)
+        if share == 1 or not self._has_time_for(self._process_s):  # or for another process
+            return not self._fits(pair_s)
         return self._elapsed_s() + pair_s / 2 >= share * self._spec.seconds
+
+    def _fits(self, seconds: float) -> bool:
+        """Whether it is measured: slow models are better late than without an answer."""
+        return len(self.units) < FEWEST_PAIRS or self._has_time_for(seconds)
+
+    def _has_time_for(self, seconds: float) -> bool:
+        return self._spec.pairs is not None or self._elapsed_s() + seconds <= self._spec.seconds
+
+    def _pair_time_s(self) -> float | None:
+        """What the next pair may take, so that there will be some of them."""
+        if self._spec.pairs is not None:
+            return None
+        left_s = max(0.0, self._spec.seconds - self._elapsed_s())
+        return left_s / max(1, USEFUL_PAIRS - len(self.units))
+
+    def _announce(self) -> None:
+        if self._spec.pairs is not None or self.units:
+            return
+        once_s = sum(side.trial_s for side in self._sides)
+        least_s = self._elapsed_s() + FEWEST_PAIRS * once_s
+        if notice := slow_notice("both sides", once_s, least_s, self._spec.seconds):
+            self._context.send(Progress(0, 0, "measuring", notice=notice))
 
     def _is_decided(self) -> bool:
         """An adaptive comparison ends at an interim look that decides; others have none."""
@@ -299,18 +345,26 @@ class _Pairs:
 
     def _progress(self) -> Progress:
         pairs, spec = len(self.units), self._spec
-        ratio, elapsed = self._ratio.estimate(), self._elapsed_s()
+        ratio = self._ratio.estimate()
         return Progress(
             units_done=pairs,
-            units_planned=spec.pairs or max(pairs, round(pairs * spec.seconds / elapsed)),
+            units_planned=self._planned(),
             doing="pairs",
             ratio=ratio.value if ratio else None,
-            relative_half_width=ratio.relative if ratio else None,
-            remaining_s=None if spec.pairs else max(0.0, spec.seconds - elapsed),
+            relative_half_width=sensible_width(ratio.relative)
+            if ratio and pairs >= USEFUL_PAIRS
+            else None,
+            remaining_s=None if spec.pairs else max(0.0, spec.seconds - self._elapsed_s()),
         )
 
+    def _planned(self) -> int:
+        """Pairs, at the pace so far; 0 if there is none yet."""
+        pairs, spec = len(self.units), self._spec
+        planned = spec.pairs or max(pairs, round(pairs * spec.seconds / self._elapsed_s()))
+        return self._steady.planned(pairs, planned)
 
-def _need_two_workers(a: _Side, b: _Side) -> bool:
+
+def _need_two_workers(a: Side, b: Side) -> bool:
     """Whether one process cannot hold both."""
     settings = {side.prepared.process_settings for side in (a, b)} - {""}
     return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python or len(settings) > 1
@@ -327,7 +381,7 @@ def _level(spec: ComparisonSpec) -> float:
 
 
 def _side_result(
-    side: _Side,
+    side: Side,
     judgement: Judgement,
     index: int,
     measured: SessionFacts,
@@ -345,7 +399,7 @@ def _side_result(
     )
 
 
-def _notes(a: _Side, b: _Side) -> tuple[str, ...]:
+def _notes(a: Side, b: Side) -> tuple[str, ...]:
     notes = list(
         dict.fromkeys((*a.prepared.notes, *b.prepared.notes, *a.party.notes, *b.party.notes))
     )

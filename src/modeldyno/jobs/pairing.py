@@ -6,10 +6,11 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from modeldyno.core.sessions import Pair, PairPlan, SandboxReport, Session, SessionPlan
+from modeldyno.measure.loop import time_left_s
 from modeldyno.worker.launch import Stop, Worker, WorkerSetup, launched
 from modeldyno.worker.messages import (
     CloseSide,
@@ -94,16 +95,21 @@ class _TwoWorkers:
 
     def measure(self, plan: PairPlan, padding_seed: int, deadline_s: float) -> Pair:
         orders = random.Random(plan.seed)  # noqa: S311 - an order of measurement, not a secret
+        start = time.monotonic()
         for side in orders.choice(((0, 1), (1, 0))):
             self._open(side, plan, padding_seed, deadline_s)
-        self._take_turns(plan, orders, deadline_s)
+        most_s = plan.max_time_s
+        if plan.time_s is not None:
+            left_s = time_left_s(plan.time_s, time.monotonic() - start)
+            most_s = left_s if most_s is None else min(most_s, left_s)
+        self._take_turns(replace(plan, max_time_s=most_s), orders, deadline_s)
         a, b = (self._close(side, deadline_s) for side in (0, 1))
         return Pair(a, b, b.parity)
 
     def _open(self, side: int, plan: PairPlan, padding_seed: int, deadline_s: float) -> None:
         known = plan.calibrations[side] if plan.calibrations else None
         # Each side has its own padding, so that the pair does not share one placement's luck.
-        limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
+        limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s, warmup_calls=plan.warmup_calls)
         command = OpenSide(self._sides[side].session, limits, padding_seed + side, known)
         self._workers[side].request(command, SideReady, deadline_s, self._stop)
 

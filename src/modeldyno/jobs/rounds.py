@@ -6,20 +6,28 @@ A cell is over when it is precise, out of budget, or clearly outraced.
 
 from __future__ import annotations
 
+import math
 import random
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from modeldyno.core.cell_axes import WORKLOAD
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, WrongOutput
-from modeldyno.core.jobs import CellProgress, Progress, Unit
+from modeldyno.core.jobs import CellProgress, Progress, SteadyShare, Unit, sensible_width
 from modeldyno.core.requests.axes import is_alike
-from modeldyno.core.results import OBJECTIVES, Objective, Standings, StopReason
+from modeldyno.core.results import (
+    FEWEST_SESSIONS,
+    OBJECTIVES,
+    Objective,
+    Standings,
+    StopReason,
+)
 from modeldyno.core.sessions import Energy, Session, SessionPlan, call_note
 from modeldyno.core.specs import BenchmarkSpec, CellSpec
+from modeldyno.jobs.budgets import slow_notice
 from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.contract import set_mismatches
 from modeldyno.jobs.instances import CellWorkers, InstanceGroup, measure_together, meter_one
@@ -32,14 +40,25 @@ if TYPE_CHECKING:
 
 MOST_REPEATED = 4  # rounds in which the machine itself changed
 WINDOW_S, QUICK_WINDOW_S = 1.0, 0.5  # of instances side by side, and of an energy meter
-FAR_TOO_LONG = 4  # times the budget: from here on, fewer are enough
 FEWEST_REPETITIONS, FEWEST_QUICK_REPETITIONS = 6, 4  # of instances side by side
+FAR_TOO_LONG = 4  # times the budget: from here on, fewer are enough
 FEWEST_ROUNDS = 4  # before cells are distinguished, or called tied
 FRESH_SESSIONS = 8  # of a winner, whose first number was selected for being low
+MOST_FOR_WINNERS = 1 / 3  # of the time of all cells; if this is too little, no winner is checked
+SHARE_OF_TRIAL = 0.25  # what a session may take in any case: starting it has cost much more
+FOR_AN_INTERVAL = 1.1  # times the budget may be used if that gives one
+INTERVAL_MARGIN = 1.1  # of the time that an interval takes, as it is advised
 
 
 class Rounds:
-    def __init__(self, spec: BenchmarkSpec, cells: list[Cell], context: Context) -> None:
+    def __init__(
+        self,
+        spec: BenchmarkSpec,
+        cells: list[Cell],
+        context: Context,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
         self._spec = spec
         self._cells = cells
         self._context = context
@@ -50,10 +69,9 @@ class Rounds:
         self._gauges: dict[str, EnergyGauge] = {}
         self._states: dict[int, tuple[object, CellProgress]] = {}  # as last reported
         self._done = sum(len(cell.units) for cell in cells)  # sessions; none is ever taken back
-        # Sessions still to come after the rounds: a winner's fresh ones, and repeated rounds.
-        self._checks = FRESH_SESSIONS if self.is_sweep and self._aims_at_precision else 0
+        self._checks = 0  # still to come after the rounds: winners' sessions, repeated rounds
         self._are_rounds_over = False  # only checks are left
-        self._share = 0.0  # of the work done, as last reported
+        self._steady = SteadyShare()
 
     @property
     def is_sweep(self) -> bool:
@@ -69,7 +87,8 @@ class Rounds:
         that cannot be distinguished from it."""
         for cell in self._cells:  # cells of a resumed run may be complete already
             if cell.units and not cell.is_over:
-                cell.stop_reason = _stop_reason(self._spec, cell)
+                cell.stop_reason = self._stop_reason(cell)
+        self._announce()
         with closing(CellWorkers(self._spec, self._context)) as workers:
             while any(not cell.is_over for cell in self._cells):
                 self._round(self._next, [c for c in self._cells if not c.is_over], workers)
@@ -77,6 +96,7 @@ class Rounds:
                 self._next += 1
                 self._stop_outraced_cells()
             self._are_rounds_over = True
+            self._note_interval_budgets()
             if not self.is_sweep:
                 return ({},)
             if not self._aims_at_precision:
@@ -85,9 +105,10 @@ class Rounds:
             standings = self._standings()
             every = [standing for workload in standings for standing in workload.values()]
             winners = [*dict.fromkeys(s.leader for s in every if s.has_winner)]
-            self._checks = FRESH_SESSIONS * len(winners)
-            for winner in winners:
-                self._remeasure(self._cells[winner], workers)
+            fresh = {winner: self._fresh_sessions(winner, winners) for winner in winners}
+            self._checks = sum(fresh.values())
+            for winner, sessions in fresh.items():
+                self._remeasure(self._cells[winner], sessions, workers)
         return standings
 
     # ------------------------------------------------------------ visits
@@ -96,7 +117,7 @@ class Rounds:
         visited = list(cells)
         self._order.shuffle(visited)
         for cell in visited:
-            self._visit(cell, number, self._process(number), workers, _stop_reason)
+            self._visit(cell, number, self._process(number), workers, self._stop_reason)
 
     def _process(self, number: int) -> int:
         """Several sessions share a process; the last process takes all the rest."""
@@ -110,26 +131,27 @@ class Rounds:
         number: int,
         process: int,
         workers: CellWorkers,
-        decide: Callable[[BenchmarkSpec, Cell], StopReason | None],
+        decide: Callable[[Cell], StopReason | None],
     ) -> None:
         """One fresh session of a cell; an error ends that cell and no other."""
         # Waiting for cores counts against neither budget nor time limit.
         wanted = cell.spec.cores * cell.spec.instances
         with self._context.leases.take(wanted, self._context.stop, self._wait) as lease:
             cell.waited_s += lease.waited_s
-            start = time.monotonic()
+            start = self._clock()
             try:
-                session = self._measure(cell, process, workers.of(cell, process), lease.cpus)
+                session = self._measure(cell, process, workers, lease.cpus)
                 cell.note(lease.note)
-                cell.used_s += time.monotonic() - start
                 session = self._with_energy(session, cell, process, workers, lease.cpus)
-                self._accept(session, cell, process, number)
+                self._accept(session, cell, process, number, self._clock() - start)
             except (Cancelled, StorageFailed):
                 raise
             except ModeldynoError as error:
                 cell.error = error
+            finally:
+                cell.used_s += self._clock() - start
         if cell.error is None:
-            cell.stop_reason = decide(self._spec, cell)
+            cell.stop_reason = decide(cell)
         if cell.is_over:
             workers.dismiss(cell)
         self._context.send(self._progress(cell))
@@ -138,17 +160,18 @@ class Rounds:
         self._context.send(Progress(self._done, self._planned(), why))
 
     def _measure(
-        self, cell: Cell, process: int, workers: list[Worker], cpus: tuple[int, ...]
+        self, cell: Cell, process: int, cell_workers: CellWorkers, cpus: tuple[int, ...]
     ) -> Session:
         prepared = cell.prepared
         assert prepared is not None
+        workers = cell_workers.of(cell, process)
         if cell.spec.instances > 1:
             gauge = self._gauge(prepared.facts.device)
             session = measure_together(self._group(cell, workers, cpus), self._window_s, gauge)
         else:
             command = MeasureSession(
                 session=prepared.session(cpus),
-                plan=session_plan(self._spec),
+                plan=replace(session_plan(self._spec), time_s=self._session_time_s(cell)),
                 padding_seed=self._padding_seed(cell, process),
                 reference=prepared.reference,
             )
@@ -167,7 +190,7 @@ class Rounds:
     ) -> Session:
         """The session with the energy of its calls, if there is a meter: once in each process.
 
-        This counts against neither budget nor time limit, and cannot spoil what was measured.
+        This cannot spoil what was measured.
         """
         assert cell.prepared is not None
         gauge = self._gauge(cell.prepared.facts.device)
@@ -206,7 +229,7 @@ class Rounds:
         )
 
     def _deadline_s(self, cell: Cell) -> float:
-        return time.monotonic() + self._spec.timeout_s - cell.used_s
+        return self._clock() + self._spec.timeout_s - cell.used_s
 
     def _padding_seed(self, cell: Cell, process: int) -> int:
         return hash((self._spec.seed, cell.number, process, len(cell.units)))
@@ -218,7 +241,9 @@ class Rounds:
             self._gauges[device] = EnergyGauge(device)
         return self._gauges[device]
 
-    def _accept(self, session: Session, cell: Cell, process: int, number: int) -> None:
+    def _accept(
+        self, session: Session, cell: Cell, process: int, number: int, wall_s: float
+    ) -> None:
         """Keep a session, unless its outputs are wrong: a wrong answer has no latency."""
         if session.parity is not None and not session.parity.agrees:
             raise WrongOutput(
@@ -228,7 +253,7 @@ class Rounds:
             )
         cell.note(call_note(cell.spec.contract, session.facts))
         self._context.send(Unit(cell.number, process, session, number))
-        cell.units.append(MeasuredUnit(process, number, session))
+        cell.units.append(MeasuredUnit(process, number, session, wall_s))
         self._done += 1
 
     # ------------------------------------------------------------ racing
@@ -282,19 +307,32 @@ class Rounds:
             return {}  # a single cell wins nothing, and few rounds cannot distinguish cells
         return {objective: who for objective, who in ranked.items() if who is not None}
 
-    def _remeasure(self, winner: Cell, workers: CellWorkers) -> None:
+    def _fresh_sessions(self, winner: int, winners: Sequence[int]) -> int:
+        """As many as fit into this winner's part of the time that is left; 0 if they would be too
+        few for an interval."""
+        each_s = max(self._cells[winner].session_s, 1e-9)
+        fitting = int(self._time_left_s() / len(winners) / each_s)
+        return 0 if fitting < FEWEST_SESSIONS else min(FRESH_SESSIONS, fitting)
+
+    def _remeasure(self, winner: Cell, sessions: int, workers: CellWorkers) -> None:
         """The best of many was also lucky, so its number comes from fresh sessions."""
+        if not sessions:
+            winner.note(
+                "best of the sweep, and there was no time for fresh sessions after it: "
+                "its number may be a lucky one"
+            )
+            return
         earlier, reason = winner.units, winner.stop_reason
         winner.units, winner.stop_reason = [], None
         first = 1 + max(unit.process for unit in earlier)
-        for count in range(FRESH_SESSIONS):
+        for count in range(sessions):
             if winner.error is not None:
                 break
             process = first + count // self._spec.budget.sessions_per_process
             self._checks -= 1
-            self._visit(winner, self._next + count, process, workers, lambda *_: None)
+            self._visit(winner, self._next + count, process, workers, lambda _: None)
         workers.dismiss(winner)
-        self._next += FRESH_SESSIONS
+        self._next += sessions
         winner.stop_reason = reason
         winner.notes += ("best of the sweep, so its number is from fresh sessions after it",)
 
@@ -314,12 +352,15 @@ class Rounds:
             self._disturbed.append(number)
 
     def _repeat_disturbed(self, workers: CellWorkers) -> None:
-        """Rounds in which the machine changed are kept, and measured once more."""
-        rounds = [
-            [c for c in self._cells if c.error is None and number in c.floors()]
-            for number in self._disturbed[:MOST_REPEATED]
-        ]
-        self._checks += sum(map(len, rounds))
+        """Rounds in which the machine changed are kept, and measured once more if time is left."""
+        rounds = []
+        left_s = self._time_left_s() - self._for_winners_s()
+        for number in self._disturbed[:MOST_REPEATED]:
+            cells = [c for c in self._cells if c.error is None and number in c.floors()]
+            left_s -= sum(cell.session_s for cell in cells)
+            if left_s > 0:
+                rounds.append(cells)
+        self._checks = sum(map(len, rounds)) + self._expected_checks()
         for cells in rounds:
             for cell in cells:
                 self._checks -= 1
@@ -328,6 +369,82 @@ class Rounds:
                     cell, self._next, cell.units[-1].process, workers, lambda *_, r=reason: r
                 )
             self._next += 1
+
+    # ------------------------------------------------------------ time
+
+    def _stop_reason(self, cell: Cell) -> StopReason | None:
+        spec = self._spec
+        if spec.iterations is not None:
+            return "fixed"
+        from modeldyno.measure.stopping import choose_stop_reason
+
+        has_interval = len(cell.units) >= FEWEST_SESSIONS
+        seconds = self._budget_s(cell) * (1.0 if has_interval else FOR_AN_INTERVAL)
+        has_too_few = len(cell.units) < _fewest_units(spec, cell.spec)
+        if has_too_few and cell.used_s < FAR_TOO_LONG * spec.budget.seconds:
+            return None
+        floors = [unit.floor_s for unit in cell.units]
+        typicals = [unit.typical_s for unit in cell.units]
+        budget = replace(spec.budget, seconds=seconds)
+        return choose_stop_reason(floors, typicals, budget, cell.used_s, cell.session_s)
+
+    def _budget_s(self, cell: Cell) -> float:
+        """What a cell may use, without its part of the time that is kept for the winners."""
+        return budget_s(self._spec, cell.spec) - self._for_winners_s() / len(self._cells)
+
+    def _session_time_s(self, cell: Cell) -> float | None:
+        """What the next session may take, so that there will be enough of them for an interval."""
+        if self._spec.iterations is not None:
+            return None
+        if self._are_rounds_over:
+            left_s, sessions = self._time_left_s(), 1 + self._checks
+        else:
+            left_s = self._budget_s(cell) - cell.used_s
+            sessions = max(1, FEWEST_SESSIONS - len(cell.units))
+        return max(left_s / sessions, SHARE_OF_TRIAL * cell.trial_s)
+
+    def _for_winners_s(self) -> float:
+        """Kept for the winners' fresh sessions, once it is known how long they take; nothing if
+        they would take too much."""
+        known = [cell.session_s for cell in self._cells if cell.units]
+        if not (known and self.is_sweep and self._aims_at_precision):
+            return 0.0
+        winners = min(len(self._cells), len(OBJECTIVES) * len(self._workloads()))
+        each_s, most_s = sum(known) / len(known), MOST_FOR_WINNERS * self._total_s()
+        if winners * FEWEST_SESSIONS * each_s > most_s:
+            return 0.0
+        return min(winners * FRESH_SESSIONS * each_s, most_s)
+
+    def _total_s(self) -> float:
+        return sum(budget_s(self._spec, cell.spec) for cell in self._cells)
+
+    def _time_left_s(self) -> float:
+        return self._total_s() - sum(cell.used_s for cell in self._cells)
+
+    def _announce(self) -> None:
+        """If loading and running the cells once shows that the budget is too little, say what it
+        will take, before it is spent."""
+        if self._spec.iterations is not None:
+            return
+        cells = [cell for cell in self._open_cells() if not cell.units]
+        if not cells:
+            return
+        budgets_s = [budget_s(self._spec, cell.spec) for cell in cells]
+        # The first session of a cell loads and runs it once more, at least.
+        least_s = [max(s, c.before_s + c.trial_s) for s, c in zip(budgets_s, cells, strict=True)]
+        slowest = max(cells, key=lambda cell: cell.trial_s)
+        what = slowest.name if self.is_sweep else "engine and model"
+        if notice := slow_notice(what, slowest.trial_s, sum(least_s), sum(budgets_s)):
+            self._context.send(Progress(self._done, self._planned(), "measuring", notice=notice))
+
+    def _note_interval_budgets(self) -> None:
+        for cell in self._cells:
+            count = len(cell.units)
+            if cell.stop_reason == "budget" and 0 < count < FEWEST_SESSIONS:
+                needed_s = cell.before_s + FEWEST_SESSIONS * cell.session_s
+                if self.is_sweep and self._aims_at_precision:
+                    needed_s /= 1 - MOST_FOR_WINNERS
+                cell.interval_budget_s = math.ceil(INTERVAL_MARGIN * needed_s)
 
     # ------------------------------------------------------------ progress
 
@@ -347,30 +464,37 @@ class Rounds:
         )
 
     def _planned(self) -> int:
-        units = self._done + self._checks + sum(map(self._sessions_left, self._open_cells()))
-        if self._done < self._share * units:
-            units = max(self._done, int(self._done / self._share))
-        if units:
-            self._share = max(self._share, self._done / units)
-        return units
+        checks = self._checks if self._are_rounds_over else self._expected_checks()
+        units = self._done + checks + sum(map(self._sessions_left, self._open_cells()))
+        return self._steady.planned(self._done, units)
+
+    def _expected_checks(self) -> int:
+        """A winner's fresh sessions, unless it is known that there will be no time for them."""
+        if not (self.is_sweep and self._aims_at_precision):
+            return 0
+        is_known = any(cell.units for cell in self._cells)
+        return FRESH_SESSIONS if self._for_winners_s() or not is_known else 0
 
     def _open_cells(self) -> list[Cell]:
         return [] if self._are_rounds_over else [c for c in self._cells if not c.is_over]
 
     def _sessions_left(self, cell: Cell) -> int:
         """Until its budget is spent, at the pace so far."""
-        units, budget_s = len(cell.units), self._spec.budget.seconds
         if self._spec.iterations is not None:
             return 1
-        if not units:
+        if not cell.units:
             return planned_units(self._spec, 1)
-        return max(1, round(units * (budget_s - cell.used_s) / cell.used_s))
+        left_s = self._budget_s(cell) - cell.used_s
+        return max(1, int(left_s / max(cell.session_s, 1e-9)))
 
-    def _remaining_s(self, cell: Cell) -> float:
+    def _remaining_s(self, cell: Cell) -> float | None:
         """At most; a winner's fresh sessions take about as long as those of this cell."""
-        budget_s = self._spec.budget.seconds
-        of_rounds = sum(max(0.0, budget_s - each.used_s) for each in self._open_cells())
-        return of_rounds + self._checks * cell.used_s / max(1, len(cell.units))
+        if self._spec.iterations is not None:
+            return None
+        if self._are_rounds_over:
+            return self._checks * cell.session_s
+        of_rounds = sum(max(0.0, self._budget_s(c) - c.used_s) for c in self._open_cells())
+        return of_rounds + self._for_winners_s()
 
     def _state(self, cell: Cell) -> CellProgress:
         """Cached, since only one cell of a sweep has changed."""
@@ -404,35 +528,26 @@ def cell_progress(cell: Cell) -> CellProgress:
     from modeldyno.measure.stopping import relative_width
 
     typicals = [unit.typical_s for unit in cell.units]
+    width = relative_width(typicals) if len(typicals) >= FEWEST_SESSIONS else None
     return CellProgress(
         name=cell.name,
         sessions=len(cell.units),
         state="failed" if cell.error else "done" if cell.stop_reason else "measuring",
         estimate_s=sorted(typicals)[len(typicals) // 2] if typicals else None,
-        relative_half_width=relative_width(typicals) if len(typicals) > 1 else None,
+        relative_half_width=sensible_width(width),
     )
 
 
-def _stop_reason(spec: BenchmarkSpec, cell: Cell) -> StopReason | None:
-    if spec.iterations is not None:
-        return "fixed"
-    from modeldyno.measure.stopping import choose_stop_reason
-
-    if (
-        len(cell.units) < _fewest_units(spec, cell.spec)
-        and cell.used_s < FAR_TOO_LONG * spec.budget.seconds
-    ):
-        return None
-    floors = [unit.floor_s for unit in cell.units]
-    typicals = [unit.typical_s for unit in cell.units]
-    return choose_stop_reason(floors, typicals, spec.budget, cell.used_s)
-
-
 def expected_s(spec: BenchmarkSpec) -> float:
-    """Roughly how long all cells take: their budget, or the fewest repetitions of instances."""
+    """Roughly how long all cells take, the fresh sessions of winners included."""
+    return sum(budget_s(spec, cell) for cell in spec.cells)
+
+
+def budget_s(spec: BenchmarkSpec, cell: CellSpec) -> float:
+    """What a cell may take: its budget, or the fewest repetitions of instances."""
     window_s = QUICK_WINDOW_S if spec.budget.name == "quick" else WINDOW_S
     each_s = 2 * window_s  # with one instance alone, and loading
-    return sum(max(spec.budget.seconds, _fewest_units(spec, cell) * each_s) for cell in spec.cells)
+    return max(spec.budget.seconds, _fewest_units(spec, cell) * each_s)
 
 
 def _fewest_units(spec: BenchmarkSpec, cell: CellSpec) -> int:

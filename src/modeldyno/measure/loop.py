@@ -346,6 +346,101 @@ def _samples_per_read(sample_ns: float) -> int:
     return max(1, int(10_000_000 / sample_ns))
 
 
+# ---------------------------------------------------------------- slow models
+
+SHARE_OF_OPENING = 0.25  # of loading and the first call: however late it is, so much more is spent
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a session has cost before it is measured."""
+
+    load_s: float
+    first_call_s: float
+
+    @property
+    def seconds(self) -> float:
+        return self.load_s + self.first_call_s
+
+
+def fit_session(
+    plan: SessionPlan, call: Call, opening: Opening, clock: Clock = time.perf_counter_ns
+) -> SessionPlan:
+    """The plan of a session that was loaded and called once, shortened to its time if need be.
+
+    With time for few calls, a slow model is warmed up by a number of calls and not to a plateau;
+    with time for fewer, it is not calibrated either.
+    """
+    if plan.time_s is None or plan.iterations is not None:
+        return plan
+    left_s = time_left_s(plan.time_s, opening.seconds)
+    call_s = opening.first_call_s
+    if _usual_s(call_s, plan) > left_s:  # many engines compile in the first call
+        start = clock()
+        call()
+        call_s = (clock() - start) / 1e9
+        left_s -= call_s
+    left_s -= call_s  # the outputs are compared with those of another call
+    if _usual_s(call_s, plan) <= left_s:
+        return plan
+    warmup_calls = plan.warmup_calls
+    if warmup_calls is None:
+        warmup_calls = _least_warmup_calls(call_s * 1e9)
+    most_s = left_s - (_calibration_calls(call_s) + warmup_calls) * call_s
+    if most_s >= FEWEST_SAMPLES * call_s:
+        most_s = min(plan.max_time_s or most_s, most_s)
+        return replace(plan, warmup_calls=warmup_calls, max_time_s=most_s)
+    calls = max(1, int(left_s / max(call_s, 1e-9)))
+    if plan.warmup_calls is None:
+        warmup_calls = min(warmup_calls, calls // 3)
+    return replace(plan, warmup_calls=warmup_calls, iterations=max(1, calls - warmup_calls))
+
+
+def fit_pair(plan: PairPlan, openings: tuple[Opening, Opening]) -> PairPlan:
+    """The same for a pair, whose sides were both loaded and called once."""
+    if plan.time_s is None:
+        return plan
+    calls_s = [opening.first_call_s for opening in openings]
+    left_s = time_left_s(plan.time_s, sum(opening.seconds for opening in openings)) - sum(calls_s)
+    is_long = max(calls_s) * 1e9 >= LONG_CALL_NS
+    least = plan.min_samples_long if is_long else plan.min_samples
+    usual = SessionPlan(
+        min_samples=least, min_samples_long=least, warmup_limit_s=plan.warmup_limit_s
+    )
+    if sum(_usual_s(call_s, usual) for call_s in calls_s) <= left_s:
+        return plan
+    if plan.calibrations is None:
+        left_s -= sum(_calibration_calls(call_s) * call_s for call_s in calls_s)
+    one_round_s = 4 * sum(calls_s)  # two turns a side, with an uncounted call before each
+    warmup_calls = max(_least_warmup_calls(call_s * 1e9) for call_s in calls_s)
+    if warmup_calls * sum(calls_s) + one_round_s > left_s:
+        warmup_calls = 1
+    most_s = max(plan.block_s, left_s - warmup_calls * sum(calls_s))  # one round in any case
+    most_s = min(plan.max_time_s or most_s, most_s)
+    return replace(plan, warmup_calls=warmup_calls, max_time_s=most_s)
+
+
+def time_left_s(time_s: float, spent_s: float) -> float:
+    """Of a session or a pair, after ``spent_s`` for loading and the first calls."""
+    return max(time_s - spent_s, SHARE_OF_OPENING * spent_s)
+
+
+def _calibration_calls(call_s: float) -> int:
+    return max(2, min(15, 1 + math.ceil(CALIBRATION_LIMIT_NS / max(call_s * 1e9, 1.0))))
+
+
+def _usual_s(call_s: float, plan: SessionPlan) -> float:
+    """What a session needs that finds its plateau soon and takes all its samples."""
+    call_ns = max(call_s * 1e9, 1.0)
+    window, least = _warmup_window(call_ns, 1), _least_warmup_calls(call_ns)
+    warmup_s = min(max(3 * window, least) * call_s, plan.warmup_limit_s + window * call_s)
+    if plan.warmup_calls is not None:
+        warmup_s = plan.warmup_calls * call_s
+    is_slow = call_ns >= FEW_SAMPLES_CALL_NS
+    samples = plan.min_samples_long if is_slow else plan.min_samples
+    return warmup_s + (_calibration_calls(call_s) + samples) * call_s
+
+
 # ---------------------------------------------------------------- with and without a profiler
 
 _PROFILED_WARMUP_CALLS = 3  # the engine is warm already, its profiled session is not
@@ -433,7 +528,7 @@ def measure_pair(
     """Measure A and B in randomly ordered ABBA / BAAB micro-blocks, so that drift hits both."""
     clocks = clocks or Clocks()
     calibrations = plan.calibrations or _calibrate_pair(a, b, clocks.wall)
-    limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
+    limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s, warmup_calls=plan.warmup_calls)
     ready = []
     for side, calibration in zip((a, b), calibrations, strict=True):
         side.enter()

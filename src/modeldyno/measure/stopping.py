@@ -23,17 +23,23 @@ LOOK_LEVEL = 0.978  # Pocock: 2.21 % at each of three looks keeps 5 % overall
 
 
 def choose_stop_reason(
-    floors: Sequence[float], typicals: Sequence[float], budget: Budget, elapsed_s: float
+    floors: Sequence[float],
+    typicals: Sequence[float],
+    budget: Budget,
+    elapsed_s: float,
+    session_s: float = 0.0,
 ) -> StopReason | None:
-    """Whether to stop measuring a cell, given the floor and typical of each session so far."""
+    """Whether to stop measuring a cell, given the floor and typical of each session so far. Another
+    session takes about ``session_s``, and has to fit its budget."""
+    is_over = elapsed_s + session_s >= budget.seconds
     targets = _precision_targets(floors, typicals, budget)
     if len(floors) >= max(2, budget.min_sessions) and targets:
         unmet = [values for values, width in targets if relative_width(values) > width]
         if not unmet:
             return "precise"
-        if elapsed_s < budget.seconds and all(is_flat(values) for values in unmet):
+        if not is_over and all(is_flat(values) for values in unmet):
             return "flat"
-    return "budget" if elapsed_s >= budget.seconds else None
+    return "budget" if is_over else None
 
 
 def published_level(reason: StopReason) -> float:

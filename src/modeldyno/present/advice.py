@@ -73,8 +73,12 @@ def _joined(remarks: Sequence[tuple[CellResult, _Remark]], cells: int) -> Advice
 def _longer(benchmark: BenchmarkResult) -> str:
     """One budget for the whole run: what helps the cell that needs most helps all."""
     measurements = [cell.measurement for cell in benchmark.cells if cell.measurement]
-    few = any(measurement.sessions < FEWEST_SESSIONS for measurement in measurements)
-    return f"--budget {(10 if few else 4) * benchmark.spec.budget.seconds:g}"
+    few = [measurement for measurement in measurements if measurement.sessions < FEWEST_SESSIONS]
+    if few and all(measurement.interval_budget_s for measurement in few):
+        seconds = max(measurement.interval_budget_s or 0.0 for measurement in few)
+    else:
+        seconds = (10 if few else 4) * benchmark.spec.budget.seconds
+    return f"--budget {seconds:g}"
 
 
 def _about(
@@ -86,9 +90,11 @@ def _about(
         yield _Remark(measured.noise, text, _calmer(measured, spec, longer), width)
     if measured.sessions < FEWEST_SESSIONS:
         taken = figures.counted(measured.sessions, "session")
+        needed = measured.interval_budget_s
+        about = "" if needed is None else f": about {needed:g} s"
         yield _Remark(
             "no interval",
-            f"no interval: {taken}, and it takes {FEWEST_SESSIONS} to know how far they differ",
+            f"no interval: {taken}, and an interval needs {FEWEST_SESSIONS} sessions{about}",
             "measure without --iterations" if spec.iterations else f"use {longer}",
             -measured.sessions,
         )

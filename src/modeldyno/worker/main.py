@@ -368,9 +368,11 @@ def _measure_session(command: MeasureSession) -> Session:
     canary_s = loop.canary()
     with padded_heap(command.padding_seed), _opened(engine, target) as opened:
         loaded = _LoadedSession(command.session, opened, tensors)
-        timed = loop.measure_session(loaded.timed_side.call, command.plan)
+        plan = loop.fit_session(command.plan, loaded.timed_side.call, loaded.opening)
+        timed = loop.measure_session(loaded.timed_side.call, plan)
         memory = opened.memory()
-        device_s = _device_times(opened.session, tensors, timed.calibration.call_s)
+        fewest = _FEWEST_DEVICE_CALLS if plan == command.plan else len(timed.samples.wall_ns)
+        device_s = _device_times(opened.session, tensors, timed.calibration.call_s, fewest)
         parity = _parity(opened.session, tensors, Path(command.reference))
         session = loaded.session(timed, parity, memory)
         return replace(session, canary_s=canary_s, device_s=device_s)
@@ -387,11 +389,11 @@ def _ready_engine(spec: SessionSpec) -> tuple[Engine, Tensors]:
     return engine, tensors
 
 
-def _device_times(session: Any, tensors: Tensors, call_s: float) -> tuple[float, ...]:
+def _device_times(session: Any, tensors: Tensors, call_s: float, fewest: int) -> tuple[float, ...]:
     """Calls timed by the device's own clock, if it has one."""
     if not isinstance(session, TimesDevice):
         return ()
-    calls = max(_FEWEST_DEVICE_CALLS, min(_MOST_DEVICE_CALLS, int(_DEVICE_TIME_S / call_s)))
+    calls = max(fewest, min(_MOST_DEVICE_CALLS, int(_DEVICE_TIME_S / call_s)))
     return session.device_times_s(tensors, calls)
 
 
@@ -404,7 +406,8 @@ def _measure_pair(command: MeasurePair) -> Pair:
         stack.enter_context(padded_heap(command.padding_seed))
         loaded = {name: stack.enter_context(_loaded(sides[name])) for name in order}
         a, b = loaded["a"], loaded["b"]
-        timed_a, timed_b = loop.measure_pair(a.timed_side, b.timed_side, command.plan)
+        plan = loop.fit_pair(command.plan, (a.opening, b.opening))
+        timed_a, timed_b = loop.measure_pair(a.timed_side, b.timed_side, plan)
         return Pair(a.session(timed_a), b.session(timed_b), _parity_of_pair(a, b))
 
 
@@ -525,6 +528,10 @@ class _LoadedSession:
         self._target = spec.target
         self._bound = _bind(opened.session, tensors, spec.contract)
         self.timed_side = loop.TimedSide(self._bound.call, _turn_start(spec.target, opened.session))
+
+    @property
+    def opening(self) -> loop.Opening:
+        return loop.Opening(self.opened.load_s, self._bound.first_call_s)
 
     def run(self) -> Tensors:
         outputs: Tensors = self.opened.session.run(self.tensors)

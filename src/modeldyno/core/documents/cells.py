@@ -404,6 +404,9 @@ class CellDocument(CellHead):
     """Pages of memory that a call had to wait for: the kernel maps them on first use, so a model
     that allocates anew in every call has some each time. Of all threads; null where nobody counts
     them."""
+    interval_budget_s: Amount | None = None
+    """About the budget with which it would have had an interval; null where it has one, or where
+    time did not end it."""
     side_by_side: SideBySideDocument | None = None
     """What several instances did at the same time; null of a single one."""
 
@@ -484,7 +487,9 @@ def _throughput(measurement: Measurement) -> Figure:
 def _interval_note(measurement: Measurement) -> str | None:
     if measurement.latency.typical.is_over_units:
         return None
-    return f"{counted(measurement.sessions, 'session')}; an interval needs {FEWEST_SESSIONS}"
+    note = f"{counted(measurement.sessions, 'session')}; an interval needs {FEWEST_SESSIONS}"
+    seconds = measurement.interval_budget_s
+    return note if seconds is None else f"{note}: about {seconds:g} s"
 
 
 _NAMES = [field.name for field in fields(CellDocument)]
