@@ -28,6 +28,7 @@ from modeldyno.core.sentences import (
 )
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.visible import shell_word, visible
+from modeldyno.present.advice import advise
 from modeldyno.present.profile_tables import LEFT, known_roof, profile_rows, roof_lines
 from modeldyno.present.tables import (
     WORDS,
@@ -45,7 +46,8 @@ def benchmark_markdown(benchmark: BenchmarkResult) -> str:
     head, rows = benchmark_rows(benchmark)
     lines = [f"### {plain(name)}", "", f"{_settings(benchmark)}.", ""]
     lines += [*_table(head, rows, left=WORDS), ""]
-    lines += [f"- {plain(remark)}" for remark in (*remarks(benchmark), *benchmark.deviations())]
+    doubts = map(str, advise(benchmark))
+    lines += [f"- {plain(remark)}" for remark in dict.fromkeys((*remarks(benchmark), *doubts))]
     lines += [""] if lines[-1] else []
     lines += [interval_legend(benchmark), ""]
     lines += _origin(benchmark, benchmark.host, bench_command(benchmark.spec, name))

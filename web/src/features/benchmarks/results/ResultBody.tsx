@@ -12,6 +12,7 @@ import { engineLook, look } from "@/charts/palette";
 import { drawScaling, extremes, hasInterval, overlap, scalingLegend, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
 import { basisOf, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/results/cells";
 import type { Looked } from "@/features/benchmarks/results/view";
+import { percent } from "@/format/numbers";
 import { cellName } from "@/format/words";
 import { Figure } from "@/ui/Figure";
 import { Trouble } from "@/ui/Trouble";
@@ -36,9 +37,16 @@ export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
   );
 }
 
+const SLOW = 0.8; // of the server's verdict on the speed of a machine
+
 export function Quality({ cell }: { cell: CellDocument }) {
   return (
     <Group gap={6}>
+      {cell.machine_speed !== null && cell.machine_speed < SLOW && (
+        <Text size="sm" fw={600} w="100%">
+          This machine ran at {percent(cell.machine_speed)} of its usual speed.
+        </Text>
+      )}
       <NoiseBadge of={cell} />
       {cell.status === "partial" && (
         <Badge color="gray" variant="light" tt="none">
