@@ -49,7 +49,8 @@ def benchmark_markdown(benchmark: BenchmarkResult) -> str:
     doubts = map(str, advise(benchmark))
     lines += [f"- {plain(remark)}" for remark in dict.fromkeys((*remarks(benchmark), *doubts))]
     lines += [""] if lines[-1] else []
-    lines += [interval_legend(benchmark), ""]
+    if legend := interval_legend(benchmark):
+        lines += [legend, ""]
     lines += _origin(benchmark, benchmark.host, bench_command(benchmark.spec, name))
     return "\n".join(lines)
 
@@ -68,7 +69,7 @@ def comparison_markdown(comparison: ComparisonResult) -> str:
     processes = figures.counted(comparison.processes, "process")
     lines += [
         f"{comparison.pairs} pairs of sessions in {processes}, {comparison.statistic}, "
-        f"{comparison.ratio.level:.0%} interval, "
+        f"{comparison.ratio.level:.0%} interval over pairs, "
         f"machine {comparison.noise}. The ratio is from pairs; the levels are for orientation.",
         "",
     ]

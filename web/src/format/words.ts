@@ -1,5 +1,7 @@
 import { NAMED_COUNTS, countWords, sizeWords, sizesOf, type CountName } from "@/api/axes";
 import { engineTitle } from "@/api/engines";
+import type { Known } from "@/api/figures";
+import { percent } from "@/format/numbers";
 
 /** Names as people know them. */
 const FORMATS: Record<string, string> = {
@@ -36,4 +38,12 @@ export function cellName(cell: Partial<Record<CountName, number>>): string {
     return axis.is_always_named || value !== axis.usual ? [countWords(axis, value)] : [];
   });
   return [...words, ...sizeWords(sizesOf(cell))].join(" · ");
+}
+
+/** What the ± of a figure is of; empty where there is none. */
+export function intervalWords(figure: Known | null): string {
+  if (figure === null || figure.low === null) return "";
+  if (figure.of !== "repeat") return `± over the ${figure.of ?? "sessions"} of this run`;
+  const { low, high } = figure.own;
+  return low === null || high === null ? "± of a repeat" : `± of a repeat; ±${percent((high - low) / 2 / figure.value, 1)} within this run`;
 }
