@@ -9,7 +9,8 @@ from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.results import BenchmarkResult
 from modeldyno.store.history import History
 
-MOST_LOOKED_AT = 500  # folders of runs, the latest first: a small file of each is read
+MOST_OF_A_MODEL = 500  # folders of runs to look into: a small file of each is read
+MOST_OF_ANY = 50  # here the result of each is read
 
 
 def earlier_results(
@@ -17,7 +18,7 @@ def earlier_results(
 ) -> Iterator[BenchmarkResult]:
     """The latest first; ``sha256`` leaves only those of that model."""
     history = History(runs)
-    for run_id in history.ids()[:MOST_LOOKED_AT]:
+    for run_id in history.ids()[: MOST_OF_A_MODEL if sha256 else MOST_OF_ANY]:
         try:
             origin = history.folder(run_id).origin()
             if (
