@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from modeldyno.cli.ls import LEGEND
 from modeldyno.core.codec import encode
 from modeldyno.core.optimization_settings import TuningSettings
 from modeldyno.core.results import FEWEST_SESSIONS
@@ -56,7 +57,8 @@ def ids(folder: Path) -> list[str]:
 def test_runs_are_listed_newest_first_with_their_numbers(ask, measured):
     folder, (benched, *_) = measured
     ended = ask("ls")
-    assert (ended.code, ended.err) == (0, "")
+    legend = f"{LEGEND}\n" if "±" in ended.out else ""
+    assert (ended.code, ended.err) == (0, legend)
     head, *rows = ended.out.splitlines()
     assert head.split() == ["run", "when", "kind", "model", "state", "result"]
     assert [row.split()[0] for row in rows] == ids(folder)[::-1]

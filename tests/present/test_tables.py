@@ -1,15 +1,19 @@
 """The table of a benchmark: which interval its ± is, and what each column holds."""
 
+import csv
+import io
 from dataclasses import replace
 
 import pytest
 
 import modeldyno
 from modeldyno.core.figures import estimate
-from modeldyno.core.results import Estimate, Repeat
+from modeldyno.core.results import Estimate, Repeat, SideBySide
 from modeldyno.present.markdown import benchmark_markdown
+from modeldyno.present.reports.benchmarks import benchmark_section
 from modeldyno.present.tables import WITHIN_RUN, benchmark_rows, interval_legend
 from tests.scripts import script
+from tests.terminal import modeldyno as terminal
 
 FIGURE = Estimate(3.61e-3, 3.58e-3, 3.64e-3, 0.95, 14, "sessions")
 
@@ -19,18 +23,28 @@ def repeat(runs):
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory, starts_processes):
-    folder = tmp_path_factory.mktemp("tables")
-    model = script(folder / "m.json", latency_us=200)
-    return modeldyno.bench(model, budget=1, workspace=folder / "workspace")
+def workspace(tmp_path_factory):
+    return tmp_path_factory.mktemp("tables") / "workspace"
+
+
+@pytest.fixture(scope="module")
+def result(workspace, starts_processes):
+    model = script(workspace.with_name("m.json"), latency_us=200)
+    return modeldyno.bench(model, budget=3, workspace=workspace)
+
+
+def with_measured(result, **changes):
+    (cell,) = result.cells
+    return replace(result, cells=(replace(cell, measurement=replace(cell.measurement, **changes)),))
+
+
+def with_typical(result, typical):
+    latency = result.cells[0].measurement.latency
+    return with_measured(result, latency=replace(latency, typical=typical))
 
 
 def with_repeat(result, expected):
-    (cell,) = result.cells
-    latency = cell.measurement.latency
-    typical = replace(latency.typical, repeat=expected)
-    measurement = replace(cell.measurement, latency=replace(latency, typical=typical))
-    return replace(result, cells=(replace(cell, measurement=measurement),))
+    return with_typical(result, replace(FIGURE, repeat=expected))
 
 
 def test_a_figure_shows_where_a_repeat_is_expected():
@@ -60,3 +74,38 @@ def test_the_legend_says_what_the_interval_is_of(result, expected, words):
     changed = with_repeat(result, expected)
     assert words in interval_legend(changed)
     assert interval_legend(changed).split(".")[0] in benchmark_markdown(changed)
+
+
+def test_every_text_of_a_result_says_what_its_interval_is_of(result):
+    result = with_repeat(result, repeat(3))
+    legend = interval_legend(result)
+    assert "a repeat on this machine is expected" in legend
+    assert legend in str(result)
+    assert legend.rstrip(".") in result._repr_html_()
+    assert legend in benchmark_section(result).method
+
+
+def test_the_rate_of_several_instances_says_that_it_is_within_the_run(result):
+    result = with_repeat(result, repeat(3))
+    together = SideBySide(FIGURE, None, 1.0, 500.0, 1.0, False)
+    assert interval_legend(result).endswith("over its own sessions.")
+    assert interval_legend(with_measured(result, side_by_side=together)).endswith(
+        "So is the ± of instances in all."
+    )
+
+
+def test_a_table_without_any_interval_has_no_legend(result):
+    assert interval_legend(with_typical(result, replace(FIGURE, units="samples"))) == ""
+
+
+def test_csv_says_what_each_interval_is_of(result):
+    (row,) = csv.DictReader(io.StringIO(with_repeat(result, repeat(3)).to_csv()))
+    assert (row["latency_ms_of"], row["repeat_runs"]) == ("sessions", "3")
+    ends = [float(row[f"latency_ms_{name}"]) for name in ("repeat_low", "low", "high")]
+    assert ends == sorted(ends)
+
+
+def test_the_list_of_runs_says_what_its_interval_is_of(result, workspace):
+    ended = terminal("ls", "--workspace", workspace)
+    assert "±" in ended.out
+    assert "a repeat on that machine" in ended.err

@@ -53,6 +53,7 @@ def test_all_of_the_table_is_there_in_its_order():
         ("T16", "instances"),
         ("T17", "reproducibility"),
         ("T18", "repeat"),
+        ("T18b", "repeat-live"),
     ]
 
 

@@ -315,7 +315,8 @@ def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:
         for advice in advise(result, each_cell=verbose):
             output.warn(str(advice), advice.help)
         output.message()
-        output.message(interval_legend(result))
+        if legend := interval_legend(result):
+            output.message(legend)
         output.message(f"Kept as run {result.run_id}")
         if result.interrupted:
             output.message(f"next: modeldyno bench --resume {result.run_id}")

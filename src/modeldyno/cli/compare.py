@@ -243,7 +243,8 @@ def show(result: ComparisonResult, quiet: bool) -> None:
         return
     output.message(
         f"{result.pairs} pairs of sessions in {counted(result.processes, 'process')}, "
-        f"{result.statistic}, {result.ratio.level:.0%} interval; machine {result.noise}. "
+        f"{result.statistic}, {result.ratio.level:.0%} interval over pairs; "
+        f"machine {result.noise}. "
         "The ratio is from pairs; the levels above are for orientation."
     )
     if result.pairs < FEW_PAIRS:

@@ -8,6 +8,11 @@ import typer
 
 from modeldyno.cli import options, output
 
+LEGEND = (
+    "± is where a repeat on that machine was expected (95 %), or of runs of earlier versions how "
+    "far their own sessions agreed; `modeldyno show` has both"
+)
+
 
 def ls(
     count: Annotated[int, typer.Option("-n", min=1, help="How many, newest first.")] = 20,
@@ -48,6 +53,8 @@ def ls(
         rows.append((run.run_id, figures.ago(age_s), *subject))
     if rows:
         output.table(head, rows, left=head)
+        if any("±" in run.headline for run in runs):
+            output.message(LEGEND)
     if unreadable:
         output.warn(
             f"damaged, or from another version of Modeldyno: {', '.join(unreadable)}",

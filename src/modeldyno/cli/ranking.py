@@ -39,7 +39,8 @@ def _show(ranking: Ranking, quiet: bool) -> None:
     if any(side.ratio and side.label != ranking.reference for side in ranking.sides):
         output.message(
             f"Each was measured in alternation with {ranking.reference}. × is its time per item by "
-            "that side's, with a 95 % interval; those with the same place cannot be told apart."
+            "that side's, with a 95 % interval over pairs; those with the same place cannot be "
+            "told apart."
         )
     if ranking.interrupted:
         output.message("Stopped early: the rest was not measured")

@@ -34,6 +34,7 @@ Gate = Literal["pass", "fail", "inconclusive"]  # of --fail-if-slower
 
 DECISIVE = "floor"  # the level that verdicts go by, in a word
 FEWEST_SESSIONS = 4  # below it, what differs between sessions cannot be known
+SLOW = 0.8  # of a machine's usual speed; boost clocks and temperature move it by less
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,19 @@ class SideBySide:
 
 
 @dataclass(frozen=True)
+class MachineSpeed:
+    """How fast the machine was while a cell was measured, by a fixed piece of work."""
+
+    work_s: float  # that it took: the median over sessions
+    share: float | None = None  # of the usual speed of this machine; None: too few earlier runs
+    runs: int = 0  # earlier ones that know what is usual
+
+    @property
+    def is_slow(self) -> bool:
+        return self.share is not None and self.share < SLOW
+
+
+@dataclass(frozen=True)
 class Measurement:
     """The numbers of one cell."""
 
@@ -179,6 +193,7 @@ class Measurement:
     throughput: Estimate | None = None  # items per second over sessions; None of too few
     page_faults: float | None = None  # per call, of all threads; None where nobody counts them
     interval_budget_s: float | None = None  # with which it would have had an interval
+    machine_speed: MachineSpeed | None = None  # None if no session read it
 
 
 @dataclass(frozen=True)

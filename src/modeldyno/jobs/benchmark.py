@@ -67,9 +67,10 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         standings_by_workload=tuple(filter(None, trusted)) if len(trusted) > 1 else (),
     )
     # Imported once everything is measured: it loads what no measurement needs.
+    from modeldyno.jobs.machine_speed import with_machine_speed
     from modeldyno.jobs.repeats import with_repeats
 
-    return with_repeats(result, context.folder)
+    return with_machine_speed(with_repeats(result, context.folder), context.folder)
 
 
 def _meaningful_weather(weather: HostWeather, cells: Sequence[Cell]) -> HostWeather:

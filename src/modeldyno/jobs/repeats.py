@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from modeldyno.core.codec import encode
 from modeldyno.core.figures import percent
-from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.requests.axes import axis_fields
 from modeldyno.core.results import BenchmarkResult, CellResult, Measurement
+from modeldyno.jobs.earlier_runs import earlier_results
 from modeldyno.measure.repeats import MOST_RUNS, repeat_of
-from modeldyno.store.history import History
 from modeldyno.store.runs import RunFolder
 
-MOST_LOOKED_AT = 500  # folders of runs, the latest first: a small file of each is read
 QUIET_WIDTH = 0.02  # a number may be quoted if a repeat is expected to be this close
 
 
@@ -24,7 +22,7 @@ def with_repeats(result: BenchmarkResult, folder: RunFolder) -> BenchmarkResult:
     earlier: dict[str, list[Measurement]] = {
         _key(result, cell): [] for cell in result.cells if cell.measurement and cell.facts
     }
-    for other in _earlier_results(result, folder):
+    for other in earlier_results(result, folder.path.parent, result.model.sha256):
         for cell in other.cells:
             same = earlier.get(_key(other, cell)) if cell.measurement and cell.facts else None
             if same is not None and cell.measurement is not None:
@@ -36,25 +34,6 @@ def with_repeats(result: BenchmarkResult, folder: RunFolder) -> BenchmarkResult:
         for cell in result.cells
     )
     return replace(result, cells=cells)
-
-
-def _earlier_results(result: BenchmarkResult, folder: RunFolder) -> Iterator[BenchmarkResult]:
-    """Of the same model on this machine, the latest first."""
-    history = History(folder.path.parent)
-    for run_id in history.ids()[:MOST_LOOKED_AT]:
-        try:
-            origin = history.folder(run_id).origin()
-            if (
-                run_id >= result.run_id
-                or origin.get("sha256") != result.model.sha256
-                or are_machines_different(origin.get("machine"), result.host.machine)
-            ):
-                continue
-            earlier = history.read(run_id).result
-        except (OSError, ValueError, KeyError):  # damaged, or of another version
-            continue
-        if isinstance(earlier, BenchmarkResult):
-            yield earlier
 
 
 def _key(result: BenchmarkResult, cell: CellResult) -> str:

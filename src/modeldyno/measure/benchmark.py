@@ -10,7 +10,14 @@ from typing import Literal
 import numpy as np
 
 from modeldyno.core.hosts import HostWeather
-from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Latency, Measurement, StopReason
+from modeldyno.core.results import (
+    FEWEST_SESSIONS,
+    Estimate,
+    Latency,
+    MachineSpeed,
+    Measurement,
+    StopReason,
+)
 from modeldyno.core.sessions import Memory, Session
 from modeldyno.measure import energy, instances, statistics, tails
 from modeldyno.measure.statistics import FloatArray
@@ -94,7 +101,15 @@ def summarise(
         cores_used=_cap_at_cores(cores, cores_used(sessions)),
         throughput=_throughput(sessions, batch_size, stop_reason),
         page_faults=_page_faults(sessions),
+        machine_speed=_machine_speed(sessions),
     )
+
+
+def _machine_speed(sessions: Sequence[Session]) -> MachineSpeed | None:
+    """By the canaries; in another Python they take another time."""
+    own = [session for session in sessions if session.facts.other_python is None]
+    took = [session.canary_s for session in own if session.canary_s is not None]
+    return MachineSpeed(median(took)) if took else None
 
 
 def _page_faults(sessions: Sequence[Session]) -> float | None:

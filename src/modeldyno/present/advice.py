@@ -116,6 +116,11 @@ def _about(
 
 
 def _calmer(measured: Measurement, spec: BenchmarkSpec, longer: str) -> str:
+    if measured.machine_speed is not None and measured.machine_speed.is_slow:
+        return (
+            "measure again once it is as fast as usual; `modeldyno doctor` shows governor, turbo, "
+            "quota and load, and `modeldyno compare` holds in any case"
+        )
     if measured.trend or not measured.steady:
         return (
             f"{measured.warmup_calls} warm-up calls were made; give it more time with {longer}"

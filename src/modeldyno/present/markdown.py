@@ -28,6 +28,7 @@ from modeldyno.core.sentences import (
 )
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.visible import shell_word, visible
+from modeldyno.present.advice import advise
 from modeldyno.present.profile_tables import LEFT, known_roof, profile_rows, roof_lines
 from modeldyno.present.tables import (
     WORDS,
@@ -45,9 +46,11 @@ def benchmark_markdown(benchmark: BenchmarkResult) -> str:
     head, rows = benchmark_rows(benchmark)
     lines = [f"### {plain(name)}", "", f"{_settings(benchmark)}.", ""]
     lines += [*_table(head, rows, left=WORDS), ""]
-    lines += [f"- {plain(remark)}" for remark in (*remarks(benchmark), *benchmark.deviations())]
+    doubts = map(str, advise(benchmark))
+    lines += [f"- {plain(remark)}" for remark in dict.fromkeys((*remarks(benchmark), *doubts))]
     lines += [""] if lines[-1] else []
-    lines += [interval_legend(benchmark), ""]
+    if legend := interval_legend(benchmark):
+        lines += [legend, ""]
     lines += _origin(benchmark, benchmark.host, bench_command(benchmark.spec, name))
     return "\n".join(lines)
 
@@ -66,7 +69,7 @@ def comparison_markdown(comparison: ComparisonResult) -> str:
     processes = figures.counted(comparison.processes, "process")
     lines += [
         f"{comparison.pairs} pairs of sessions in {processes}, {comparison.statistic}, "
-        f"{comparison.ratio.level:.0%} interval, "
+        f"{comparison.ratio.level:.0%} interval over pairs, "
         f"machine {comparison.noise}. The ratio is from pairs; the levels are for orientation.",
         "",
     ]

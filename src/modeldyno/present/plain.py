@@ -15,6 +15,7 @@ from modeldyno.present.tables import (
     WORDS,
     benchmark_rows,
     comparison_rows,
+    interval_legend,
     ranking_rows,
 )
 
@@ -22,6 +23,7 @@ from modeldyno.present.tables import (
 def benchmark_text(benchmark: BenchmarkResult) -> str:
     head, rows = benchmark_rows(benchmark)
     lines = [table_text(head, rows, left=WORDS)]
+    lines += filter(None, [interval_legend(benchmark)])
     lines += side_by_side_lines(benchmark)
     lines += [f"{cell.name}: {visible(cell.error.title)}" for cell in benchmark.cells if cell.error]
     return "\n".join(lines)

@@ -150,10 +150,15 @@ def _repeat(cell: CellResult) -> Repeat | None:
 
 
 def interval_legend(benchmark: BenchmarkResult) -> str:
-    """What the ± of its table is an interval of."""
+    """What the ± of its table and of the lines below it is an interval of; empty without any ±."""
+    measured = [cell.measurement for cell in benchmark.cells if cell.measurement]
+    if not any(each.latency.typical.is_over_units or each.side_by_side for each in measured):
+        return ""
     repeats = [repeat for repeat in map(_repeat, benchmark.cells) if repeat]
     if not repeats:
         return "± is half the 95 % interval over the sessions of this run."
+    together = any(each.side_by_side for each in measured)
+    own = " So is the ± of instances in all." if together else ""
     fewest, most = (pick(repeat.runs for repeat in repeats) for pick in (min, max))
     if most == 0:
         basis = "a guess, because there is no earlier run of the same cell"
@@ -163,7 +168,7 @@ def interval_legend(benchmark: BenchmarkResult) -> str:
         basis = f"judging by {fewest} to {most} earlier runs of the same cell"
     return (
         f"± is where a repeat on this machine is expected (95 %), {basis}. "
-        f"{WITHIN_RUN.capitalize()}: half the 95 % interval over its own sessions."
+        f"{WITHIN_RUN.capitalize()}: half the 95 % interval over its own sessions.{own}"
     )
 
 
@@ -213,7 +218,8 @@ def _quality(cell: CellResult) -> str:
 
 def benchmark_html(benchmark: BenchmarkResult) -> str:
     head, rows = benchmark_rows(benchmark)
-    return exports.html_table(head, rows, name_of_file(benchmark.model.path))
+    name = name_of_file(benchmark.model.path)
+    return exports.html_table(head, rows, f"{name}. {interval_legend(benchmark)}".rstrip(". "))
 
 
 def cells_csv(report: Report) -> str:

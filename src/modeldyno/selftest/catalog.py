@@ -56,6 +56,7 @@ TESTS = (
           {"repetitions": 2}),
     _timing("T17", "reproducibility", "the same comparison, repeated, says the same", 70),
     SelfTest("T18", "repeat", "later runs land where earlier ones said they would", 2, False),
+    _timing("T18b", "repeat-live", "six real runs land where each said a repeat would", 150),
 )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from modeldyno.core.requests.measuring import PairingRequest, SideRequest
-from modeldyno.core.results import ComparisonResult, Estimate
+from modeldyno.core.requests.measuring import BenchmarkRequest, PairingRequest, SideRequest
+from modeldyno.core.results import BenchmarkResult, ComparisonResult, Estimate
 from modeldyno.core.sessions import Pair
 from modeldyno.core.specs import DEFAULT
 from modeldyno.measure.compare import log_ratio
@@ -40,6 +40,14 @@ class ScratchWorkspace:
         path = self.folder / f"{name}.json"
         path.write_text(json.dumps({"modeldyno": "scripted/1", **fields}))
         return path
+
+    def bench_for(self, model: Path, seconds: float, seed: int = 0) -> BenchmarkResult:
+        """What ``modeldyno bench MODEL --budget S`` does, without the terminal."""
+        request = BenchmarkRequest(budget=seconds, seed=seed)
+        result: BenchmarkResult = self.workbench.service.run(
+            requests.benchmark_spec(request, model)
+        )
+        return result
 
     def compare_for(self, a: Path, b: Path, seconds: float, seed: int = 0) -> ComparisonResult:
         """What ``modeldyno compare A B --budget S`` does, without the terminal."""

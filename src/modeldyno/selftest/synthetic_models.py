@@ -50,6 +50,12 @@ def convnet(folder: Path) -> Path:
     return _save(folder / "convnet.onnx", (nodes, weights), shape)
 
 
+def memory_bound(folder: Path) -> Path:
+    """50 MB of weights that each call reads once, more than most caches hold: its time is that of
+    the memory."""
+    return _save(folder / "memory.onnx", _gemms(12, 1024), (1, 1024))
+
+
 Layers = tuple[list[onnx.NodeProto], list[onnx.TensorProto]]
 
 

@@ -31,6 +31,11 @@ from modeldyno.measure.verdicts import compare_verdict, is_over_sessions, unpair
 from modeldyno.services.exports import ExportService
 from modeldyno.store.records.all import Records
 
+APART = (
+    "measured one after the other: the interval is over the sessions of each run, and leaves out "
+    "what changed between them"
+)
+
 
 @dataclass(frozen=True)
 class _Measured:
@@ -176,7 +181,7 @@ def _apart(
     items = a.items, b.items
     ratio = unpaired_ratio(latencies[0].floor, latencies[1].floor, items)
     why_inconclusive = doubt(a, b)
-    caveat = "" if is_same_run else "measured one after the other: what changed between is in it"
+    caveat = "" if is_same_run else APART
     return replace(
         judgement,
         verdict="inconclusive" if why_inconclusive else compare_verdict(ratio, MARGIN),

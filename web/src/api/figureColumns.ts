@@ -1,5 +1,5 @@
 import { FIGURES } from "@/api/figures.gen";
-import type { Known } from "@/api/figures";
+import { known, type Known } from "@/api/figures";
 import type { CellDocument, Figure, SummaryDocument } from "@/api/schema.gen";
 
 type Row = (typeof FIGURES)[number];
@@ -33,8 +33,7 @@ const CARD_FIGURES: readonly FigureColumn[] = COLUMNS.filter(({ on_card }) => on
 /** A figure with or without an interval; null where it was not measured. */
 export function knownOf(value: number | Figure | null | undefined): Known | null {
   if (value == null) return null;
-  if (typeof value === "number") return { value, low: null, high: null };
-  return value.value === null ? null : { value: value.value, low: value.low, high: value.high };
+  return known(typeof value === "number" ? { value, low: null, high: null, level: null, of: null, n: null, needs: null, repeat: null } : value);
 }
 
 export type CardFigure = { label: string; format: Format; unit: string; known: Known };
@@ -42,7 +41,7 @@ export type CardFigure = { label: string; format: Format; unit: string; known: K
 /** The further figures that were measured of a cell. */
 export function cardFigures(cell: CellDocument, columns: readonly FigureColumn[] = CARD_FIGURES): CardFigure[] {
   return columns.flatMap(({ name, label, format, unit }) => {
-    const known = knownOf(cell[name]);
-    return known ? [{ label, format, unit, known }] : [];
+    const figure = knownOf(cell[name]);
+    return figure ? [{ label, format, unit, known: figure }] : [];
   });
 }

@@ -1,17 +1,29 @@
 import type { CellDocument, Figure, SummaryDocument } from "@/api/schema.gen";
 
-/** A figure that was measured; without an interval over sessions, its ends are null. */
-export type Known = { value: number; low: number | null; high: number | null };
+type Ends = { low: number | null; high: number | null };
+
+/**
+ * A figure that was measured, with the interval to expect in a repeat; where that is not known, with the one over what `of` says.
+ * Without either, its ends are null. `own` is how far the sessions of its run agree.
+ */
+export type Known = Ends & { value: number; of: "repeat" | Figure["of"]; own: Ends };
 
 /** What cells and summaries of runs have alike. */
 export type Timed = Pick<CellDocument | SummaryDocument, "latency_ms" | "throughput_per_s" | "items">;
 
-function known(figure: Figure | null | undefined, divisor = 1): Known | null {
+export function known(figure: Figure | null | undefined, divisor = 1): Known | null {
   if (figure == null || figure.value === null) return null;
+  const scaled = (ends: Ends | null): Ends =>
+    ends === null || ends.low === null || ends.high === null ? { low: null, high: null } : { low: ends.low / divisor, high: ends.high / divisor };
   // An interval within sessions leaves out what differs between them.
-  const isOverSessions = figure.of !== "samples";
-  const scaled = (value: number | null) => (value === null || !isOverSessions ? null : value / divisor);
-  return { value: figure.value / divisor, low: scaled(figure.low), high: scaled(figure.high) };
+  const own = scaled(figure.of === "samples" ? null : figure);
+  const repeat = figure.repeat ?? null;
+  return { value: figure.value / divisor, ...(repeat ? scaled(repeat) : own), of: repeat ? "repeat" : figure.of, own };
+}
+
+/** For cells of one run: they share what drifts between runs, so the sessions of that run tell them apart. */
+export function withinRun(figure: Known | null): Known | null {
+  return figure && { ...figure, ...figure.own, of: figure.of === "repeat" ? "sessions" : figure.of };
 }
 
 export const msPerBatch = (cell: Timed): Known | null => known(cell.latency_ms?.typical);

@@ -101,7 +101,7 @@ export function dotText(dot: Dot, unit: string): string {
 
 export function dotsTable(dots: Dots): ChartTable {
   return {
-    columns: ["series", dots.row, dots.metric, "95 % low", "95 % high", "sessions", "quality"],
+    columns: ["series", dots.row, dots.metric, "95 % low, a repeat", "95 % high, a repeat", "sessions", "quality"],
     rows: dots.series.flatMap(({ name, dots: found }) =>
       found.map((dot) => [name, dot.row, dot.value, dot.low, dot.high, dot.sessions, dot.isNoisy ? "noisy" : ""]),
     ),

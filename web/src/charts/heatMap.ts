@@ -113,7 +113,7 @@ export function squareOf(name: string): { cores: number; batch: number } | null 
 
 export function heatMapTable(map: HeatMap): ChartTable {
   return {
-    columns: ["cores", "batch size", map.metric, "95 % low", "95 % high", "sessions", "quality"],
+    columns: ["cores", "batch size", map.metric, "95 % low, this run", "95 % high, this run", "sessions", "quality"],
     rows: map.squares.map((one) => [one.cores, one.batch, one.value, one.low, one.high, one.sessions, one.isNoisy ? "noisy" : ""]),
   };
 }

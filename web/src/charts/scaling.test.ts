@@ -17,6 +17,7 @@ const scaling = (points: Point[]): Scaling => ({
   unit: "ms",
   isRate: false,
   hasIdeal: true,
+  intervals: "this run",
   series: [{ name: "ONNX Runtime", look: (isDark) => look(0, isDark), points }],
 });
 

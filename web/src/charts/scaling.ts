@@ -21,6 +21,8 @@ export type Scaling = {
   series: readonly Series[];
   /** Cores twice as many ought to be twice as quick; a batch twice as large promises nothing. */
   hasIdeal: boolean;
+  /** What the bars are of: cells of one run, or separate runs. */
+  intervals: "this run" | "a repeat";
 };
 
 type Known = Point & { value: number };
@@ -163,7 +165,7 @@ export function pointText(point: Point, unit: string): string {
 }
 
 export function scalingTable(scaling: Scaling): ChartTable {
-  const ends = ["95 % low", "95 % high"];
+  const ends = ["low", "high"].map((end) => `95 % ${end}, ${scaling.intervals}`);
   const columns = ["series", scaling.along, scaling.metric, ...ends, "sessions", "quality", ...(scaling.hasIdeal ? ["efficiency %"] : [])];
   const rows = scaling.series.flatMap(({ name, points }) => {
     const reached = efficiencies(points, scaling.isRate);

@@ -1,6 +1,8 @@
 import { NAMED_COUNTS, countWords, sizeWords, sizesOf, type CountName } from "@/api/axes";
 import { engineTitle } from "@/api/engines";
 import { FORMATS } from "@/api/formats.gen";
+import type { Known } from "@/api/figures";
+import { percent } from "@/format/numbers";
 
 const FORMAT_TITLES = new Map<string, string>(FORMATS.map((format) => [format.name, format.title]));
 
@@ -25,4 +27,12 @@ export function cellName(cell: Partial<Record<CountName, number>>): string {
     return axis.is_always_named || value !== axis.usual ? [countWords(axis, value)] : [];
   });
   return [...words, ...sizeWords(sizesOf(cell))].join(" · ");
+}
+
+/** What the ± of a figure is of; empty where there is none. */
+export function intervalWords(figure: Known | null): string {
+  if (figure === null || figure.low === null) return "";
+  if (figure.of !== "repeat") return `± over the ${figure.of ?? "sessions"} of this run`;
+  const { low, high } = figure.own;
+  return low === null || high === null ? "± of a repeat" : `± of a repeat; ±${percent((high - low) / 2 / figure.value, 1)} within this run`;
 }

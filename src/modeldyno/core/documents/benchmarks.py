@@ -158,7 +158,12 @@ class BenchmarkDocument(ResultHead):
 
 # ---------------------------------------------------------------- as a table
 
-_REPEAT_COLUMNS = ("latency_ms_repeat_low", "latency_ms_repeat_high", "repeat_runs")
+_INTERVAL_COLUMNS = (
+    "latency_ms_of",
+    "latency_ms_repeat_low",
+    "latency_ms_repeat_high",
+    "repeat_runs",
+)
 _LEVELS = tuple(name for name, kind in get_type_hints(LatencyDocument).items() if kind is Figure)
 
 
@@ -178,7 +183,7 @@ def csv_columns() -> tuple[str, ...]:
             columns += [name, "error"]
         elif name in figure_columns(CellDocument):
             columns.append(name)
-    return (*columns, *(axis.name for axis in SIZES), *_REPEAT_COLUMNS)
+    return (*columns, *(axis.name for axis in SIZES), *_INTERVAL_COLUMNS)
 
 
 def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) -> str:
@@ -211,6 +216,7 @@ def csv_row(cell: CellDocument) -> dict[str, object]:
             "latency_ms_high": latency.typical.high if latency else None,
             "error": cell.error.title if cell.error else None,
             **{axis.name: sizes_text(getattr(cell, axis.name)) for axis in SIZES},
+            "latency_ms_of": latency.typical.of if latency else None,
             "latency_ms_repeat_low": repeat.low if repeat else None,
             "latency_ms_repeat_high": repeat.high if repeat else None,
             "repeat_runs": repeat.runs if repeat else None,
@@ -225,7 +231,8 @@ def sizes_text(sizes: Mapping[str, int]) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatioDocument(Described):
-    """With its 95 % interval."""
+    """With its 95 % interval: over the pairs of a comparison, else over the sessions of each
+    run, which leaves out what changed between them."""
 
     value: Positive
     """One time by another."""

@@ -409,6 +409,11 @@ class CellDocument(CellHead):
     time did not end it."""
     side_by_side: SideBySideDocument | None = None
     """What several instances did at the same time; null of a single one."""
+    machine_speed: Annotated[Amount | None, _exported("speed", "Speed of the machine", "share")] = (
+        None
+    )
+    """How fast this machine was, as a share of its usual speed: a fixed piece of work before each
+    session, against the median of the latest runs here. Null before there are three of them."""
 
     @classmethod
     def of(cls, number: int, cell: CellResult) -> CellDocument:
@@ -464,6 +469,7 @@ def _figures(measurement: Measurement) -> dict[str, Any]:
         "overhead_limited": measurement.overhead_share > 0.01,
         "noise_reasons": measurement.reasons,
         "side_by_side": SideBySideDocument.of(together) if together else None,
+        "machine_speed": measurement.machine_speed and measurement.machine_speed.share,
     }
 
 

@@ -76,7 +76,14 @@ class SummaryDocument(SharedAxes):
             device=result.b.facts.device,
             noise=result.noise,
             verdict=result.verdict,
-            ratio=Figure(value=ratio.value, low=ratio.low, high=ratio.high),
+            ratio=Figure(
+                value=ratio.value,
+                low=ratio.low,
+                high=ratio.high,
+                level=ratio.level,
+                of=ratio.units,
+                n=ratio.n,
+            ),
         )
 
     @classmethod

@@ -159,7 +159,7 @@ class CellProgressDocument(Described):
     estimate_ms: Amount | None
     """The latency so far."""
     relative_half_width: Amount | None
-    """Half its interval, as a share of it."""
+    """Half its interval over the units so far, as a share of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ class ProgressDocument(Described):
     estimate_ms: Amount | None = None
     """The latency so far."""
     relative_half_width: Amount | None = None
-    """Half its interval, as a share of it."""
+    """Half its interval over the units so far, as a share of it."""
     remaining_s: Amount | None = None
     """About how much longer."""
     ratio: Amount | None = None

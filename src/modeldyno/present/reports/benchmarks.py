@@ -33,7 +33,7 @@ from modeldyno.present.tables import (
 )
 
 MOST_DIGITS = 4
-_READ = "Bars are intervals within this run; hatched points are not quiet."
+_READ = "Bars are 95 % intervals over the sessions of this run; hatched points are not quiet."
 
 
 def benchmark_section(benchmark: BenchmarkResult) -> Section:
@@ -62,12 +62,12 @@ def _method(benchmark: BenchmarkResult) -> str:
         return "No cell could be measured. The reasons are below."
     subject = "Each cell" if len(benchmark.cells) > 1 else "The model"
     turns = ", the cells in turn" if len(benchmark.cells) > 1 else ""
+    intervals = f"{interval_legend(benchmark)}{_without_interval(measured)}".strip()
     return (
         f"{subject} was measured in {_span(measured, 'processes', 'fresh process')} with "
         f"{_span(measured, 'sessions', 'session')}, each warmed up before it was timed{turns}. "
-        f"{interval_legend(benchmark)}{_without_interval(measured)} "
-        f"The {DECISIVE} is the tenth percentile, p99 is there where the samples can tell it, "
-        f"and {figures.NOTHING} is not measured."
+        f"{intervals} The {DECISIVE} is the tenth percentile, p99 is there where the samples can "
+        f"tell it, and {figures.NOTHING} is not measured."
     )
 
 
@@ -80,7 +80,7 @@ def _span(measured: Sequence[Measurement], field: str, what: str) -> str:
 def _without_interval(measured: Sequence[Measurement]) -> str:
     if all(measurement.latency.typical.is_over_units for measurement in measured):
         return ""
-    return f" Fewer than {FEWEST_SESSIONS} sessions have none."
+    return f" Fewer than {FEWEST_SESSIONS} sessions have no interval."
 
 
 def _doubts(benchmark: BenchmarkResult) -> list[str]:

@@ -11,7 +11,7 @@ from modeldyno.present.charts.ratios import Ratio, ratio_chart
 from modeldyno.present.reports.blocks import Section, table
 from modeldyno.present.tables import comparison_rows
 
-_READ = "The bar is the interval; in the shaded band a difference does not matter."
+_READ = "The bar is the interval over pairs; in the shaded band a difference does not matter."
 
 
 def comparison_section(comparison: ComparisonResult) -> Section:
@@ -66,7 +66,7 @@ def _method(comparison: ComparisonResult) -> str:
     return (
         f"A and B took turns, {pairs} of sessions in {processes}; "
         f"the ratio is time of B over time of A, pair by pair ({comparison.statistic}). "
-        f"Its {comparison.ratio.level * 100:g} % interval decides, and within ±"
+        f"Its {comparison.ratio.level * 100:g} % interval over the pairs decides, and within ±"
         f"{comparison.spec.margin * 100:g} % the two count as equivalent."
     )
 

@@ -78,12 +78,21 @@ export function BaselineLine({ pid }: { pid: number }) {
   );
 }
 
-export function Versus({ id, versus }: { id: number; versus: VersusBaselineDocument | null }) {
+/** `isShort`: in a table, where what the interval is of is a title. */
+export function Versus({ id, versus, isShort = false }: { id: number; versus: VersusBaselineDocument | null; isShort?: boolean }) {
   const words = versusWords(id, versus);
   if (!words) return null;
+  const rests = versus?.ratio && versus.benchmark_id !== id ? "95 % over the sessions of both runs; what changed between them is not in it" : "";
   return (
-    <Text size="sm" fw={words.isClear ? 600 : 400} className={words.isClear ? undefined : "dim"}>
-      {words.text}
-    </Text>
+    <>
+      <Text size="sm" fw={words.isClear ? 600 : 400} className={words.isClear ? undefined : "dim"} title={isShort && rests ? rests : undefined}>
+        {words.text}
+      </Text>
+      {rests && !isShort && (
+        <Text size="xs" className="dim">
+          {rests}
+        </Text>
+      )}
+    </>
   );
 }

@@ -11,7 +11,7 @@ import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { intervalOf } from "@/features/benchmarks/results/cells";
 import { stateWord } from "@/features/benchmarks/states";
 import { formatted, percent } from "@/format/numbers";
-import { sentence } from "@/format/words";
+import { intervalWords, sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
@@ -100,7 +100,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       id: "versus",
       header: "vs baseline",
       value: (row) => row.vs_baseline?.ratio?.value ?? null,
-      show: (row) => (row.vs_baseline ? <Versus id={row.id} versus={row.vs_baseline} /> : "–"),
+      show: (row) => (row.vs_baseline ? <Versus id={row.id} versus={row.vs_baseline} isShort /> : "–"),
       isHidden: true,
     },
     {
@@ -119,15 +119,20 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
     ...figureColumns(false),
   ];
   return (
-    <DataTable
-      label="Benchmarks"
-      rows={rows}
-      columns={columns}
-      rowId={(row) => String(row.id)}
-      rowHeight={52}
-      isDense
-      open={(row) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid: row.project_id, bid: row.id } })}
-    />
+    <>
+      <Text size="xs" className="dim">
+        ± is where a repeat is expected (95 %); of results without it, how far the sessions of their run agree.
+      </Text>
+      <DataTable
+        label="Benchmarks"
+        rows={rows}
+        columns={columns}
+        rowId={(row) => String(row.id)}
+        rowHeight={52}
+        isDense
+        open={(row) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid: row.project_id, bid: row.id } })}
+      />
+    </>
   );
 }
 
@@ -162,7 +167,7 @@ function Told({ figure, n, format = "amount" }: { figure: Known | null; n: numbe
   return (
     <>
       {told.value}
-      <Text size="xs" lh={1.2} className="dim">
+      <Text size="xs" lh={1.2} className="dim" title={intervalWords(figure) || undefined}>
         {told.spread} {figure && n !== null && `n ${n}`}
       </Text>
     </>

@@ -53,7 +53,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
     <Section title="Latency limit">
       <NumberInput
         label="Longest acceptable time per batch (ms)"
-        description="Marks the sweet spot ★: the highest throughput within the limit"
+        description="Marks the sweet spot ★: the highest throughput whose repeat (±) is expected within the limit"
         maw={320}
         min={0}
         allowNegative={false}

@@ -116,7 +116,7 @@ function DotChart({ title, of, rows, series, metric, most }: OneChart) {
       of={of}
       legend={series.filter(({ name }) => name !== title)} // its title says it already
       summary={dotsSummary(dots)}
-      reading="Dots are measurements, bars their 95 % intervals over sessions. Where bars overlap, there is no clear difference. Hollow: the machine was not quiet."
+      reading="Dots are measurements, bars where a repeat is expected (95 %). Which is faster is judged by the ratio. Hollow: the machine was not quiet."
       draw={draw}
       table={dotsTable(dots)}
       height={dotsHeight(dots)}
@@ -139,7 +139,7 @@ function Ratios({ cells, looks, sides }: { cells: readonly CellJudgementDocument
     <Chart
       title="Ratio of B to A"
       summary={ratiosSummary(found)}
-      reading="Left of the line, B takes less time than A; right of it, more. Grey bars cross the line or are too close to it: no clear difference."
+      reading="Bars are 95 % intervals: over the pairs where they were measured in alternation, else over the sessions of each run. Left of the line, B takes less time than A; right of it, more. Grey bars cross the line or are too close to it: no clear difference."
       draw={draw}
       table={ratiosTable(found)}
       height={ratiosHeight(found)}

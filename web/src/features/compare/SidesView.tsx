@@ -80,7 +80,7 @@ function Basis({ cells, change }: { cells: readonly CellJudgementDocument[]; cha
     <Group gap="xs">
       {only && cells.length === 1 && only.basis !== "alternation" && (
         <Text size="sm" className="dim">
-          n = {only.a.sessions} / {only.b.sessions} sessions ({only.a.samples} / {only.b.samples} samples).
+          n = {only.a.sessions} / {only.b.sessions} sessions ({only.a.samples} / {only.b.samples} samples), which the 95 % interval is over.
         </Text>
       )}
       {turns.map((cell) => (

@@ -1,7 +1,7 @@
 import { sizeWords, sizesOf } from "@/api/axes";
 import { itemsPerSecond, msPerBatch } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
-import { plain, quantity } from "@/format/numbers";
+import { intervalOf, plain, quantity } from "@/format/numbers";
 
 export type Candidate = { name: string; cell: CellDocument };
 export type SweetSpot = { winners: Candidate[]; reason: string };
@@ -57,8 +57,4 @@ function latency(cell: CellDocument): string {
   const figure = msPerBatch(cell);
   const told = quantity(figure?.value, figure && intervalOf(figure), "ms");
   return `${told.value}${told.spread ? ` ${told.spread}` : ""} ms`;
-}
-
-function intervalOf(figure: { low: number | null; high: number | null }): readonly [number, number] | null {
-  return figure.low === null || figure.high === null ? null : [figure.low, figure.high];
 }

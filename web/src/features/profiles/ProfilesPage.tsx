@@ -10,7 +10,7 @@ import type { ProfileSummary } from "@/api/schema.gen";
 import { profileKey } from "@/features/profiles/actions";
 import { AddProfile } from "@/features/profiles/AddProfile";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
-import { plural, quantity } from "@/format/numbers";
+import { intervalOf, plural, quantity } from "@/format/numbers";
 import { cellName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { Empty } from "@/ui/Empty";
@@ -73,7 +73,7 @@ export function ProfilesPage() {
 function ProfileCard({ row, modelName }: { row: ProfileSummary; modelName: string }) {
   const { summary } = row;
   const figure = msPerBatch(summary);
-  const told = quantity(figure?.value, figure?.low != null && figure.high != null ? [figure.low, figure.high] : null, "ms");
+  const told = quantity(figure?.value, figure && intervalOf(figure), "ms");
   const settings = [
     summary.engine && engineTitle(summary.engine),
     summary.cores !== null && summary.batch_size !== null ? cellName({ cores: summary.cores, batch_size: summary.batch_size }) : null,

@@ -15,7 +15,7 @@ export function SoFar({ rows }: { rows: readonly BenchmarkSummary[] }) {
       title="Measured so far"
       legend={dots.series}
       summary={dotsSummary(dots)}
-      reading="Dots are the newest number of each cell, bars their 95 % intervals over sessions. Where bars overlap, there is no clear difference. Hollow: the machine was not quiet. No bar: too few sessions for an interval."
+      reading="Dots are the newest number of each cell, bars where a repeat is expected (95 %). Where bars overlap, there is no clear difference. Hollow: the machine was not quiet. No bar: too few sessions for an interval."
       draw={draw}
       table={dotsTable(dots)}
       height={dotsHeight(dots)}

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 
-import { METRICS } from "@/api/figures";
+import { METRICS, withinRun } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { drawHeatMap, heatMapHeight, heatMapSummary, heatMapTable, squareOf, type HeatMap } from "@/charts/heatMap";
@@ -26,7 +26,7 @@ export function CoresByBatches({ cells, choice, looked, change }: { cells: reado
     <Chart
       title={`${map.metric}, cores × batch sizes`}
       summary={heatMapSummary(map)}
-      reading="The stronger the colour, the better. Dashed with “~”: the machine was not quiet. Click a square to see that cell; the table has the intervals."
+      reading="The stronger the colour, the better. Dashed with “~”: the machine was not quiet. Click a square to see that cell; the table has the 95 % intervals over this run's sessions."
       draw={draw}
       table={heatMapTable(map)}
       height={heatMapHeight(map)}
@@ -36,7 +36,7 @@ export function CoresByBatches({ cells, choice, looked, change }: { cells: reado
 }
 
 function squareFrom(cell: CellDocument, looked: Looked) {
-  const figure = METRICS[looked.metric].of(cell);
+  const figure = withinRun(METRICS[looked.metric].of(cell));
   return {
     cores: cell.cores,
     batch: cell.batch_size,

@@ -81,7 +81,7 @@ function Percentiles({ rows, isWithin, name }: { rows: readonly Percentile[]; is
           <Table.Tr>
             <Table.Th>Percentile</Table.Th>
             <Table.Th ta="right">ms per batch</Table.Th>
-            <Table.Th>{isWithin ? "Spread within sessions" : "95 % interval"}</Table.Th>
+            <Table.Th>{isWithin ? "Spread within sessions" : "95 % interval within this run"}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

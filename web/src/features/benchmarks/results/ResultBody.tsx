@@ -4,15 +4,16 @@ import { useMemo, type ReactNode } from "react";
 
 import { distributionQuery } from "@/api/queries";
 import { cardFigures } from "@/api/figureColumns";
-import { METRICS, floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem } from "@/api/figures";
+import { METRICS, floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, withinRun, type Known } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { MOST_POINTS, drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
-import { drawScaling, extremes, hasInterval, overlap, scalingLegend, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
-import { basisOf, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/results/cells";
+import { drawScaling, extremes, hasInterval, overlap, scalingLegend, scalingSummary, scalingTable, type Point, type Scaling } from "@/charts/scaling";
+import { basisOf, cellAt, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/results/cells";
 import type { Looked } from "@/features/benchmarks/results/view";
-import { cellName } from "@/format/words";
+import { percent } from "@/format/numbers";
+import { cellName, intervalWords } from "@/format/words";
 import { Figure } from "@/ui/Figure";
 import { Trouble } from "@/ui/Trouble";
 import { NoiseBadge } from "@/ui/badges";
@@ -36,9 +37,16 @@ export function ResultBody({ cells, choice, looked, runId, beside }: Props) {
   );
 }
 
+const SLOW = 0.8; // of the server's verdict on the speed of a machine
+
 export function Quality({ cell }: { cell: CellDocument }) {
   return (
     <Group gap={6}>
+      {cell.machine_speed !== null && cell.machine_speed < SLOW && (
+        <Text size="sm" fw={600} w="100%">
+          This machine ran at {percent(cell.machine_speed)} of its usual speed.
+        </Text>
+      )}
       <NoiseBadge of={cell} />
       {cell.status === "partial" && (
         <Badge color="gray" variant="light" tt="none">
@@ -82,32 +90,48 @@ export function Numbers({ cell }: { cell: CellDocument }) {
       </Alert>
     );
   }
-  const basis = (what: string) => (cell.latency_ms ? `${what} · measured · ${basisOf(cell)}` : "not measured");
+  const basis = (what: string, figure: Known | null) => (cell.latency_ms ? `${what} · measured · ${basisOf(cell, figure)}` : "not measured");
   return (
     <>
       <Text size="sm" fw={600}>
         {cellName(cell)}
       </Text>
-      <Figure label="ms per item" value={msPerItem(cell)?.value} interval={intervalOf(msPerItem(cell))} unit="ms" basis={basis("median")} />
+      <Figure label="ms per item" value={msPerItem(cell)?.value} interval={intervalOf(msPerItem(cell))} unit="ms" basis={basis("median", msPerItem(cell))} />
       {cell.noise === "contended" && (
         <Figure
           label={METRICS.floor_item.label}
           value={floorMsPerItem(cell)?.value}
           interval={intervalOf(floorMsPerItem(cell))}
           unit="ms"
-          basis="the cost without disturbances: use this one, since other programs were running"
+          basis={["the cost without disturbances: use this one, since other programs were running", intervalWords(floorMsPerItem(cell))]
+            .filter(Boolean)
+            .join(" · ")}
         />
       )}
-      <Figure label="ms per batch" value={msPerBatch(cell)?.value} interval={intervalOf(msPerBatch(cell))} unit="ms" basis={basis("median")} />
+      <Figure
+        label="ms per batch"
+        value={msPerBatch(cell)?.value}
+        interval={intervalOf(msPerBatch(cell))}
+        unit="ms"
+        basis={basis("median", msPerBatch(cell))}
+      />
       <Figure
         label="items per second"
         value={itemsPerSecond(cell)?.value}
         interval={intervalOf(itemsPerSecond(cell))}
         unit="items/s"
-        basis={basis("sustained, from the mean")}
+        basis={basis("sustained, from the mean", itemsPerSecond(cell))}
       />
       {cardFigures(cell).map(({ label, format, unit, known }) => (
-        <Figure key={label} label={label} value={known.value} interval={intervalOf(known)} unit={unit} format={format} basis="measured" />
+        <Figure
+          key={label}
+          label={label}
+          value={known.value}
+          interval={intervalOf(known)}
+          unit={unit}
+          format={format}
+          basis={["measured", intervalWords(known)].filter(Boolean).join(" · ")}
+        />
       ))}
       <Quality cell={cell} />
       <RanAs cell={cell} />
@@ -119,44 +143,34 @@ const ALONG = { cores: { key: "cores", name: "cores" }, batches: { key: "batch_s
 
 function ScalingNumbers({ cells, cell, looked }: { cells: readonly CellDocument[]; cell: CellDocument; looked: Looked }) {
   const along = looked.tab === "batches" ? ALONG.batches : ALONG.cores;
-  const { label, unit, isRate } = METRICS[looked.metric];
+  const { label, unit, isRate, of } = METRICS[looked.metric];
   const points = pointsOf(cells, variantOf(cell), along.key, cell, looked.metric);
   const ends = extremes(points, isRate);
-  const figure = METRICS[looked.metric].of(cell);
-  const interval = (low: number | null, high: number | null) => (low === null || high === null ? null : ([low, high] as const));
-  const basis = (sessions: number | null) => `measured · n = ${sessions ?? "–"} sessions`;
   const areKnown = ends !== null && hasInterval(ends.best) && hasInterval(ends.worst);
   const isClear = ends !== null && !overlap(ends.best, ends.worst);
-  return (
-    <>
-      {ends && isClear && (
-        <Figure
-          label={`Fastest at ${along.name} ${ends.best.x}`}
-          value={ends.best.value}
-          interval={interval(ends.best.low, ends.best.high)}
-          unit={unit}
-          basis={basis(ends.best.sessions)}
-        />
-      )}
+  const number = (name: string, at: CellDocument | undefined) => {
+    const figure = at ? of(at) : null;
+    return (
       <Figure
-        label={`${label} at ${cellName(cell)}`}
+        label={name}
         value={figure?.value}
         interval={intervalOf(figure)}
         unit={unit}
-        basis={figure ? `measured · ${basisOf(cell)}` : "not measured"}
+        basis={at && figure ? `measured · ${basisOf(at, figure)}` : "not measured"}
       />
-      {ends && isClear && (
-        <Figure
-          label={`Slowest at ${along.name} ${ends.worst.x}`}
-          value={ends.worst.value}
-          interval={interval(ends.worst.low, ends.worst.high)}
-          unit={unit}
-          basis={basis(ends.worst.sessions)}
-        />
-      )}
+    );
+  };
+  const at = ({ x }: Point) => cellAt(cells, variantOf(cell), along.key, cell, x);
+  return (
+    <>
+      {ends && isClear && number(`Fastest at ${along.name} ${ends.best.x}`, at(ends.best))}
+      {number(`${label} at ${cellName(cell)}`, cell)}
+      {ends && isClear && number(`Slowest at ${along.name} ${ends.worst.x}`, at(ends.worst))}
       {ends && !isClear && (
         <Text size="sm" className="dim">
-          {areKnown ? "No clear difference between the fastest and the slowest: their intervals overlap." : "Too few sessions to say which is fastest."}
+          {areKnown
+            ? "No clear difference between the fastest and the slowest: their intervals within this run overlap."
+            : "Too few sessions to say which is fastest."}
         </Text>
       )}
       <Quality cell={cell} />
@@ -176,6 +190,7 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellDocu
       unit,
       isRate,
       hasIdeal: isCores,
+      intervals: "this run",
       series: choice.variants.map((variant, place) => {
         const engine = variant.value.split(" ")[0] ?? "";
         const isAlone = choice.variants.filter(({ value }) => value.split(" ")[0] === engine).length === 1;
@@ -198,8 +213,8 @@ function ScalingOf({ cells, choice, chosen, looked }: { cells: readonly CellDocu
         summary={scalingSummary(scaling)}
         reading={
           isCores
-            ? "Bars are 95 % intervals over sessions. The dashed line is perfect scaling from the fewest cores; the percentage says how much of it was reached. Hollow marks are noisy."
-            : "Bars are 95 % intervals over sessions. Hollow marks are noisy."
+            ? "Bars are 95 % intervals over this run's sessions. The dashed line is perfect scaling from the fewest cores; the percentage says how much of it was reached. Hollow marks are noisy."
+            : "Bars are 95 % intervals over this run's sessions. Hollow marks are noisy."
         }
         draw={draw}
         table={scalingTable(scaling)}
@@ -218,7 +233,7 @@ function IterationsOf({ cell, runId }: { cell: CellDocument; runId: string | nul
   const query = useQuery({ ...distributionQuery(runId ?? "", cell.number, MOST_POINTS), enabled: isThere });
   const distribution = query.data;
   const iterations = useMemo(
-    () => distribution && { distribution, typical: msPerBatch(cell), look: (isDark: boolean) => engineLook(cell.engine, isDark) },
+    () => distribution && { distribution, typical: withinRun(msPerBatch(cell)), look: (isDark: boolean) => engineLook(cell.engine, isDark) },
     [distribution, cell],
   );
   const draw = useMemo(() => iterations && drawIterations(iterations), [iterations]);
@@ -229,7 +244,7 @@ function IterationsOf({ cell, runId }: { cell: CellDocument; runId: string | nul
     <Chart
       title={`Iterations at ${cellName(cell)}`}
       summary={iterationsSummary(iterations)}
-      reading="Each point is one sample, in the order they were taken. The band holds eight of ten; the line is the median. Hollow points are outliers: flagged, never removed. The bar at the right is the 95 % interval over sessions."
+      reading="Each point is one sample, in the order they were taken. The band holds eight of ten; the line is the median. Hollow points are outliers: flagged, never removed. The bar at the right is the 95 % interval over this run's sessions."
       draw={draw}
       table={iterationsTable(iterations)}
     />

@@ -28,6 +28,7 @@ function AlongSizes({ dimension, cells, chosen, looked }: Props & { dimension: s
       unit,
       isRate,
       hasIdeal: false,
+      intervals: "this run",
       series: series.map(({ cell, name, points }, place) => ({
         name,
         look: (isDark: boolean) => (isByEngine ? engineLook(cell.engine, isDark) : look(place, isDark)),
@@ -41,7 +42,7 @@ function AlongSizes({ dimension, cells, chosen, looked }: Props & { dimension: s
       title={`Scaling in ${dimension} at ${cellName({ cores: chosen.cores, batch_size: chosen.batch_size })}`}
       legend={scalingLegend(scaling)}
       summary={scalingSummary(scaling)}
-      reading="Bars are 95 % intervals over sessions. Hollow marks are noisy."
+      reading="Bars are 95 % intervals over this run's sessions. Hollow marks are noisy."
       draw={draw}
       table={scalingTable(scaling)}
     />

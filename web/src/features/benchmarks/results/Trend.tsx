@@ -31,7 +31,7 @@ export function Trend({ id, pid, cell, looked }: { id: number; pid: number; cell
     <Chart
       title={`Trend over re-runs at ${cellName(cell)}`}
       summary={trendSummary(points, scaling.unit)}
-      reading="One point for each re-run of this benchmark, by its number; the oldest at the left. Bars are 95 % intervals over sessions: where they overlap, nothing has clearly changed. Hollow marks are noisy."
+      reading="One point for each re-run of this benchmark, by its number; the oldest at the left. Bars are where a repeat was expected (95 %): where they overlap, nothing has clearly changed. Hollow marks are noisy."
       draw={draw}
       table={scalingTable(scaling)}
       height={220}
@@ -47,6 +47,7 @@ function trendOf(reruns: readonly BenchmarkDetailsDocument[], cell: CellDocument
     unit,
     isRate,
     hasIdeal: false,
+    intervals: "a repeat",
     series: [
       {
         name: cellName(cell),

@@ -1,10 +1,11 @@
 import { AXES } from "@/api/axes.gen";
 import { COUNT_AXES, countWords, sizeValues, sizeWords, sizesOf, type AxisName, type Sizes } from "@/api/axes";
 import { engineTitle } from "@/api/engines";
-import { METRICS, type Known, type Metric } from "@/api/figures";
+import { METRICS, withinRun, type Known, type Metric } from "@/api/figures";
 import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
 import type { Point } from "@/charts/scaling";
 import type { Interval } from "@/format/numbers";
+import { intervalWords } from "@/format/words";
 
 export function intervalOf(figure: Known | null): Interval | null {
   return figure === null || figure.low === null || figure.high === null ? null : [figure.low, figure.high];
@@ -73,8 +74,20 @@ export function pointsOf(cells: readonly CellDocument[], variant: string, along:
     .map((cell) => pointOf(cell, cell[along], metric));
 }
 
+/** The cell of such a point. */
+export function cellAt(
+  cells: readonly CellDocument[],
+  variant: string,
+  along: "cores" | "batch_size",
+  fixed: CellDocument,
+  x: number,
+): CellDocument | undefined {
+  const held = along === "cores" ? "batch_size" : "cores";
+  return cells.find((cell) => variantOf(cell) === variant && cell[held] === fixed[held] && cell[along] === x);
+}
+
 function pointOf(cell: CellDocument, x: number, metric: Metric): Point {
-  const figure = METRICS[metric].of(cell);
+  const figure = withinRun(METRICS[metric].of(cell));
   return {
     x,
     value: figure?.value ?? null,
@@ -110,10 +123,10 @@ export function sizeSeries(
   });
 }
 
-/** What stands under a number: "12 sessions", and why there is no interval. */
-export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "interval_note">): string {
+/** What stands under a number: "12 sessions", and what its ± is of, or why there is none. */
+export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "interval_note">, figure: Known | null = null): string {
   const n = cell.sessions === 0 ? "" : `n = ${cell.sessions} ${cell.sessions === 1 ? "session" : "sessions"}`;
-  return cell.interval_note ? `no interval: ${cell.interval_note}` : n;
+  return cell.interval_note ? `no interval: ${cell.interval_note}` : [n, intervalWords(figure)].filter(Boolean).join(" · ");
 }
 
 /** "ONNX Runtime · fp32 · CPU": of what it measured. */
