@@ -433,10 +433,12 @@ class SideResult:
     typical_s: float
     batch_size: int
     sandbox: SandboxReport | None = None
+    output_deviations: tuple[Deviation, ...] = ()
 
     @property
     def surprises(self) -> tuple[Deviation, ...]:
-        return find_deviations(self.spec, self.model, self.facts)
+        deviations = find_deviations(self.spec, self.model, self.facts)
+        return (*deviations, *self.output_deviations)
 
     @property
     def items(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from modeldyno.core.deviations import find_deviations
+from modeldyno.core.deviations import Deviation, find_deviations, output_deviations
 from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.models import ModelFacts
@@ -138,8 +138,12 @@ class Cell:
             parity=self.prepared.parity if self.prepared else None,
             sandbox=self.sandbox,
             input_shapes=self._input_shapes(),
-            surprises=find_deviations(self.spec, model, facts) if facts else (),
+            surprises=self._deviations(model, facts) if facts else (),
         )
+
+    def _deviations(self, model: ModelFacts, facts: SessionFacts) -> tuple[Deviation, ...]:
+        outputs = output_deviations([session.unusual_outputs for session in self.sessions])
+        return (*find_deviations(self.spec, model, facts), *outputs)
 
     def _input_shapes(self) -> dict[str, tuple[int, ...]]:
         """Of synthetic inputs; the user's own arrays have other shapes."""

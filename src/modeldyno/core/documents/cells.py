@@ -280,7 +280,8 @@ class CellDocument(CellHead):
     """What keeps the cell out of the ranking, in plain words: another precision, input type, call
     contract or result than the first cell's, or more cores than allowed."""
     surprises: tuple[Deviation, ...] = ()
-    """Where it is not what was requested: silent defaults of the engine, in plain words."""
+    """Where it is not what was requested, in plain words: silent defaults of the engine, and outputs
+    that hold NaN, infinity or one value everywhere."""
     parity: Parity | None = None
     """Largest deviation from the outputs of the first cell with that batch size; of that cell
     itself, of any session from its first run. Null when not measured or when the model is random by

@@ -10,7 +10,7 @@ import { Chart } from "@/charts/Chart";
 import { MOST_POINTS, drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
 import { drawScaling, extremes, hasInterval, overlap, scalingLegend, scalingSummary, scalingTable, type Scaling } from "@/charts/scaling";
-import { basisOf, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/results/cells";
+import { basisOf, intervalOf, isOfOutput, pointsOf, variantOf, type Choice } from "@/features/benchmarks/results/cells";
 import type { Looked } from "@/features/benchmarks/results/view";
 import { cellName } from "@/format/words";
 import { Figure } from "@/ui/Figure";
@@ -59,7 +59,7 @@ export function RanAs({ cell }: { cell: CellDocument }) {
       </Text>
       {cell.surprises.map((one) => (
         <Text key={one.text} size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: "anywhere" }}>
-          <b>Not as requested:</b> {one.text} <span className="dim">({one.fix})</span>
+          <b>{isOfOutput(one) ? "Unusual:" : "Not as requested:"}</b> {one.text} <span className="dim">({one.fix})</span>
         </Text>
       ))}
     </Stack>
