@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from modeldyno.core.documents.benchmarks import BenchmarkDocument
+from modeldyno.core.documents.described import json_value
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
@@ -14,6 +16,7 @@ from modeldyno.core.results import Failure
 from modeldyno.core.sentences import unranked_sentence
 from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
 from modeldyno.jobs.rounds import FRESH_SESSIONS
+from modeldyno.present.tables import benchmark_rows
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
@@ -163,6 +166,31 @@ def test_guesses_are_in_the_notes(room, tmp_path):
     )
     said = room.service.run(spec(model, dims={"sequence": 7}, iterations=5))
     assert said.cells[0].notes == ()
+
+
+def test_a_guessed_size_is_marked_in_tables_and_json_and_a_given_one_is_not(room, tmp_path):
+    model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
+    guessed = room.service.run(spec(model, iterations=5))
+    head, (row,) = benchmark_rows(guessed)
+    assert row[head.index("shape")] == "~ids 1×128"
+    assert "~ids 1×128" in str(guessed)  # the table, which --quiet leaves
+    assert guessed.to_csv().splitlines()[1].endswith("~ids 1×128")
+    (cell,) = json_value(BenchmarkDocument.of(guessed))["cells"]
+    assert (cell["input_shapes"], cell["guessed"], cell["shape"]) == (
+        {"ids": [1, 128]}, True, "~ids 1×128"
+    )  # fmt: skip
+    given = room.service.run(spec(model, dims={"sequence": 7}, iterations=5))
+    assert "shape" not in benchmark_rows(given)[0]
+    (cell,) = json_value(BenchmarkDocument.of(given))["cells"]
+    assert (cell["guessed"], cell["shape"]) == (False, "ids 1×7")
+
+
+def test_the_users_own_inputs_have_no_shape_to_guess(room, tmp_path):
+    np.savez(tmp_path / "x.npz", ids=np.ones((1, 9), dtype=np.int64))
+    model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
+    request = spec(ModelFile(model, data=tmp_path / "x.npz"), iterations=5)
+    (cell,) = json_value(BenchmarkDocument.of(room.service.run(request)))["cells"]
+    assert (cell["input_shapes"], cell["guessed"], cell["shape"]) == ({}, False, "")
 
 
 def test_real_inputs_are_used_as_they_are(room, tmp_path):

@@ -196,6 +196,7 @@ class CellResult:
     parity: Parity | None = None  # to the first cell with that batch size; its own is None
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
+    guessed_inputs: tuple[str, ...] = ()  # those with a size that nobody gave
     surprises: tuple[Deviation, ...] = ()  # where it deviates from the request
 
     @property

@@ -15,6 +15,7 @@ from modeldyno.inputs.open_axes import (
     OpenAxis,
     Place,
     chosen_size,
+    names_in,
     open_axes,
     require_dims,
     sizes_of,
@@ -44,6 +45,7 @@ class TensorPlan:
     is_said: bool = False  # the user gave the value: ``data`` need not have it
     batch_axis: int | None = None  # along which ``data`` is cut or repeated
     yields: tuple[int, ...] | None = ()  # axes that ``data`` decides; None: all, and their number
+    is_guessed: bool = False  # nobody gave one of its sizes
     alias: str = ""  # its name in the other model of a comparison, also accepted in ``data``
     twin: tuple[str, str] | None = None  # name and dtype of the tensor whose values it shares
 
@@ -152,6 +154,21 @@ class _InputsRequest:
     def guessed(self) -> tuple[OpenAxis, ...]:
         return tuple(a for a in self.axes if a.is_guessed and chosen_size(a, self.dims) is None)
 
+    @cached_property
+    def guessed_places(self) -> set[Place]:
+        """Those of guessed axes, and of the axes that follow from them."""
+        if self.data is not None:
+            return set()  # the data decides
+        names = {axis.name for axis in self.guessed}
+        following = (
+            axis
+            for axis in self.axes
+            if axis.formula is not None
+            and chosen_size(axis, self.dims) is None
+            and names & names_in(axis.formula)
+        )
+        return {place for axis in (*self.guessed, *following) for place in axis.places}
+
     def rungs(self) -> list[tuple[int, int]]:
         """Which guess of the sizes goes with which variant of the values."""
         if self.data is not None:
@@ -218,6 +235,7 @@ class _InputsRequest:
             is_said=spec.name in self.values,
             batch_axis=self._batch_axis(spec),
             yields=None if spec.shape is None else yields,
+            is_guessed=any(name == spec.name for name, _ in self.guessed_places),
         )
 
     def _batch_axis(self, spec: InputSpec) -> int | None:

@@ -18,6 +18,7 @@ from modeldyno.core.results import (
 )
 from modeldyno.core.sessions import SandboxReport, Session, SessionFacts, examined_as
 from modeldyno.core.specs import CellSpec
+from modeldyno.inputs.plans import TensorPlan
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared
 
@@ -137,7 +138,8 @@ class Cell:
             mismatches=self.mismatches,
             parity=self.prepared.parity if self.prepared else None,
             sandbox=self.sandbox,
-            input_shapes=self._input_shapes(),
+            input_shapes={tensor.name: tensor.shape for tensor in self._synthetic_inputs()},
+            guessed_inputs=tuple(t.name for t in self._synthetic_inputs() if t.is_guessed),
             surprises=self._deviations(model, facts) if facts else (),
         )
 
@@ -145,11 +147,11 @@ class Cell:
         outputs = output_deviations([session.unusual_outputs for session in self.sessions])
         return (*find_deviations(self.spec, model, facts), *outputs)
 
-    def _input_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of synthetic inputs; the user's own arrays have other shapes."""
+    def _synthetic_inputs(self) -> tuple[TensorPlan, ...]:
+        """The user's own arrays have other shapes."""
         if self.prepared is None or self.prepared.inputs.data is not None:
-            return {}
-        return {tensor.name: tensor.shape for tensor in self.prepared.inputs.tensors}
+            return ()
+        return self.prepared.inputs.tensors
 
     def _facts(self) -> SessionFacts | None:
         """What the measured sessions reported, with the precision that was examined before."""

@@ -61,6 +61,9 @@ def benchmark_rows(
         )
         for cell, document in zip(benchmark.cells, documents, strict=True)
     ]
+    if any(document.guessed for document in documents):
+        head = (*head, "shape")
+        rows = [(*row, cell.shape) for row, cell in zip(rows, documents, strict=True)]
     if any(axis.name in CHANGES_OUTPUTS for axis in axes):
         head = (*head, "off first")
         rows = [(*row, _parity(cell)) for row, cell in zip(rows, benchmark.cells, strict=True)]
@@ -125,7 +128,7 @@ def differing_sizes(cells: Sequence[CellResult]) -> list[str]:
 
 
 CHANGES_OUTPUTS = ("engine", "device", "precision")
-WORDS = ("engine", "device", "precision", "quality", "best")  # columns of text, not of numbers
+WORDS = ("engine", "device", "precision", "quality", "shape", "best")  # columns of text, not of numbers
 
 
 def _parity(cell: CellResult) -> str:

@@ -41,6 +41,9 @@ from modeldyno.core.sessions import CallContract, Memory, OtherPython, Parity, S
 from modeldyno.core.specs import CellSpec
 
 
+MOST_SHAPES = 2  # in words: a decoder may have fifty inputs
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellHead(Described):
     """A cell of a benchmark."""
@@ -271,6 +274,12 @@ class CellDocument(CellHead):
     input_shapes: dict[str, tuple[int, ...]]
     """Shapes of the inputs it was fed with, by name; empty when nothing ran or the data was the
     user's own."""
+    guessed: bool = False
+    """Whether a size in input_shapes was guessed, since the model leaves it open and nobody gave
+    it."""
+    shape: str = ""
+    """The same in words, at most two inputs, `~` before those with a guessed size:
+    `~image 1×3×224×224`."""
     sandbox: Annotated[str, Schema(pattern=r"^(full|(partial|none) \(.+\))$")] | None = None
     """How far the worker was confined: full, or partial or none with what was missing in
     brackets."""
@@ -418,6 +427,8 @@ class CellDocument(CellHead):
             **axis_fields(ran),
             error=FailureDocument.of(cell.error) if cell.error else None,
             call_contract=cell.contract,
+            guessed=bool(cell.guessed_inputs),
+            shape=_shape_text(cell),
             sandbox=str(cell.sandbox) if cell.sandbox else None,
             effective=EffectiveDocument.of(facts) if facts else None,
             **(_figures(cell.measurement) if cell.measurement else {}) | _parity(cell),
@@ -436,6 +447,17 @@ class CellDocument(CellHead):
             call_contract=spec.contract,
             input_shapes={},
         )
+
+
+def _shape_text(cell: CellResult) -> str:
+    texts = [
+        f"{'~' if name in cell.guessed_inputs else ''}{name} {'×'.join(map(str, shape))}".rstrip()
+        for name, shape in cell.input_shapes.items()
+    ]
+    # Stable: in the order of the model, but what was guessed is never the part left out.
+    texts.sort(key=lambda text: not text.startswith("~"))
+    more = len(texts) - MOST_SHAPES
+    return ", ".join(texts[:MOST_SHAPES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _parity(cell: CellResult) -> dict[str, Any]:

@@ -55,7 +55,7 @@ export function RanAs({ cell }: { cell: CellDocument }) {
   return (
     <Stack gap={4}>
       <Text size="xs" className="dim" style={{ overflowWrap: "anywhere" }}>
-        Ran as {cell.effective.text}
+        Ran as {[cell.effective.text, cell.shape].filter(Boolean).join(" · ")}
       </Text>
       {cell.surprises.map((one) => (
         <Text key={one.text} size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: "anywhere" }}>
