@@ -117,7 +117,11 @@ def test_a_value_between_those_that_are_compared_is_looked_at_too():
 
 
 def test_an_output_is_constant_if_several_values_are_one_number():
-    constant = {"floats": np.full((2, 3), 0.25), "classes": np.array([7, 7]), "is": np.array([0, 0]) > 1}
+    constant = {
+        "floats": np.full((2, 3), 0.25),
+        "classes": np.array([7, 7]),
+        "is": np.array([0, 0]) > 1,
+    }
     assert unusual(constant) == tuple(
         UnusualOutput(name, array.size, is_constant=True) for name, array in constant.items()
     )

@@ -193,6 +193,44 @@ def test_the_users_own_inputs_have_no_shape_to_guess(room, tmp_path):
     assert (cell["input_shapes"], cell["guessed"], cell["shape"]) == ({}, False, "")
 
 
+def test_a_decoder_with_a_cache_is_measured_as_prefill_and_as_one_step(room, tmp_path):
+    model = onnx_models.saved(onnx_models.decoder(), tmp_path / "m.onnx")
+    asked = spec(model, engine=("onnxruntime",), dims={"context": (8, 32)}, iterations=5)
+    result = room.service.run(asked)
+    cells = json_value(BenchmarkDocument.of(result))["cells"]
+    assert [(cell["status"], cell["dims"]) for cell in cells] == [
+        ("done", {"prefill": 8}),
+        ("done", {"decode": 8}),
+        ("done", {"prefill": 32}),
+        ("done", {"decode": 32}),
+    ]
+    assert cells[1]["input_shapes"]["past_key_values.1.value"] == [1, 2, 8, 4]
+    assert cells[1]["input_shapes"]["attention_mask"] == [1, 9]
+    for cell, tokens in zip(cells, (8, 1, 32, 1), strict=True):
+        rate = cell["throughput_per_s"]["value"]
+        assert cell["tokens_per_s"]["value"] == pytest.approx(rate * tokens)
+        first, typical = cell["time_to_first_token_ms"], cell["latency_ms"]["typical"]
+        assert first == (typical if tokens > 1 else None)
+        assert (cell["guessed"], cell["surprises"], cell["mismatches"]) == (False, [], [])
+    head, rows = benchmark_rows(result)
+    names = ("prefill", "decode", "tokens/s", "first token")
+    assert set(names) <= set(head)
+    assert [[row[head.index(name)] for name in names[:2]] for row in rows] == [
+        ["8", "–"],
+        ["–", "8"],
+        ["32", "–"],
+        ["–", "32"],
+    ]
+    assert [row[head.index("first token")] == "–" for row in rows] == [False, True, False, True]
+    usual = room.service.run(spec(model, engine=("onnxruntime",), iterations=5))
+    assert [cell.spec.dims for cell in usual.cells] == [{"prefill": 128}, {"decode": 128}]
+    note = (
+        "a decoder with a cache: measured as prefill of 128 tokens and as one step after 128 "
+        "tokens; to choose: --dim context=…"
+    )
+    assert all(cell.notes[0] == note for cell in usual.cells)
+
+
 def test_real_inputs_are_used_as_they_are(room, tmp_path):
     np.savez(tmp_path / "x.npz", x=np.ones((3, 4), dtype=np.float32))
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")

@@ -17,7 +17,9 @@ from modeldyno.core.models import ModelFacts, precision_of
 from modeldyno.core.sessions import SessionFacts, UnusualOutput, device_kind, worst_outputs
 from modeldyno.core.specs import CellSpec
 
-About = Literal["precision", "input dtype", "layout", "threads", "spinning", "device", "fallback", "output"]
+About = Literal[
+    "precision", "input dtype", "layout", "threads", "spinning", "device", "fallback", "output"
+]
 
 CHANNELS_LAST = "NHWC"
 LAYOUTS = {

@@ -147,6 +147,14 @@ def call_note(requested: CallContract, facts: SessionFacts) -> str:
 
 
 @dataclass(frozen=True)
+class DecoderCall:
+    """What a call of a decoder with a cache does for each item."""
+
+    past: int  # tokens in the cache before it
+    tokens: int  # new ones
+
+
+@dataclass(frozen=True)
 class SessionPlan:
     """How long to measure one session. ``None`` lets the loop decide."""
 

@@ -9,7 +9,16 @@ from functools import cached_property
 
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.models import InputSpec
-from modeldyno.inputs.fills import VARIANTS, Fill, Values, require_value, values_for
+from modeldyno.core.sessions import DecoderCall
+from modeldyno.inputs.decoders import Decoder, find_decoder, with_sizes_of_phase
+from modeldyno.inputs.fills import (
+    VARIANTS,
+    Fill,
+    Values,
+    require_value,
+    values_for,
+    values_in_decoder,
+)
 from modeldyno.inputs.name_hints import says_batch
 from modeldyno.inputs.open_axes import (
     OpenAxis,
@@ -59,6 +68,7 @@ class InputPlan:
     seed: int = 0
     data: str | None = None
     notes: tuple[str, ...] = ()  # guesses, and how to override them
+    decoder_call: DecoderCall | None = None  # of a decoder with a cache, without ``data``
 
 
 def plan_inputs(
@@ -78,6 +88,7 @@ def plan_inputs(
     for spec in inputs:
         _refuse_unsupported(spec, data)
     axes = open_axes(inputs)
+    dims = with_sizes_of_phase(dims, inputs)
     require_dims(dims, axes, inputs)
     require_values(values, inputs)
     request = _InputsRequest(
@@ -155,6 +166,13 @@ class _InputsRequest:
         return tuple(a for a in self.axes if a.is_guessed and chosen_size(a, self.dims) is None)
 
     @cached_property
+    def decoder(self) -> Decoder | None:
+        return find_decoder(self.inputs, self.axes)
+
+    def _decoder_call(self, sizes: Mapping[Place, int]) -> DecoderCall | None:
+        return self.decoder.call(sizes) if self.decoder and self.data is None else None
+
+    @cached_property
     def guessed_places(self) -> set[Place]:
         """Those of guessed axes, and of the axes that follow from them."""
         if self.data is not None:
@@ -194,23 +212,35 @@ class _InputsRequest:
             seed=self.seed,
             data=self.data,
             notes=tuple(notes),
+            decoder_call=self._decoder_call(self._sizes(rung)),
         )
 
+    def _sizes(self, rung: int) -> dict[Place, int]:
+        return sizes_of(self.axes, rung, self.batch.size, self.dims)
+
     def _decided(self, rung: int, variant: int) -> list[tuple[InputSpec, Values, tuple[int, ...]]]:
-        sizes = sizes_of(self.axes, rung, self.batch.size, self.dims)
+        sizes = self._sizes(rung)
         unknown = (self.batch.size,)  # of any rank: only real data gets this far
         shapes = {s.name: unknown if s.shape is None else _shape(s, sizes) for s in self.inputs}
-        length = self._length(sizes)
+        length, call = self._length(sizes), self._decoder_call(sizes)
         return [
-            (spec, self._values(spec, shapes[spec.name], length, variant), shapes[spec.name])
+            (spec, self._values(spec, shapes[spec.name], length, call, variant), shapes[spec.name])
             for spec in self.inputs
         ]
 
-    def _values(self, spec: InputSpec, shape: tuple[int, ...], length: int, variant: int) -> Values:
+    def _values(
+        self,
+        spec: InputSpec,
+        shape: tuple[int, ...],
+        length: int,
+        call: DecoderCall | None,
+        variant: int,
+    ) -> Values:
         if spec.name in self.values:
             value = self.values[spec.name]
             return Values("constant", value=value if spec.dtype.startswith("float") else int(value))
-        return values_for(spec, shape, length, variant)
+        of_decoder = values_in_decoder(spec, shape, call) if call else None
+        return of_decoder or values_for(spec, shape, length, variant)
 
     def _length(self, sizes: Mapping[Place, int]) -> int:
         """The sequence that inputs like ``lengths`` speak of: the first open one, or the second
@@ -248,7 +278,7 @@ class _InputsRequest:
         return 0 if is_fixed and spec.shape[0] == self.batch.fixed else None
 
     def _size_notes(self, rung: int) -> list[str]:
-        sizes = sizes_of(self.axes, rung, self.batch.size, self.dims)
+        sizes = self._sizes(rung)
         by_size: dict[int, list[str]] = {}
         for axis in self.guessed:
             by_size.setdefault(sizes[axis.places[0]], []).append(axis.name)

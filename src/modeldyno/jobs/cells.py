@@ -141,6 +141,7 @@ class Cell:
             input_shapes={tensor.name: tensor.shape for tensor in self._synthetic_inputs()},
             guessed_inputs=tuple(t.name for t in self._synthetic_inputs() if t.is_guessed),
             surprises=self._deviations(model, facts) if facts else (),
+            decoder_call=self.prepared.inputs.decoder_call if self.prepared else None,
         )
 
     def _deviations(self, model: ModelFacts, facts: SessionFacts) -> tuple[Deviation, ...]:

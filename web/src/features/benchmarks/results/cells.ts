@@ -88,7 +88,7 @@ function pointOf(cell: CellDocument, x: number, metric: Metric): Point {
 /** Dimensions that were measured with several sizes. */
 export function dimensionsOf(cells: readonly CellDocument[]): string[] {
   const names = unique(cells.flatMap((cell) => Object.keys(sizesOf(cell))));
-  return names.filter((name) => new Set(cells.map((cell) => sizesOf(cell)[name])).size > 1);
+  return names.filter((name) => new Set(cells.flatMap((cell) => sizesOf(cell)[name] ?? [])).size > 1);
 }
 
 /** Along the sizes of a dimension, cores and batch size held as in `fixed`: the points of each variant, with one of its cells. */
