@@ -61,6 +61,97 @@ def tokens(width: int = 16) -> ModelProto:
     )
 
 
+def decoder(layers: int = 2, heads: int = 2, features: int = 4, rows: int = 100) -> ModelProto:
+    """A language model with a cache: causal attention over past and new tokens, told apart by
+    their positions, and a mask of what to attend to."""
+    width = heads * features
+    random = np.random.default_rng(5)
+    weights: list[TensorProto] = []
+    nodes: list[NodeProto] = []
+
+    def constant(name: str, array: Any) -> str:
+        weights.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def node(op: str, inputs: Sequence[str], output: str, **attributes: Any) -> str:
+        nodes.append(helper.make_node(op, inputs, [output], **attributes))
+        return output
+
+    def drawn(name: str, *shape: int) -> str:
+        return constant(name, random.normal(0, 0.5, shape).astype("float32"))
+
+    table, places = drawn("table", rows, width), drawn("places", 600, width)
+    scale = constant("scale", np.float32(features**-0.5))
+    never = constant("never", np.float32(-1e9))
+    axes = {n: constant(f"axis{n}", np.array([n], "int64")) for n in (1, 2)}
+    by_head = constant("by_head", np.array([0, 0, heads, features], "int64"))
+    joined = constant("joined", np.array([0, 0, width], "int64"))
+    zero, one = constant("zero", np.int64(0)), constant("one", np.int64(1))
+
+    total = node("Gather", [node("Shape", ["attention_mask"], "mask_shape"), one], "total")
+    keys = node("Range", [zero, total, one], "keys")
+    queries = node("Unsqueeze", ["position_ids", axes[2]], "queries")
+    is_earlier = node("LessOrEqual", [keys, queries], "is_earlier")
+    is_there = node("Cast", ["attention_mask"], "mask", to=TensorProto.BOOL)
+    is_there = node("Unsqueeze", [is_there, axes[1]], "is_there")
+    is_seen = node("And", [is_earlier, is_there], "is_seen")
+    is_seen = node("Unsqueeze", [is_seen, axes[1]], "is_seen_by_heads")
+    x = node(
+        "Add",
+        [
+            node("Gather", [table, "input_ids"], "words"),
+            node("Gather", [places, "position_ids"], "ordered"),
+        ],
+        "x",
+    )
+    for n in range(layers):
+
+        def split(what: str, x: str = x, n: int = n) -> str:
+            flat = node("MatMul", [x, drawn(f"w{what}{n}", width, width)], f"{what}{n}_flat")
+            heads_last = node("Reshape", [flat, by_head], f"{what}{n}_heads")
+            return node("Transpose", [heads_last], f"{what}{n}", perm=[0, 2, 1, 3])
+
+        query = split("q")
+        both = {
+            what: node(
+                "Concat",
+                [f"past_key_values.{n}.{what}", split(what)],
+                f"present.{n}.{what}",
+                axis=2,
+            )
+            for what in ("key", "value")
+        }
+        turned = node("Transpose", [both["key"]], f"turned{n}", perm=[0, 1, 3, 2])
+        raw = node("Mul", [node("MatMul", [query, turned], f"raw{n}"), scale], f"scaled{n}")
+        attended = node("Where", [is_seen, raw, never], f"attended{n}")
+        shares = node("Softmax", [attended], f"shares{n}", axis=-1)
+        mixed = node("MatMul", [shares, both["value"]], f"mixed{n}")
+        mixed = node("Transpose", [mixed], f"mixed{n}_back", perm=[0, 2, 1, 3])
+        mixed = node("Reshape", [mixed, joined], f"mixed{n}_flat")
+        mixed = node("MatMul", [mixed, drawn(f"out{n}", width, width)], f"mixed{n}_out")
+        x = node("Add", [x, mixed], f"x{n}")
+    node("MatMul", [x, node("Transpose", [table], "words_back", perm=[1, 0])], "logits")
+
+    past: list[int | str] = ["batch_size", heads, "past_sequence_length", features]
+    present: list[int | str] = ["batch_size", heads, "total_sequence_length", features]
+    tokens: list[int | str] = ["batch_size", "sequence_length"]
+    names = [f"{n}.{what}" for n in range(layers) for what in ("key", "value")]
+    return model(
+        nodes,
+        [
+            value("input_ids", INT64, tokens),
+            value("attention_mask", INT64, ["batch_size", "past_sequence_length + 1"]),
+            value("position_ids", INT64, tokens),
+            *(value(f"past_key_values.{name}", FLOAT, past) for name in names),
+        ],
+        [
+            value("logits", FLOAT, [*tokens, rows]),
+            *(value(f"present.{name}", FLOAT, present) for name in names),
+        ],
+        weights,
+    )
+
+
 def saved(made: ModelProto, path: Path) -> Path:
     path.write_bytes(made.SerializeToString())
     return path

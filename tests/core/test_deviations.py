@@ -6,14 +6,20 @@ import pytest
 from onnx import TensorProto, helper
 
 import modeldyno
-from modeldyno.core.deviations import fallback_share, find_deviations, ran_as
+from modeldyno.core.deviations import (
+    fallback_share,
+    find_deviations,
+    output_deviations,
+    ran_as,
+)
 from modeldyno.core.documents.benchmarks import BenchmarkDocument
 from modeldyno.core.documents.comparisons import ComparisonDocument
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.documents.profiles import ProfileDocument
 from modeldyno.core.models import InputSpec, ModelFacts
-from modeldyno.core.sessions import SessionFacts
+from modeldyno.core.sessions import SessionFacts, UnusualOutput
 from modeldyno.core.specs import CellSpec
+from modeldyno.present.advice import advise
 from modeldyno.present.markdown import markdown_of
 from tests import onnx_models, schemas
 from tests.scripts import script
@@ -96,6 +102,26 @@ def test_nodes_that_ran_elsewhere_are_counted():
     )
 
 
+def test_unusual_outputs_are_named_with_their_worst_session():
+    bad, worse = UnusualOutput("logits", 1000, 2), UnusualOutput("logits", 1000, 12, infinite=1)
+    constant = UnusualOutput("y", 10, is_constant=True)
+    about = [one.about for one in output_deviations([(bad,), (constant,)])]
+    assert about == ["output", "output"]
+
+    def sentences(*sessions):
+        return [one.text for one in output_deviations(sessions)]
+
+    assert sentences((bad,)) == ["output `logits`: 2 of 1000 values are NaN"]
+    assert sentences((bad, constant), (worse, constant)) == [
+        "output `logits`: 12 of 1000 values are NaN and 1 of 1000 values is infinite",
+        "output `y` is the same value everywhere",
+    ]
+    assert sentences((), (bad,), ()) == [
+        "output `logits`: 2 of 1000 values are NaN, in 1 of 3 sessions"
+    ]
+    assert sentences((), ()) == []
+
+
 LIES = {
     "precision": "bf16",
     "threads": 3,
@@ -129,6 +155,46 @@ def test_an_engine_that_lies_is_found_out_wherever_its_number_is_shown(tmp_path)
     schemas.check("profile", json_value(ProfileDocument.of(profiled)))
     for result in (benched, compared, profiled):
         assert "asked for fp32, computed in bf16" in markdown_of(result)
+
+
+@pytest.mark.usefixtures("starts_processes")
+def test_outputs_without_numbers_are_reported_wherever_the_number_is_shown(tmp_path):
+    """log(x − 100) is NaN, and 0 · x is constant."""
+    made = onnx_models.model(
+        [
+            helper.make_node("Sub", ["x", "hundred"], ["below"]),
+            helper.make_node("Log", ["below"], ["nan"]),
+            helper.make_node("Mul", ["x", "zero"], ["still"]),
+            helper.make_node("Neg", ["x"], ["fine"]),
+        ],
+        [onnx_models.value("x", TensorProto.FLOAT, [1, 8])],
+        [onnx_models.value(name, TensorProto.FLOAT, [1, 8]) for name in ("nan", "still", "fine")],
+        [
+            helper.make_tensor("hundred", TensorProto.FLOAT, [1], [100.0]),
+            helper.make_tensor("zero", TensorProto.FLOAT, [1], [0.0]),
+        ],
+    )
+    model = onnx_models.saved(made, tmp_path / "m.onnx")
+    expected = [
+        "output `nan`: 8 of 8 values are NaN",
+        "output `still` is the same value everywhere",
+    ]
+    workspace = tmp_path / "workspace"
+    for instances in (1, 2):
+        benched = modeldyno.bench(
+            model, engine="onnxruntime", instances=instances, iterations=5, workspace=workspace
+        )
+        (cell,) = json_value(BenchmarkDocument.of(benched))["cells"]
+        assert (cell["status"], cell["error"]) == ("done", None)
+        assert [(one["about"], one["text"]) for one in cell["surprises"]] == [
+            ("output", text) for text in expected
+        ]
+        advised = [advice.text for advice in advise(benched)]
+        assert [text for text in advised if text in expected] == expected
+    compared = modeldyno.compare(model, model, pairs=2, workspace=workspace)
+    assert [one.text for one in compared.b.surprises] == expected
+    for result in (benched, compared):
+        assert "8 of 8 values are NaN" in markdown_of(result)
 
 
 def conv(path):

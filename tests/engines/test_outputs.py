@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 from ml_dtypes import bfloat16
 
-from modeldyno.core.sessions import Parity
-from modeldyno.engines.outputs import can_compare, comparable, compare, load, parity_to, save
+from modeldyno.core.sessions import Parity, UnusualOutput
+from modeldyno.engines.outputs import (
+    can_compare,
+    comparable,
+    compare,
+    load,
+    parity_to,
+    save,
+    unusual,
+)
 
 ONE, TWO, LONG = np.array([1.0]), np.array([2.0]), np.array([1.0, 2.0])
 
@@ -85,3 +93,45 @@ def test_where_nothing_can_be_compared_nothing_agrees():
     assert (can_compare(odd), comparable(odd, odd), parity_to(odd, odd)) == (False, False, None)
     assert not compare(odd, odd).agrees
     assert parity_to({"y": ONE}, odd) == compare({"y": ONE}, odd)
+
+
+def test_nan_and_infinity_are_counted_in_every_output():
+    logits = np.arange(1000, dtype="float32")
+    logits[:12], logits[12:15] = np.nan, -np.inf
+    half = np.array([1, 2, np.nan], dtype="float16")
+    brain = np.array([1, np.inf], dtype=bfloat16)
+    pairs = np.array([1 + 1j, complex(0, np.nan)])
+    outputs = {"fine": LONG, "logits": logits, "half": half, "brain": brain, "pairs": pairs}
+    assert unusual(outputs) == (
+        UnusualOutput("logits", 1000, nan=12, infinite=3),
+        UnusualOutput("half", 3, nan=1),
+        UnusualOutput("brain", 2, infinite=1),
+        UnusualOutput("pairs", 2, nan=1),
+    )
+
+
+def test_a_value_between_those_that_are_compared_is_looked_at_too():
+    large = np.zeros(2_500_001, dtype="float32")
+    large[0], large[1] = 1, np.nan
+    assert unusual({"y": large}) == (UnusualOutput("y", 2_500_001, nan=1),)
+
+
+def test_an_output_is_constant_if_several_values_are_one_number():
+    constant = {
+        "floats": np.full((2, 3), 0.25),
+        "classes": np.array([7, 7]),
+        "is": np.array([0, 0]) > 1,
+    }
+    assert unusual(constant) == tuple(
+        UnusualOutput(name, array.size, is_constant=True) for name, array in constant.items()
+    )
+    assert unusual({"one": ONE, "none": np.array([]), "scalar": np.float32(3)}) == ()
+    all_nan, all_infinite = np.full(4, np.nan), np.full(4, np.inf)
+    assert unusual({"a": all_nan, "b": all_infinite}) == (
+        UnusualOutput("a", 4, nan=4),
+        UnusualOutput("b", 4, infinite=4),
+    )
+
+
+def test_texts_lists_and_maps_are_never_unusual():
+    assert unusual({"a": np.array(["x", "x"]), "b": [ONE, ONE], "c": {"k": ONE}}) == ()

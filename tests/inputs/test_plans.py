@@ -264,6 +264,18 @@ def test_sums_follow_what_is_said():
     }
 
 
+def test_an_input_is_guessed_if_one_of_its_sizes_is_or_follows_from_a_guess():
+    def guessed(**said):
+        first = plan(*decoder("past_sequence_length + 1"), **said)[0]
+        return {tensor.name for tensor in first.tensors if tensor.is_guessed}
+
+    everything = {"input_ids", "attention_mask", "past_key_values.0.key"}
+    assert guessed() == everything
+    assert guessed(dims={"past_sequence_length": 7}) == {"input_ids"}
+    assert guessed(dims={"past_sequence_length": 7, "sequence_length": 1}) == set()
+    assert guessed(data="x.npz") == set()
+
+
 def test_every_guess_names_the_option_that_replaces_it():
     assert notes(spec("x", "batch", 3, "height", "width"), integers("sr")) == (
         "guessed 224 for height, width, which the model leaves open; "

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from onnx import helper
 
+from modeldyno.core.documents.benchmarks import BenchmarkDocument
+from modeldyno.core.documents.described import json_value
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
@@ -14,6 +16,7 @@ from modeldyno.core.results import Failure
 from modeldyno.core.sentences import unranked_sentence
 from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
 from modeldyno.jobs.rounds import FRESH_SESSIONS
+from modeldyno.present.tables import benchmark_rows
 from modeldyno.services.requests import benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
@@ -163,6 +166,69 @@ def test_guesses_are_in_the_notes(room, tmp_path):
     )
     said = room.service.run(spec(model, dims={"sequence": 7}, iterations=5))
     assert said.cells[0].notes == ()
+
+
+def test_a_guessed_size_is_marked_in_tables_and_json_and_a_given_one_is_not(room, tmp_path):
+    model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
+    guessed = room.service.run(spec(model, iterations=5))
+    head, (row,) = benchmark_rows(guessed)
+    assert row[head.index("shape")] == "~ids 1×128"
+    assert "~ids 1×128" in str(guessed)  # the table, which --quiet leaves
+    assert guessed.to_csv().splitlines()[1].endswith("~ids 1×128")
+    (cell,) = json_value(BenchmarkDocument.of(guessed))["cells"]
+    assert (cell["input_shapes"], cell["guessed"], cell["shape"]) == (
+        {"ids": [1, 128]}, True, "~ids 1×128"
+    )  # fmt: skip
+    given = room.service.run(spec(model, dims={"sequence": 7}, iterations=5))
+    assert "shape" not in benchmark_rows(given)[0]
+    (cell,) = json_value(BenchmarkDocument.of(given))["cells"]
+    assert (cell["guessed"], cell["shape"]) == (False, "ids 1×7")
+
+
+def test_the_users_own_inputs_have_no_shape_to_guess(room, tmp_path):
+    np.savez(tmp_path / "x.npz", ids=np.ones((1, 9), dtype=np.int64))
+    model = onnx_models.saved(onnx_models.embedding(), tmp_path / "m.onnx")
+    request = spec(ModelFile(model, data=tmp_path / "x.npz"), iterations=5)
+    (cell,) = json_value(BenchmarkDocument.of(room.service.run(request)))["cells"]
+    assert (cell["input_shapes"], cell["guessed"], cell["shape"]) == ({}, False, "")
+
+
+def test_a_decoder_with_a_cache_is_measured_as_prefill_and_as_one_step(room, tmp_path):
+    model = onnx_models.saved(onnx_models.decoder(), tmp_path / "m.onnx")
+    asked = spec(model, engine=("onnxruntime",), dims={"context": (8, 32)}, iterations=5)
+    result = room.service.run(asked)
+    cells = json_value(BenchmarkDocument.of(result))["cells"]
+    assert [(cell["status"], cell["dims"]) for cell in cells] == [
+        ("done", {"prefill": 8}),
+        ("done", {"decode": 8}),
+        ("done", {"prefill": 32}),
+        ("done", {"decode": 32}),
+    ]
+    assert cells[1]["input_shapes"]["past_key_values.1.value"] == [1, 2, 8, 4]
+    assert cells[1]["input_shapes"]["attention_mask"] == [1, 9]
+    for cell, tokens in zip(cells, (8, 1, 32, 1), strict=True):
+        rate = cell["throughput_per_s"]["value"]
+        assert cell["tokens_per_s"]["value"] == pytest.approx(rate * tokens)
+        first, typical = cell["time_to_first_token_ms"], cell["latency_ms"]["typical"]
+        assert first == (typical if tokens > 1 else None)
+        assert (cell["guessed"], cell["surprises"], cell["mismatches"]) == (False, [], [])
+    head, rows = benchmark_rows(result)
+    names = ("prefill", "decode", "tokens/s", "first token")
+    assert set(names) <= set(head)
+    assert [[row[head.index(name)] for name in names[:2]] for row in rows] == [
+        ["8", "–"],
+        ["–", "8"],
+        ["32", "–"],
+        ["–", "32"],
+    ]
+    assert [row[head.index("first token")] == "–" for row in rows] == [False, True, False, True]
+    usual = room.service.run(spec(model, engine=("onnxruntime",), iterations=5))
+    assert [cell.spec.dims for cell in usual.cells] == [{"prefill": 128}, {"decode": 128}]
+    note = (
+        "a decoder with a cache: measured as prefill of 128 tokens and as one step after 128 "
+        "tokens; to choose: --dim context=…"
+    )
+    assert all(cell.notes[0] == note for cell in usual.cells)
 
 
 def test_real_inputs_are_used_as_they_are(room, tmp_path):

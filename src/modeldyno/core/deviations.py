@@ -1,22 +1,25 @@
 """Where the measured session deviates from the request.
 
 Engines have silent defaults: they compute in fewer bits, leave part of the graph to the CPU, or use
-fewer threads. Each deviation is one plain sentence, the same everywhere.
+fewer threads. Outputs may hold nothing that anybody requested. Each deviation is one plain
+sentence, the same everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from modeldyno.core import figures
 from modeldyno.core.documents.described import Described
 from modeldyno.core.models import ModelFacts, precision_of
-from modeldyno.core.sessions import SessionFacts, device_kind
+from modeldyno.core.sessions import SessionFacts, UnusualOutput, device_kind, worst_outputs
 from modeldyno.core.specs import CellSpec
 
-About = Literal["precision", "input dtype", "layout", "threads", "spinning", "device", "fallback"]
+About = Literal[
+    "precision", "input dtype", "layout", "threads", "spinning", "device", "fallback", "output"
+]
 
 CHANNELS_LAST = "NHWC"
 LAYOUTS = {
@@ -53,6 +56,16 @@ def find_deviations(
         *_input_types(model, facts),
         *_layout(spec, facts),
         *_threads(spec, facts),
+    )
+
+
+def output_deviations(
+    sessions: Sequence[Sequence[UnusualOutput]],
+) -> tuple[Deviation, ...]:
+    """Outputs that hold NaN, infinity, or one number everywhere, in any of the sessions."""
+    return tuple(
+        Deviation("output", _output_text(output, count, len(sessions)), _output_fix(output))
+        for output, count in worst_outputs(sessions)
     )
 
 
@@ -178,3 +191,22 @@ def _threads(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
     if None not in (spec.spinning, facts.spinning) and spec.spinning != facts.spinning:
         requested, got = ("spin", "sleep") if spec.spinning else ("sleep", "spin")
         yield Deviation("spinning", f"asked that waiting threads {requested}, but they {got}")
+
+
+def _output_text(output: UnusualOutput, count: int, sessions: int) -> str:
+    """``output `logits`: 12 of 1000 values are NaN, in 2 of 12 sessions``."""
+    counts = {"NaN": output.nan, "infinite": output.infinite}
+    parts = [
+        f"{number} of {output.values} values {'is' if number == 1 else 'are'} {what}"
+        for what, number in counts.items()
+        if number
+    ]
+    what = " and ".join(parts) or "is the same value everywhere"
+    some = f", in {count} of {sessions} sessions" if count < sessions else ""
+    return f"output `{output.name}`{':' if parts else ''} {what}{some}"
+
+
+def _output_fix(output: UnusualOutput) -> str:
+    if output.is_constant:
+        return "give real inputs with --data, and see whether it still is"
+    return "give real inputs with --data; if that changes nothing, check the model's weights"

@@ -13,7 +13,14 @@ from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.requests.axes import as_ran
 from modeldyno.core.runs import Artifact
-from modeldyno.core.sessions import CallContract, Memory, Parity, SandboxReport, SessionFacts
+from modeldyno.core.sessions import (
+    CallContract,
+    DecoderCall,
+    Memory,
+    Parity,
+    SandboxReport,
+    SessionFacts,
+)
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ProfileSpec
 
 if TYPE_CHECKING:
@@ -212,7 +219,9 @@ class CellResult:
     parity: Parity | None = None  # to the first cell with that batch size; its own is None
     sandbox: SandboxReport | None = None
     input_shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # as it was fed
+    guessed_inputs: tuple[str, ...] = ()  # those with a size that nobody gave
     surprises: tuple[Deviation, ...] = ()  # where it deviates from the request
+    decoder_call: DecoderCall | None = None  # of a decoder with a cache
 
     @property
     def items(self) -> int:
@@ -449,10 +458,12 @@ class SideResult:
     typical_s: float
     batch_size: int
     sandbox: SandboxReport | None = None
+    output_deviations: tuple[Deviation, ...] = ()
 
     @property
     def surprises(self) -> tuple[Deviation, ...]:
-        return find_deviations(self.spec, self.model, self.facts)
+        deviations = find_deviations(self.spec, self.model, self.facts)
+        return (*deviations, *self.output_deviations)
 
     @property
     def items(self) -> int:

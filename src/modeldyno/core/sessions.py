@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Literal
 
 from modeldyno.core.documents.described import Amount, Described
@@ -146,6 +147,14 @@ def call_note(requested: CallContract, facts: SessionFacts) -> str:
 
 
 @dataclass(frozen=True)
+class DecoderCall:
+    """What a call of a decoder with a cache does for each item."""
+
+    past: int  # tokens in the cache before it
+    tokens: int  # new ones
+
+
+@dataclass(frozen=True)
 class SessionPlan:
     """How long to measure one session. ``None`` lets the loop decide."""
 
@@ -218,6 +227,30 @@ class Parity(Described):
 
 
 @dataclass(frozen=True)
+class UnusualOutput:
+    """An output whose values make one doubt the model, its weights or its inputs."""
+
+    name: str
+    values: int  # how many it has
+    nan: int = 0
+    infinite: int = 0
+    is_constant: bool = False  # several values, and all are the same number
+
+
+def worst_outputs(
+    sessions: Sequence[Sequence[UnusualOutput]],
+) -> list[tuple[UnusualOutput, int]]:
+    """Each unusual output as it was worst, with the number of sessions in which it was unusual."""
+    by_name: dict[str, list[UnusualOutput]] = {}
+    for output in chain.from_iterable(sessions):
+        by_name.setdefault(output.name, []).append(output)
+    return [
+        (max(alike, key=lambda output: output.nan + output.infinite), len(alike))
+        for alike in by_name.values()
+    ]
+
+
+@dataclass(frozen=True)
 class Energy:
     """Energy metered while calls were made one after the other, and nothing else."""
 
@@ -266,6 +299,7 @@ class Session(UnitContent):
     facts: SessionFacts
     memory: Memory | None = None
     parity: Parity | None = None
+    unusual_outputs: tuple[UnusualOutput, ...] = ()
     canary_s: float | None = None  # of a fixed tiny kernel just before: how fast the machine is
     device_s: tuple[float, ...] = ()  # per call, by the device's own clock, outside the samples
     energy: Energy | None = None  # added by the parent, which reads the meter

@@ -54,6 +54,9 @@ def _synthetic(tensor: TensorPlan, seed: int) -> Any:
             # Normal values stay below 10 in practice: well within the range of float16.
             float_type = np.float64 if dtype == "float64" else np.float32
             array = randomness.standard_normal(tensor.shape, dtype=float_type)
+        case "positions":
+            places = np.arange(tensor.low, tensor.low + tensor.shape[-1])
+            array = np.broadcast_to(places, tensor.shape)
         case "booleans":
             array = randomness.integers(0, 2, tensor.shape, dtype=np.uint8)
         case _:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.models import TensorSpec
-from modeldyno.core.sessions import Parity
+from modeldyno.core.sessions import Parity, UnusualOutput
 from modeldyno.engines.protocol import Tensors
 
 MAX_ELEMENTS = 1_000_000  # per output; of larger ones every n-th element is kept
@@ -45,6 +45,31 @@ def output_specs(outputs: Tensors) -> tuple[TensorSpec, ...]:
             array = np.asarray(output)
             specs.append(TensorSpec(name, str(array.dtype), tuple(array.shape)))
     return tuple(specs)
+
+
+def unusual(outputs: Tensors) -> tuple[UnusualOutput, ...]:
+    """Those that hold NaN or infinity, or one number everywhere. Every value is looked at."""
+    looked_at = (
+        _unusual(name, output)
+        for name, output in outputs.items()
+        if not isinstance(output, (list, dict))
+    )
+    return tuple(filter(None, looked_at))
+
+
+def _unusual(name: str, output: Any) -> UnusualOutput | None:
+    import numpy as np
+
+    array = np.asarray(output).reshape(-1)
+    if array.dtype.name in _SHORT_FLOATS:
+        array = array.astype(np.float32)
+    if array.dtype.kind not in "fciub":
+        return None
+    nan, infinite = (int(np.count_nonzero(test(array))) for test in (np.isnan, np.isinf))
+    is_constant = array.size > 1 and not (nan or infinite) and bool((array == array[0]).all())
+    if not (nan or infinite or is_constant):
+        return None
+    return UnusualOutput(name, array.size, nan, infinite, is_constant)
 
 
 def comparable(a: Tensors, b: Tensors) -> bool:

@@ -4,10 +4,10 @@
 
 ``latency_us`` is a number or a list that repeats. ``first_us`` replaces the first calls.
 ``work`` spins that many rounds of arithmetic instead of until a deadline. ``load_ms`` delays
-loading. ``output`` is the value every output element has. ``faults`` make call number ``call``
-(0 is the first inference; -1 is loading) do something terrible: see ``_FAULTS``. A fault may be
-limited to the ``session`` of that number (0 is the first that a process opens), or to a ``batch``
-size.
+loading. ``output`` is the first element of the output; the others are its multiples. ``faults``
+make call number ``call`` (0 is the first inference; -1 is loading) do something terrible: see
+``_FAULTS``. A fault may be limited to the ``session`` of that number (0 is the first that a process
+opens), or to a ``batch`` size.
 
 ``device``, ``precision``, ``threads``, ``input_dtypes``, ``layout`` and ``nodes_by_provider`` are
 reported as the facts of the session, whatever was requested.
@@ -108,7 +108,8 @@ class ScriptedSession:
         fill = output[os.getpid() % len(output)] if isinstance(output, list) else output
         import numpy as np
 
-        return {"y": np.full((_batch(inputs), 1), fill, dtype=np.float32)}
+        places = np.arange(1, _batch(inputs) + 1, dtype=np.float32)
+        return {"y": np.float32(fill) * places.reshape(-1, 1)}
 
     def _spin(self) -> Callable[[], object]:
         if "work" in self._script:

@@ -8,9 +8,10 @@ from typing import Literal
 
 from modeldyno.core.errors import BadValue
 from modeldyno.core.models import InputSpec
+from modeldyno.core.sessions import DecoderCall
 from modeldyno.inputs import name_hints
 
-Fill = Literal["normal", "integers", "booleans", "constant"]
+Fill = Literal["normal", "integers", "booleans", "constant", "positions"]
 VARIANTS = 4  # ways to fill an unknown input
 _SAMPLE_RATES = (16000, 8000)
 _IMAGE_SIDE = 224
@@ -20,7 +21,7 @@ _TOKENS = 100  # token-like: small enough for nearly every vocabulary
 @dataclass(frozen=True)
 class Values:
     fill: Fill
-    low: int = 0  # of integers, half-open
+    low: int = 0  # of integers, half-open; positions count on from it
     high: int = 2
     value: float | int | bool = 0  # of constant
     guess: str = ""  # the assumption, if the user should know of it
@@ -41,6 +42,22 @@ def values_for(spec: InputSpec, shape: tuple[int, ...], length: int, variant: in
     if spec.dtype.startswith("float"):
         return _floats(spec, shape)
     return _integers(spec, shape, length, variant)
+
+
+def values_in_decoder(spec: InputSpec, shape: tuple[int, ...], call: DecoderCall) -> Values | None:
+    """Of what a decoder with a cache has to know about its past; None for its other inputs."""
+    if spec.dtype == "bool" and name_hints.says_past(spec.name):
+        return Values("constant", value=call.past > 0)  # whether to use the cache
+    if not spec.dtype.startswith(("int", "uint")) or name_hints.says_mask(spec.name):
+        return None
+    total = call.past + call.tokens
+    if name_hints.says_position(spec.name) and shape and shape[-1] == call.tokens:
+        return Values("positions", call.past, total)
+    if len(shape) < 2 and name_hints.says_total(spec.name):
+        return Values("constant", value=total)
+    if len(shape) < 2 and name_hints.says_past(spec.name):
+        return Values("constant", value=call.past)
+    return None
 
 
 def _guessed(value: int) -> Values:

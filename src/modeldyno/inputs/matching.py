@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from modeldyno.core.models import InputSpec, ModelFacts
 from modeldyno.core.specs import ModelSpec
+from modeldyno.inputs.decoders import with_sizes_of_phase
 from modeldyno.inputs.model_overrides import UNSTATED
 from modeldyno.inputs.name_hints import says_state
 from modeldyno.inputs.open_axes import Place, chosen_size, open_axes, require_dims
@@ -37,6 +38,8 @@ def match_models(
     """Raises BadValue for dims and values that neither model has."""
     lent_a, lent_b = with_lent_inputs(facts_a, facts_b), with_lent_inputs(facts_b, facts_a)
     lent_a, lent_b = _with_indices(lent_a, lent_b), _with_indices(lent_b, lent_a)
+    a = replace(a, dims=with_sizes_of_phase(a.dims, lent_a.inputs))
+    b = replace(b, dims=with_sizes_of_phase(b.dims, lent_b.inputs))
     inputs = (*lent_a.inputs, *lent_b.inputs)
     require_dims(a.dims, (*open_axes(lent_a.inputs), *open_axes(lent_b.inputs)), inputs)
     require_values(a.values, inputs)

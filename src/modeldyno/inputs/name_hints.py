@@ -53,6 +53,17 @@ def says_past(name: str) -> bool:
 # ---------------------------------------------------------------- inputs
 
 
+def says_tokens(name: str) -> bool:
+    """What a language model reads, as numbers or as their embeddings."""
+    is_read = _has(name, "ids", "tokens", "embeds")
+    return is_read and not (says_position(name) or says_segment(name) or says_encoder(name))
+
+
+def says_encoder(name: str) -> bool:
+    """Of what an encoder computed once, which is as long as its own input."""
+    return _has(name, "encoder")
+
+
 def says_state(name: str) -> bool:
     """State that a recurrent network carries from call to call."""
     return _begins(name, "state", "hidden", "cell", "rnn", "lstm", "gru") or _has(

@@ -198,7 +198,7 @@ def formulas(symbols: set[str]) -> dict[str, ast.expr]:
     plain = {symbol for symbol in symbols if not says_total(symbol)}
     for symbol in symbols:
         formula = _parsed(symbol)
-        if formula is not None and _names(formula) <= plain:
+        if formula is not None and names_in(formula) <= plain:
             by_symbol[symbol] = formula
     past = sorted(s for s in symbols if says_past(s) and s not in by_symbol and not says_total(s))
     present = sorted(s for s in symbols if says_sequence(s) and not _is_past_or_total(s, by_symbol))
@@ -230,7 +230,7 @@ def _is_arithmetic(tree: ast.expr) -> bool:
             return False
 
 
-def _names(tree: ast.expr) -> set[str]:
+def names_in(tree: ast.expr) -> set[str]:
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 

@@ -9,12 +9,22 @@ from functools import cached_property
 
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.models import InputSpec
-from modeldyno.inputs.fills import VARIANTS, Fill, Values, require_value, values_for
+from modeldyno.core.sessions import DecoderCall
+from modeldyno.inputs.decoders import Decoder, find_decoder, with_sizes_of_phase
+from modeldyno.inputs.fills import (
+    VARIANTS,
+    Fill,
+    Values,
+    require_value,
+    values_for,
+    values_in_decoder,
+)
 from modeldyno.inputs.name_hints import says_batch
 from modeldyno.inputs.open_axes import (
     OpenAxis,
     Place,
     chosen_size,
+    names_in,
     open_axes,
     require_dims,
     sizes_of,
@@ -44,6 +54,7 @@ class TensorPlan:
     is_said: bool = False  # the user gave the value: ``data`` need not have it
     batch_axis: int | None = None  # along which ``data`` is cut or repeated
     yields: tuple[int, ...] | None = ()  # axes that ``data`` decides; None: all, and their number
+    is_guessed: bool = False  # nobody gave one of its sizes
     alias: str = ""  # its name in the other model of a comparison, also accepted in ``data``
     twin: tuple[str, str] | None = None  # name and dtype of the tensor whose values it shares
 
@@ -57,6 +68,7 @@ class InputPlan:
     seed: int = 0
     data: str | None = None
     notes: tuple[str, ...] = ()  # guesses, and how to override them
+    decoder_call: DecoderCall | None = None  # of a decoder with a cache, without ``data``
 
 
 def plan_inputs(
@@ -76,6 +88,7 @@ def plan_inputs(
     for spec in inputs:
         _refuse_unsupported(spec, data)
     axes = open_axes(inputs)
+    dims = with_sizes_of_phase(dims, inputs)
     require_dims(dims, axes, inputs)
     require_values(values, inputs)
     request = _InputsRequest(
@@ -152,6 +165,28 @@ class _InputsRequest:
     def guessed(self) -> tuple[OpenAxis, ...]:
         return tuple(a for a in self.axes if a.is_guessed and chosen_size(a, self.dims) is None)
 
+    @cached_property
+    def decoder(self) -> Decoder | None:
+        return find_decoder(self.inputs, self.axes)
+
+    def _decoder_call(self, sizes: Mapping[Place, int]) -> DecoderCall | None:
+        return self.decoder.call(sizes) if self.decoder and self.data is None else None
+
+    @cached_property
+    def guessed_places(self) -> set[Place]:
+        """Those of guessed axes, and of the axes that follow from them."""
+        if self.data is not None:
+            return set()  # the data decides
+        names = {axis.name for axis in self.guessed}
+        following = (
+            axis
+            for axis in self.axes
+            if axis.formula is not None
+            and chosen_size(axis, self.dims) is None
+            and names & names_in(axis.formula)
+        )
+        return {place for axis in (*self.guessed, *following) for place in axis.places}
+
     def rungs(self) -> list[tuple[int, int]]:
         """Which guess of the sizes goes with which variant of the values."""
         if self.data is not None:
@@ -177,23 +212,35 @@ class _InputsRequest:
             seed=self.seed,
             data=self.data,
             notes=tuple(notes),
+            decoder_call=self._decoder_call(self._sizes(rung)),
         )
 
+    def _sizes(self, rung: int) -> dict[Place, int]:
+        return sizes_of(self.axes, rung, self.batch.size, self.dims)
+
     def _decided(self, rung: int, variant: int) -> list[tuple[InputSpec, Values, tuple[int, ...]]]:
-        sizes = sizes_of(self.axes, rung, self.batch.size, self.dims)
+        sizes = self._sizes(rung)
         unknown = (self.batch.size,)  # of any rank: only real data gets this far
         shapes = {s.name: unknown if s.shape is None else _shape(s, sizes) for s in self.inputs}
-        length = self._length(sizes)
+        length, call = self._length(sizes), self._decoder_call(sizes)
         return [
-            (spec, self._values(spec, shapes[spec.name], length, variant), shapes[spec.name])
+            (spec, self._values(spec, shapes[spec.name], length, call, variant), shapes[spec.name])
             for spec in self.inputs
         ]
 
-    def _values(self, spec: InputSpec, shape: tuple[int, ...], length: int, variant: int) -> Values:
+    def _values(
+        self,
+        spec: InputSpec,
+        shape: tuple[int, ...],
+        length: int,
+        call: DecoderCall | None,
+        variant: int,
+    ) -> Values:
         if spec.name in self.values:
             value = self.values[spec.name]
             return Values("constant", value=value if spec.dtype.startswith("float") else int(value))
-        return values_for(spec, shape, length, variant)
+        of_decoder = values_in_decoder(spec, shape, call) if call else None
+        return of_decoder or values_for(spec, shape, length, variant)
 
     def _length(self, sizes: Mapping[Place, int]) -> int:
         """The sequence that inputs like ``lengths`` speak of: the first open one, or the second
@@ -218,6 +265,7 @@ class _InputsRequest:
             is_said=spec.name in self.values,
             batch_axis=self._batch_axis(spec),
             yields=None if spec.shape is None else yields,
+            is_guessed=any(name == spec.name for name, _ in self.guessed_places),
         )
 
     def _batch_axis(self, spec: InputSpec) -> int | None:
@@ -230,7 +278,7 @@ class _InputsRequest:
         return 0 if is_fixed and spec.shape[0] == self.batch.fixed else None
 
     def _size_notes(self, rung: int) -> list[str]:
-        sizes = sizes_of(self.axes, rung, self.batch.size, self.dims)
+        sizes = self._sizes(rung)
         by_size: dict[int, list[str]] = {}
         for axis in self.guessed:
             by_size.setdefault(sizes[axis.places[0]], []).append(axis.name)

@@ -18,6 +18,7 @@ from modeldyno.core.results import BenchmarkResult, CellResult, Standings
 from modeldyno.core.sessions import Session, took_s
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.visible import visible
+from modeldyno.inputs.decoders import phase_note, phases
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.jobs.cells import Cell, MeasuredUnit
 from modeldyno.jobs.contract import comparable_cell, set_mismatches
@@ -114,6 +115,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
         facts, copy = trials.inspect(spec.model)
         reading_s = time.monotonic() - start
         refuse_needless_overrides(spec.model, facts)
+        cells[:] = _with_phases(cells, spec, facts)
         units = planned_units(spec, len(cells))
         context.send(Started(name_of_file(facts.path), units, facts.sha256))
         for cell in cells:
@@ -128,6 +130,21 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
     _drop_repeated(cells)
     set_mismatches(cells)
     return facts, copy
+
+
+def _with_phases(cells: list[Cell], spec: BenchmarkSpec, facts: ModelFacts) -> list[Cell]:
+    """A cell of a decoder with a cache becomes one for the prefill and one for a decoding step."""
+    if spec.model.data is not None:
+        return cells
+    made: list[Cell] = []
+    for cell in cells:
+        sizes = phases(facts.inputs, cell.spec.dims)
+        is_split = sizes != (cell.spec.dims,)
+        for dims in sizes:
+            phase = Cell(len(made), replace(cell.spec, dims=dims))
+            phase.note(phase_note(sizes) if is_split else "")
+            made.append(phase)
+    return made
 
 
 def _log_notes(cell: Cell, context: Context) -> None:
@@ -168,7 +185,7 @@ def _try_cell(
     except ModeldynoError as error:
         cell.error = error
     else:
-        cell.notes = cell.prepared.notes
+        cell.notes += cell.prepared.notes
     cell.sandbox = trials.sandbox
     cell.trial_s = time.monotonic() - start
 

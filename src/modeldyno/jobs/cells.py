@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from modeldyno.core.deviations import find_deviations
+from modeldyno.core.deviations import Deviation, find_deviations, output_deviations
 from modeldyno.core.errors import Cancelled, ModelChanged, ModeldynoError
 from modeldyno.core.hosts import HostWeather
 from modeldyno.core.models import ModelFacts
@@ -18,6 +18,7 @@ from modeldyno.core.results import (
 )
 from modeldyno.core.sessions import SandboxReport, Session, SessionFacts, examined_as
 from modeldyno.core.specs import CellSpec
+from modeldyno.inputs.plans import TensorPlan
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared
 
@@ -148,15 +149,21 @@ class Cell:
             mismatches=self.mismatches,
             parity=self.prepared.parity if self.prepared else None,
             sandbox=self.sandbox,
-            input_shapes=self._input_shapes(),
-            surprises=find_deviations(self.spec, model, facts) if facts else (),
+            input_shapes={tensor.name: tensor.shape for tensor in self._synthetic_inputs()},
+            guessed_inputs=tuple(t.name for t in self._synthetic_inputs() if t.is_guessed),
+            surprises=self._deviations(model, facts) if facts else (),
+            decoder_call=self.prepared.inputs.decoder_call if self.prepared else None,
         )
 
-    def _input_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of synthetic inputs; the user's own arrays have other shapes."""
+    def _deviations(self, model: ModelFacts, facts: SessionFacts) -> tuple[Deviation, ...]:
+        outputs = output_deviations([session.unusual_outputs for session in self.sessions])
+        return (*find_deviations(self.spec, model, facts), *outputs)
+
+    def _synthetic_inputs(self) -> tuple[TensorPlan, ...]:
+        """The user's own arrays have other shapes."""
         if self.prepared is None or self.prepared.inputs.data is not None:
-            return {}
-        return {tensor.name: tensor.shape for tensor in self.prepared.inputs.tensors}
+            return ()
+        return self.prepared.inputs.tensors
 
     def _facts(self) -> SessionFacts | None:
         """What the measured sessions reported, with the precision that was examined before."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from modeldyno.core.deviations import output_deviations
 from modeldyno.core.errors import Cancelled
 from modeldyno.core.hosts import tool_version
 from modeldyno.core.jobs import Progress, Started, SteadyShare, Unit, sensible_width
@@ -21,7 +22,7 @@ from modeldyno.core.sessions import (
     PairPlan,
     Sandboxing,
     SandboxReport,
-    SessionFacts,
+    Session,
     call_note,
     examined_as,
     took_s,
@@ -97,8 +98,8 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     meanwhile = host.weather(before, host.read_load())
     judgement = judge_pairs(units, spec.margin, pairs.items, meanwhile, _level(spec))
     sides = (
-        _side_result(a, judgement, 0, units[0].pair.a.facts, pairs.sandboxes[0]),
-        _side_result(b, judgement, 1, units[0].pair.b.facts, pairs.sandboxes[1]),
+        _side_result(a, judgement, 0, [unit.pair.a for unit in units], pairs.sandboxes[0]),
+        _side_result(b, judgement, 1, [unit.pair.b for unit in units], pairs.sandboxes[1]),
     )
     return ComparisonResult(
         run_id=context.folder.id,
@@ -384,18 +385,19 @@ def _side_result(
     side: Side,
     judgement: Judgement,
     index: int,
-    measured: SessionFacts,
+    sessions: Sequence[Session],
     sandbox: SandboxReport | None,
 ) -> SideResult:
     return SideResult(
         label=side.spec.label,
         spec=side.spec.cell,
         model=side.model,
-        facts=examined_as(measured, side.prepared.facts),
+        facts=examined_as(sessions[0].facts, side.prepared.facts),
         floor_s=judgement.floor_s[index],
         typical_s=judgement.typical_s[index],
         batch_size=side.prepared.batch_size,
         sandbox=sandbox,
+        output_deviations=output_deviations([session.unusual_outputs for session in sessions]),
     )
 
 

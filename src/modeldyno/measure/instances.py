@@ -15,7 +15,15 @@ import numpy as np
 
 from modeldyno.core.errors import RunFailed
 from modeldyno.core.results import Estimate, SideBySide, StopReason
-from modeldyno.core.sessions import Memory, Parity, Samples, Session, Together, WarmUp
+from modeldyno.core.sessions import (
+    Memory,
+    Parity,
+    Samples,
+    Session,
+    Together,
+    WarmUp,
+    worst_outputs,
+)
 from modeldyno.measure.statistics import log_t
 from modeldyno.measure.stopping import published_level
 
@@ -71,6 +79,9 @@ def join_instances(
         samples=_pool_samples(windows, window, cpu_s),
         memory=_memory(sessions),
         parity=worst_parity([session.parity for session in sessions]),
+        unusual_outputs=tuple(
+            output for output, _ in worst_outputs([session.unusual_outputs for session in sessions])
+        ),
         together=Together(
             window_s=(window[1] - window[0]) / 1e9,
             calls=calls,

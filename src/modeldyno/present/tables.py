@@ -61,6 +61,9 @@ def benchmark_rows(
         )
         for cell, document in zip(benchmark.cells, documents, strict=True)
     ]
+    if any(document.guessed for document in documents):
+        head = (*head, "shape")
+        rows = [(*row, cell.shape) for row, cell in zip(rows, documents, strict=True)]
     if any(axis.name in CHANGES_OUTPUTS for axis in axes):
         head = (*head, "off first")
         rows = [(*row, _parity(cell)) for row, cell in zip(rows, benchmark.cells, strict=True)]
@@ -121,11 +124,22 @@ def differing_sizes(cells: Sequence[CellResult]) -> list[str]:
     """Names of dimensions that do not have one size in all cells: each has a column."""
     specs = [cell.spec for cell in cells]
     sizes = {name: own for axis in SIZES for name, own in values_of(axis, specs).items()}
-    return [name for name, own in named_sizes(sizes).items() if len(own) > 1]
+    return [
+        name
+        for name, own in named_sizes(sizes).items()
+        if len(own) > 1 or any(name not in sizes_of(spec) for spec in specs)
+    ]
 
 
 CHANGES_OUTPUTS = ("engine", "device", "precision")
-WORDS = ("engine", "device", "precision", "quality", "best")  # columns of text, not of numbers
+WORDS = (
+    "engine",
+    "device",
+    "precision",
+    "quality",
+    "shape",
+    "best",
+)  # columns of text, not of numbers
 
 
 def _parity(cell: CellResult) -> str:

@@ -373,8 +373,9 @@ def _measure_session(command: MeasureSession) -> Session:
         memory = opened.memory()
         fewest = _FEWEST_DEVICE_CALLS if plan == command.plan else len(timed.samples.wall_ns)
         device_s = _device_times(opened.session, tensors, timed.calibration.call_s, fewest)
-        parity = _parity(opened.session, tensors, Path(command.reference))
-        session = loaded.session(timed, parity, memory)
+        outputs = loaded.run()
+        parity = _parity(loaded, outputs, Path(command.reference))
+        session = loaded.session(timed, outputs, parity, memory)
         return replace(session, canary_s=canary_s, device_s=device_s)
 
 
@@ -408,7 +409,9 @@ def _measure_pair(command: MeasurePair) -> Pair:
         a, b = loaded["a"], loaded["b"]
         plan = loop.fit_pair(command.plan, (a.opening, b.opening))
         timed_a, timed_b = loop.measure_pair(a.timed_side, b.timed_side, plan)
-        return Pair(a.session(timed_a), b.session(timed_b), _parity_of_pair(a, b))
+        first, second = a.run(), b.run()
+        parity = _parity_of_pair(first, second)
+        return Pair(a.session(timed_a, first), b.session(timed_b, second), parity)
 
 
 def _profile(command: ProfileSession) -> ProfileRepeat:
@@ -537,14 +540,15 @@ class _LoadedSession:
         outputs: Tensors = self.opened.session.run(self.tensors)
         return outputs
 
-    def compares_with(self, reference: Path) -> bool:
-        from modeldyno.engines import outputs
-
-        return outputs.comparable(outputs.load(reference), self.run())
-
     def session(
-        self, timed: loop.TimedSession, parity: Parity | None = None, memory: Memory | None = None
+        self,
+        timed: loop.TimedSession,
+        outputs: Tensors,
+        parity: Parity | None = None,
+        memory: Memory | None = None,
     ) -> Session:
+        from modeldyno.engines.outputs import unusual
+
         return Session(
             load_s=self.opened.load_s,
             first_call_s=self._bound.first_call_s,
@@ -554,6 +558,7 @@ class _LoadedSession:
             facts=self._bound.facts(self._target),
             memory=memory,
             parity=parity,
+            unusual_outputs=unusual(outputs),
         )
 
 
@@ -591,10 +596,10 @@ class _OpenSide(contextlib.ExitStack):
     def close_side(self, command: CloseSide) -> Session:
         side = self._side
         memory = self._memory or side.opened.memory()
-        reference = Path(command.reference)
-        compares = command.is_own or side.compares_with(reference)
-        parity = _parity(side.opened.session, side.tensors, reference) if compares else None
-        session = side.session(self._side_timer.timed_session(), parity, memory)
+        outputs, reference = side.run(), Path(command.reference)
+        compares = command.is_own or _is_comparable(outputs, reference)
+        parity = _parity(side, outputs, reference) if compares else None
+        session = side.session(self._side_timer.timed_session(), outputs, parity, memory)
         self.pop_all().close()
         return session
 
@@ -602,22 +607,26 @@ class _OpenSide(contextlib.ExitStack):
         return SideReady(len(self._side_timer.block), self._side_timer.calibration)
 
 
-def _parity(session: Any, tensors: Tensors, reference: Path) -> Parity | None:
+def _is_comparable(outputs: Tensors, reference: Path) -> bool:
+    from modeldyno.engines import outputs as outputs_file
+
+    return outputs_file.comparable(outputs_file.load(reference), outputs)
+
+
+def _parity(side: _LoadedSession, outputs: Tensors, reference: Path) -> Parity | None:
     """This session's outputs against the reference; None if the model is random, or its outputs
     cannot be compared."""
-    from modeldyno.engines import outputs
+    from modeldyno.engines import outputs as outputs_file
 
-    first = session.run(tensors)
-    parity = outputs.parity_to(outputs.load(reference), first)
+    parity = outputs_file.parity_to(outputs_file.load(reference), outputs)
     if parity is None or parity.agrees:
         return parity
-    return None if outputs.differ(first, session.run(tensors)) else parity
+    return None if outputs_file.differ(outputs, side.run()) else parity
 
 
-def _parity_of_pair(a: _LoadedSession, b: _LoadedSession) -> Parity | None:
+def _parity_of_pair(first: Tensors, second: Tensors) -> Parity | None:
     from modeldyno.engines import outputs
 
-    first, second = a.run(), b.run()
     return outputs.compare(first, second) if outputs.comparable(first, second) else None
 
 

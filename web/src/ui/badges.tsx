@@ -74,13 +74,13 @@ function Quality({ noise, why, text }: { noise: Noise; why: string; text?: strin
   );
 }
 
-/** An engine did something else than it was asked to: how often, and in words. */
-export function SurpriseBadge({ texts }: { texts: readonly string[] }) {
+/** An engine did something else than it was asked to, or its outputs are unusual: in words. */
+export function SurpriseBadge({ texts, children = "not as requested" }: { texts: readonly string[]; children?: string }) {
   if (texts.length === 0) return null;
   return (
     <Tooltip label={texts.join(". ")} multiline maw={420}>
       <Badge color="orange" variant="light" tt="none" miw="max-content" tabIndex={0} leftSection={<span aria-hidden>!</span>}>
-        not as requested
+        {children}
       </Badge>
     </Tooltip>
   );

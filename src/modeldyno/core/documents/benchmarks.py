@@ -183,7 +183,7 @@ def csv_columns() -> tuple[str, ...]:
             columns += [name, "error"]
         elif name in figure_columns(CellDocument):
             columns.append(name)
-    return (*columns, *(axis.name for axis in SIZES), *_INTERVAL_COLUMNS)
+    return (*columns, *(axis.name for axis in SIZES), *_INTERVAL_COLUMNS, "shape")
 
 
 def benchmarks_csv(results: Sequence[BenchmarkResult], with_runs: bool = False) -> str:

@@ -40,6 +40,8 @@ from modeldyno.core.results import (
 from modeldyno.core.sessions import CallContract, Memory, OtherPython, Parity, SessionFacts
 from modeldyno.core.specs import CellSpec
 
+MOST_SHAPES = 2  # in words: a decoder may have fifty inputs
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellHead(Described):
@@ -66,7 +68,8 @@ class CellHead(Described):
     streams: Size
     """Requests that one call makes at the same time, inside the engine."""
     dims: dict[str, Size] = field(default_factory=dict)
-    """Sizes of open dimensions that were requested, by name; input_shapes has all."""
+    """Sizes of open dimensions that were requested, by name; input_shapes has all. Of a decoder
+    with a cache, `prefill` is the length of a prompt, `decode` that of the past of one token."""
     items: Size
     """Items per call in all its streams: what per-item figures are divided by."""
 
@@ -271,6 +274,12 @@ class CellDocument(CellHead):
     input_shapes: dict[str, tuple[int, ...]]
     """Shapes of the inputs it was fed with, by name; empty when nothing ran or the data was the
     user's own."""
+    guessed: bool = False
+    """Whether a size in input_shapes was guessed, since the model leaves it open and nobody gave
+    it."""
+    shape: str = ""
+    """The same in words, at most two inputs, `~` before those with a guessed size:
+    `~image 1×3×224×224`."""
     sandbox: Annotated[str, Schema(pattern=r"^(full|(partial|none) \(.+\))$")] | None = None
     """How far the worker was confined: full, or partial or none with what was missing in
     brackets."""
@@ -280,7 +289,8 @@ class CellDocument(CellHead):
     """What keeps the cell out of the ranking, in plain words: another precision, input type, call
     contract or result than the first cell's, or more cores than allowed."""
     surprises: tuple[Deviation, ...] = ()
-    """Where it is not what was requested: silent defaults of the engine, in plain words."""
+    """Where it is not what was requested, in plain words: silent defaults of the engine, and
+    outputs that hold NaN, infinity or one value everywhere."""
     parity: Parity | None = None
     """Largest deviation from the outputs of the first cell with that batch size; of that cell
     itself, of any session from its first run. Null when not measured or when the model is random by
@@ -414,6 +424,26 @@ class CellDocument(CellHead):
     )
     """How fast this machine was, as a share of its usual speed: a fixed piece of work before each
     session, against the median of the latest runs here. Null before there are three of them."""
+    tokens_per_s: Annotated[
+        Figure | None,
+        FigureColumn(
+            head="tokens/s",
+            label="tokens per second",
+            format="rate",
+            unit="tokens/s",
+            in_lists="never",
+        ),
+    ] = None
+    """New tokens per second of a decoder with a cache, of all items of a batch together; null of
+    any other model."""
+    time_to_first_token_ms: Annotated[
+        Figure | None,
+        FigureColumn(
+            head="first token", label="time to first token", format="time", in_lists="never"
+        ),
+    ] = None
+    """Typical time of the call that takes the whole prompt, of a decoder with a cache; null of a
+    call that goes on from a past."""
 
     @classmethod
     def of(cls, number: int, cell: CellResult) -> CellDocument:
@@ -425,9 +455,13 @@ class CellDocument(CellHead):
             **axis_fields(ran),
             error=FailureDocument.of(cell.error) if cell.error else None,
             call_contract=cell.contract,
+            guessed=bool(cell.guessed_inputs),
+            shape=_shape_text(cell),
             sandbox=str(cell.sandbox) if cell.sandbox else None,
             effective=EffectiveDocument.of(facts) if facts else None,
-            **(_figures(cell.measurement) if cell.measurement else {}) | _parity(cell),
+            **(_figures(cell.measurement) if cell.measurement else {})
+            | _token_figures(cell)
+            | _parity(cell),
         )
 
     @classmethod
@@ -443,6 +477,17 @@ class CellDocument(CellHead):
             call_contract=spec.contract,
             input_shapes={},
         )
+
+
+def _shape_text(cell: CellResult) -> str:
+    texts = [
+        f"{'~' if name in cell.guessed_inputs else ''}{name} {'×'.join(map(str, shape))}".rstrip()
+        for name, shape in cell.input_shapes.items()
+    ]
+    # Stable: in the order of the model, but what was guessed is never the part left out.
+    texts.sort(key=lambda text: not text.startswith("~"))
+    more = len(texts) - MOST_SHAPES
+    return ", ".join(texts[:MOST_SHAPES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _parity(cell: CellResult) -> dict[str, Any]:
@@ -473,20 +518,31 @@ def _figures(measurement: Measurement) -> dict[str, Any]:
     }
 
 
-def _throughput(measurement: Measurement) -> Figure:
+def _token_figures(cell: CellResult) -> dict[str, Any]:
+    call, measured = cell.decoder_call, cell.measurement
+    if call is None or measured is None:
+        return {}
+    first = Figure.of_estimate(measured.latency.typical, 1e3) if call.past == 0 else None
+    return {
+        "tokens_per_s": _throughput(measured, call.tokens),
+        "time_to_first_token_ms": first,
+    }
+
+
+def _throughput(measurement: Measurement, scale: int = 1) -> Figure:
     """Everything done over all the time is no mean of sessions, and may lie beside theirs: the
-    interval is widened to hold it."""
-    total, over = measurement.throughput_per_s, measurement.throughput
+    interval is widened to hold it. ``scale`` is what one item counts."""
+    total, over = measurement.throughput_per_s * scale, measurement.throughput
     if over is None or not over.is_over_units:
         return Figure(value=total, of="samples", n=measurement.samples)
     return Figure(
         value=total,
-        low=min(over.low, total),
-        high=max(over.high, total),
+        low=min(over.low * scale, total),
+        high=max(over.high * scale, total),
         level=over.level,
         of=over.units,
         n=over.n,
-        repeat=RepeatDocument.of(over.repeat, 1.0) if over.repeat else None,
+        repeat=RepeatDocument.of(over.repeat, scale) if over.repeat else None,
     )
 
 

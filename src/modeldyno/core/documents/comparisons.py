@@ -43,7 +43,8 @@ class SideDocument(SideHead):
     effective: EffectiveDocument
     """As what it really ran."""
     surprises: tuple[Deviation, ...]
-    """Where it is not what was requested: silent defaults of the engine, in plain words."""
+    """Where it is not what was requested, in plain words: silent defaults of the engine, and
+    outputs that hold NaN, infinity or one value everywhere."""
     latency_ms: LevelDocument
     """Geometric means over the pairs."""
 

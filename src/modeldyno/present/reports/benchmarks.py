@@ -126,21 +126,24 @@ def _charts(benchmark: BenchmarkResult) -> list[Markup]:
         ]
         charts.append(scaling_chart(whole, curves))
     for name in differing_sizes(benchmark.cells):
-        by_size = _sweeps(benchmark, lambda cell, name=name: sizes_of(cell.spec)[name], name)
+        by_size = _sweeps(benchmark, lambda cell, name=name: sizes_of(cell.spec).get(name), name)
         words = Words(f"Scaling in {name}.", _READ, name, f"{unit} per item")
         curves = [
             Series(sweep.name, _points(sweep, per_item=True, scale=scale)) for sweep in by_size
         ]
-        charts.append(scaling_chart(words, curves))
+        charts += [scaling_chart(words, curves)] if curves else []
     return charts
 
 
-def _sweeps(benchmark: BenchmarkResult, number: Callable[..., int], swept: str) -> list[_Sweep]:
+def _sweeps(
+    benchmark: BenchmarkResult, number: Callable[..., int | None], swept: str
+) -> list[_Sweep]:
     """Those with two numbers or more."""
     groups: dict[str, dict[int, CellResult]] = {}
     for cell in benchmark.cells:
-        if cell.measurement is not None:
-            groups.setdefault(_without(cell, swept), {}).setdefault(number(cell), cell)
+        x = number(cell)
+        if cell.measurement is not None and x is not None:
+            groups.setdefault(_without(cell, swept), {}).setdefault(x, cell)
     return [
         _Sweep(name, tuple(sorted(cells)), tuple(cells[x] for x in sorted(cells)))
         for name, cells in groups.items()

@@ -11,7 +11,7 @@ import { BenchmarkMenu } from "@/features/benchmarks/BenchmarkMenu";
 import { Results } from "@/features/benchmarks/results/Results";
 import { RunningBody } from "@/features/benchmarks/running/RunningBody";
 import { Stopped } from "@/features/benchmarks/running/Stopped";
-import { axesText, headOf, surprisesOf } from "@/features/benchmarks/results/cells";
+import { axesText, headOf, surprisesOf, unusualOutputsOf } from "@/features/benchmarks/results/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
 import type { Looked } from "@/features/benchmarks/results/view";
 import { Ago } from "@/ui/Ago";
@@ -46,6 +46,7 @@ export function BenchmarkCard({ row, isSelected, select, made }: Props) {
                 <StateBadge state={state}>{stateWord(benchmark ?? row)}</StateBadge>
                 <WorstNoiseBadge of={row} />
                 <SurpriseBadge texts={surprisesOf(benchmark?.cells ?? [])} />
+                <SurpriseBadge texts={unusualOutputsOf(benchmark?.cells ?? [])}>unusual outputs</SurpriseBadge>
                 {row.rerun_of !== null && (
                   <Badge
                     component={Link}

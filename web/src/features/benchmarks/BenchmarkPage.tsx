@@ -14,7 +14,7 @@ import { Results } from "@/features/benchmarks/results/Results";
 import { RunningBody } from "@/features/benchmarks/running/RunningBody";
 import { Stopped } from "@/features/benchmarks/running/Stopped";
 import { Trend } from "@/features/benchmarks/results/Trend";
-import { axesText, headOf, surprisesOf } from "@/features/benchmarks/results/cells";
+import { axesText, headOf, surprisesOf, unusualOutputsOf } from "@/features/benchmarks/results/cells";
 import { isActive, stateWord } from "@/features/benchmarks/states";
 import { BENCHMARK_TABS, type Change, type Looked } from "@/features/benchmarks/results/view";
 import { Ago } from "@/ui/Ago";
@@ -85,6 +85,7 @@ export function BenchmarkPage() {
         <StateBadge state={benchmark.state}>{stateWord(benchmark)}</StateBadge>
         <WorstNoiseBadge of={benchmark} />
         <SurpriseBadge texts={surprisesOf(benchmark.cells)} />
+        <SurpriseBadge texts={unusualOutputsOf(benchmark.cells)}>unusual outputs</SurpriseBadge>
         {benchmark.rerun_of !== null && (
           <Badge component={Link} to={`/p/${pid}/benchmarks/${benchmark.rerun_of}`} variant="outline" color="gray" tt="none" style={{ cursor: "pointer" }}>
             re-run of #{benchmark.rerun_of}

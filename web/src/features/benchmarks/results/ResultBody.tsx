@@ -10,7 +10,7 @@ import { Chart } from "@/charts/Chart";
 import { MOST_POINTS, drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
 import { engineLook, look } from "@/charts/palette";
 import { drawScaling, extremes, hasInterval, overlap, scalingLegend, scalingSummary, scalingTable, type Point, type Scaling } from "@/charts/scaling";
-import { basisOf, cellAt, intervalOf, pointsOf, variantOf, type Choice } from "@/features/benchmarks/results/cells";
+import { basisOf, cellAt, intervalOf, isOfOutput, pointsOf, variantOf, type Choice } from "@/features/benchmarks/results/cells";
 import type { Looked } from "@/features/benchmarks/results/view";
 import { percent } from "@/format/numbers";
 import { cellName, intervalWords } from "@/format/words";
@@ -63,11 +63,11 @@ export function RanAs({ cell }: { cell: CellDocument }) {
   return (
     <Stack gap={4}>
       <Text size="xs" className="dim" style={{ overflowWrap: "anywhere" }}>
-        Ran as {cell.effective.text}
+        Ran as {[cell.effective.text, cell.shape].filter(Boolean).join(" · ")}
       </Text>
       {cell.surprises.map((one) => (
         <Text key={one.text} size="sm" c="var(--mantine-color-text)" style={{ overflowWrap: "anywhere" }}>
-          <b>Not as requested:</b> {one.text} <span className="dim">({one.fix})</span>
+          <b>{isOfOutput(one) ? "Unusual:" : "Not as requested:"}</b> {one.text} <span className="dim">({one.fix})</span>
         </Text>
       ))}
     </Stack>

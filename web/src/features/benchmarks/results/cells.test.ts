@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { measuredCell } from "@/api/exampleCell";
 import { PLANNED } from "@/api/plannedCell.gen";
 import type { CellDocument } from "@/api/schema.gen";
-import { basisOf, choose, pointsOf, slotsOf, variantOf } from "@/features/benchmarks/results/cells";
+import { basisOf, choose, pointsOf, slotsOf, surprisesOf, unusualOutputsOf, variantOf } from "@/features/benchmarks/results/cells";
 
 function cell(number: number, cores: number, batch: number, ms: number | null, engine = "onnxruntime"): CellDocument {
   const axes = { number, name: `${engine} ${cores} ${batch}`, engine, precision: "fp32", batch_size: batch, cores };
@@ -48,4 +48,14 @@ test("what a job tells finds its cell by place, or by name", () => {
   const told = [{ name: "somehow" }, { name: "b" }, { name: "c" }, { name: "d" }];
   expect(slotsOf(cells, told).map((slot) => slot.told?.name)).toEqual(["somehow", "b", "c", "d"]);
   expect(slotsOf(cells, [{ name: "onnxruntime 4 1" }]).map((slot) => slot.told?.name)).toEqual([undefined, undefined, "onnxruntime 4 1", undefined]);
+});
+
+test("what engines did on their own account is kept apart from unusual outputs", () => {
+  const surprises: CellDocument["surprises"] = [
+    { about: "precision", text: "asked for fp32, computed in bf16", fix: "" },
+    { about: "output", text: "output `y` is the same value everywhere", fix: "" },
+  ];
+  const odd = measuredCell(1, 0.1, { surprises });
+  expect(surprisesOf([odd])).toEqual(["asked for fp32, computed in bf16"]);
+  expect(unusualOutputsOf([odd, odd])).toEqual([`${odd.name}: output \`y\` is the same value everywhere`]);
 });

@@ -101,7 +101,7 @@ function pointOf(cell: CellDocument, x: number, metric: Metric): Point {
 /** Dimensions that were measured with several sizes. */
 export function dimensionsOf(cells: readonly CellDocument[]): string[] {
   const names = unique(cells.flatMap((cell) => Object.keys(sizesOf(cell))));
-  return names.filter((name) => new Set(cells.map((cell) => sizesOf(cell)[name])).size > 1);
+  return names.filter((name) => new Set(cells.flatMap((cell) => sizesOf(cell)[name] ?? [])).size > 1);
 }
 
 /** Along the sizes of a dimension, cores and batch size held as in `fixed`: the points of each variant, with one of its cells. */
@@ -152,8 +152,22 @@ export function slotsOf<Told extends { name: string }>(cells: readonly CellDocum
   return cells.map((cell, place) => ({ cell, told: isWhole ? told[place] : told.find((one) => one.name === cell.name) }));
 }
 
-/** What engines did on their own account, each sentence once; of several cells, with the cell it is about. */
+type Surprise = CellDocument["surprises"][number];
+
+export const isOfOutput = ({ about }: Surprise): boolean => about === "output";
+
+/** Each sentence once; of several cells, with the cell it is about. */
+function sentences(cells: readonly CellDocument[], isWanted: (surprise: Surprise) => boolean): string[] {
+  const named = cells.flatMap((cell) => cell.surprises.filter(isWanted).map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
+  return [...new Set(named)];
+}
+
+/** What engines did on their own account. */
 export function surprisesOf(cells: readonly CellDocument[]): string[] {
-  const told = cells.flatMap((cell) => cell.surprises.map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
-  return [...new Set(told)];
+  return sentences(cells, (surprise) => !isOfOutput(surprise));
+}
+
+/** Outputs that hold NaN, infinity or one value everywhere. */
+export function unusualOutputsOf(cells: readonly CellDocument[]): string[] {
+  return sentences(cells, isOfOutput);
 }
