@@ -107,6 +107,7 @@ def bench(
 
         modeldyno bench --config config.yaml
     """
+    from modeldyno.cli.remote import run_label
     from modeldyno.core.requests.measuring import BenchmarkRequest
     from modeldyno.core.requests.texts import file_of, typed_request
     from modeldyno.services import requests
@@ -128,7 +129,8 @@ def bench(
         words = options.words_of(context, sizes)
         request = typed_request(BenchmarkRequest, words)
         tasks = [place.task(request, file_of(file, words)) for file in files]
-    results, error = measure(tasks, quiet=quiet, as_json=json, verbose=verbose)
+    label = partial(run_label, server, workspace)
+    results, error = measure(tasks, label, quiet=quiet, as_json=json, verbose=verbose)
     if raw is not None:
         for number, result in enumerate(results):
             place.export_raw(result.run_id, _numbered(raw, number))
@@ -220,7 +222,12 @@ def task_of(spec: BenchmarkSpec, run: Callable[[Listener], Any]) -> Task:
 
 
 def measure(
-    tasks: Sequence[Task], *, quiet: bool, as_json: bool, verbose: bool = False
+    tasks: Sequence[Task],
+    label: Callable[[RunId], str],
+    *,
+    quiet: bool,
+    as_json: bool,
+    verbose: bool = False,
 ) -> tuple[list[BenchmarkResult], ModeldynoError | None]:
     """Run benchmarks one after the other and show each as it ends; Ctrl-C ends the row.
 
@@ -248,7 +255,7 @@ def measure(
             continue
         results.append(result)
         if not as_json:
-            show(result, quiet, verbose)
+            show(result, label(result.run_id), quiet, verbose)
         if result.interrupted:
             break
     if as_json and results:
@@ -278,7 +285,8 @@ def plan_line(spec: BenchmarkSpec) -> str:
     return f"{name_of_file(spec.model.path)}: {cells} on {cores}, about {seconds:g} s of measuring"
 
 
-def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:
+def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) -> None:
+    """``run`` is its number, ``#12``."""
     from modeldyno.core import figures
     from modeldyno.core.models import format_title
     from modeldyno.core.sentences import side_by_side_lines, unranked_sentence
@@ -314,19 +322,19 @@ def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:
             output.warn(str(advice), advice.help)
         output.message()
         output.message(interval_legend(result))
-        output.message(f"Kept as run {result.run_id}")
+        output.message(f"Kept as run {run} ({result.run_id})")
         if result.interrupted:
-            output.message(f"next: modeldyno bench --resume {result.run_id}")
+            output.message(f"next: modeldyno bench --resume {run.removeprefix('#')}")
 
 
-def show_kept(result: BenchmarkResult, workspace: Path | None) -> None:
-    show(result, quiet=False)
+def show_kept(result: BenchmarkResult, run: str, workspace: Path | None) -> None:
+    show(result, run, quiet=False)
 
 
 def rerun(again: Again) -> int:
     spec: Any = again.spec
     task = Task(again.name, again.run) if spec is None else task_of(spec, again.run)
-    results, error = measure([task], quiet=again.quiet, as_json=again.as_json)
+    results, error = measure([task], again.label, quiet=again.quiet, as_json=again.as_json)
     if error is not None:
         raise error
     return ending(results, again.strict)

@@ -206,7 +206,7 @@ def listened(run: Run, quiet: bool) -> ComparisonResult:
     return result
 
 
-def show_kept(result: ComparisonResult, workspace: Path | None) -> None:
+def show_kept(result: ComparisonResult, run: str, workspace: Path | None) -> None:
     show(result, quiet=False)
 
 

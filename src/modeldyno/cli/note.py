@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def note(
     about: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run, its part, latest; or benchmark/12.")
+        str, typer.Argument(metavar="RUN", help="A run: 12, an id, latest; or benchmark/12.")
     ],
     text: Annotated[
         str | None, typer.Argument(metavar="[TEXT]", help="What to write; none shows it.")

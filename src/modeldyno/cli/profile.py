@@ -187,7 +187,7 @@ def listened(run: Run, quiet: bool) -> ProfileResult:
     return result
 
 
-def show_kept(result: ProfileResult, workspace: Path | None) -> None:
+def show_kept(result: ProfileResult, run: str, workspace: Path | None) -> None:
     show(result, peaks=known_peaks(result, workspace))
 
 

@@ -29,7 +29,9 @@ class Format(StrEnum):
 def report(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RUN]...", help="Ids, or parts of them.", show_default="latest"),
+        typer.Argument(
+            metavar="[RUN]...", help="Numbers (12), ids, or parts of them.", show_default="latest"
+        ),
     ] = None,
     format: Annotated[
         Format,

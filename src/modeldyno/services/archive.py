@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,14 @@ class Archive:
         self._history = history
         self._folders = folders
         self._records = records
+
+    def numbers_of(self, run_ids: Iterable[RunId]) -> dict[RunId, int]:
+        """Those that people type: ``#12``."""
+        return self._history.numbers_of(run_ids)
+
+    def run_numbered(self, number: int) -> RunId | None:
+        """The run that was given this number, even if it is gone."""
+        return self._history.run_numbered(number)
 
     def require_not_running(self, run_id: RunId) -> None:
         """Raises WrongState while a run is being measured."""

@@ -38,8 +38,14 @@ from modeldyno.core.results import Failure
 from modeldyno.core.runs import Artifact, RunState, may_move
 from modeldyno.core.sessions import Session, Timings
 from modeldyno.core.specs import RunSpec
-from modeldyno.store.durable_files import replace_file, sync_folder, workspace_unusable
+from modeldyno.store.durable_files import (
+    append_to_file,
+    replace_file,
+    sync_folder,
+    workspace_unusable,
+)
 from modeldyno.store.owners import Owner, this_process
+from modeldyno.store.run_numbers import RunNumbers
 from modeldyno.worker.untrusted_folders import discard_tree
 
 if TYPE_CHECKING:
@@ -132,6 +138,7 @@ class RunFolders:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._numbers = RunNumbers(root)
 
     def create(self, spec: RunSpec, run_id: RunId | None = None) -> RunFolder:
         """``run_id`` is given if the row was written before the folder, which may then exist in
@@ -145,6 +152,8 @@ class RunFolders:
             why = f"{error.strerror}: {self._root}"
             raise workspace_unusable("Cannot write to the workspace", why) from error
         with _storing():
+            if spec.is_kept:
+                self._numbers.add(folder.id)
             _write(folder.path / "state.json", _state("running"))
             _write(folder.path / "spec.json", encode(spec))
             sync_folder(self._root)
@@ -208,7 +217,7 @@ class RunFolders:
         folder = self.folder(run_id)
         with _storing():
             record = encode(unit) | {"measured": _measured_record(folder, unit)}
-            _append(folder.path / "units.jsonl", json.dumps(record).encode() + b"\n")
+            append_to_file(folder.path / "units.jsonl", json.dumps(record).encode() + b"\n")
 
     def list_artifact(self, run_id: RunId, artifact: Artifact) -> None:
         """Make it part of the run; raises FileNotFound if its content is not stored."""
@@ -216,7 +225,7 @@ class RunFolders:
         os.close(folder.open_artifact(artifact))
         with _storing():
             line = json.dumps(encode(artifact)).encode() + b"\n"
-            _append(folder.path / "artifacts.jsonl", line)
+            append_to_file(folder.path / "artifacts.jsonl", line)
 
     def finish(
         self, run_id: RunId, result: Result, state: RunState, failure: Failure | None = None
@@ -354,7 +363,7 @@ def _write_samples(folder: RunFolder, name: str, session: Session) -> dict[str, 
     """The session's record, which says where in the file the samples are."""
     samples = session.samples
     path = folder.samples / f"{name}.i64"
-    offset = _append(path, _bytes(samples.wall_ns) + _bytes(samples.cpu_ns)) // 8
+    offset = append_to_file(path, _bytes(samples.wall_ns) + _bytes(samples.cpu_ns)) // 8
     places = {"file": name, "offset": offset, "wall": len(samples.wall_ns)}
     record: dict[str, Any] = encode(_without_samples(session))
     record["samples"] |= {"stored": places | {"cpu": len(samples.cpu_ns)}}
@@ -423,25 +432,6 @@ def _lines(path: Path) -> Iterator[Any]:
         for line in path.read_bytes().splitlines(keepends=True):
             if line.endswith(b"\n"):
                 yield json.loads(line)
-
-
-def _append(path: Path, data: bytes) -> int:
-    """Add to a file and sync it, all or nothing; returns where the data begins."""
-    is_new = not path.exists()
-    # Unbuffered: a buffer would be written on closing, after the truncation.
-    with path.open("ab", buffering=0) as file:
-        offset = file.tell()
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(file.fileno(), view) :]
-            os.fsync(file.fileno())
-        except OSError:
-            file.truncate(offset)
-            raise
-    if is_new:
-        sync_folder(path.parent)
-    return offset
 
 
 def _write(path: Path, document: object) -> None:
