@@ -396,8 +396,8 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 NAMES = (
     *("benchmark", "comparison", "conversion", "distribution", "doctor", "engines", "error"),
-    *("examples", "graph-view", "graph", "jobs", "model", "note", "profile-diff", "profile"),
-    *("ranking", "reindex", "removed", "report", "runs", "trust"),
+    *("examples", "graph-view", "graph", "jobs", "judgement", "model", "note", "profile-diff"),
+    *("profile", "ranking", "reindex", "removed", "report", "runs", "trust"),
 )
 # Only inputs that index something have the first, converted models the second, SavedModels the
 # others.
@@ -420,6 +420,7 @@ def test_there_is_a_schema_for_every_document():
         "modeldyno.graph-view/1",
         "modeldyno.graph/1",
         "modeldyno.jobs/1",
+        "modeldyno.judgement/1",
         "modeldyno.model/2",
         "modeldyno.note/1",
         "modeldyno.profile-diff/2",

@@ -33,7 +33,10 @@ def compare(
     context: typer.Context,
     sides: Annotated[
         list[str],
-        typer.Argument(metavar="A B...", help="Model files, with options: m.onnx@cores=2."),
+        typer.Argument(
+            metavar="A B...",
+            help="Model files, with options: m.onnx@cores=2; or stored runs: 12 15.",
+        ),
     ],
     engine: options.Engine = None,
     batch: Annotated[int, typer.Option("--batch", "-b", help="Batch size of both sides.")] = 1,
@@ -69,6 +72,8 @@ def compare(
 ) -> None:
     """Is B slower than A? Both are measured in alternation; "inconclusive" is an answer too.
 
+    Two benchmarks that are stored already are judged from their results: compare 12 15.
+
     Examples:
 
         modeldyno compare old.onnx new.onnx --fail-if-slower 5%
@@ -76,10 +81,16 @@ def compare(
         modeldyno compare m.onnx@cores=1 m.onnx@cores=2
 
         modeldyno compare m.onnx m.tflite --engine all
+
+        modeldyno compare 12 15
     """
+    from modeldyno.cli import stored_runs
     from modeldyno.core.requests.measuring import PairingRequest, SideRequest
     from modeldyno.core.requests.texts import file_of, parse_share, typed_request
 
+    if stored_runs.are_named(sides):
+        stored_runs.present(*stored_runs.judged(sides, context, server, workspace), json, quiet)
+        return
     files, sizes = split_models(sides, dim)
     is_ranking = engine == ALL or len(files) > 2
     if len(files) < 2 and not is_ranking:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from modeldyno.core.documents.benchmarks import BenchmarkDocument
+from modeldyno.core.documents.benchmarks import BenchmarkDocument, JudgementDocument
 from modeldyno.core.documents.comparisons import ComparisonDocument, RankingDocument
 from modeldyno.core.documents.conversions import ConversionDocument
 from modeldyno.core.documents.failures import ErrorDocument
@@ -42,6 +42,7 @@ DOCUMENTS: dict[str, type[Any]] = {
     "graph": GraphDocument,
     "graph-view": ViewDocument,
     "jobs": JobsDocument,
+    "judgement": JudgementDocument,
     "model": ModelDocument,
     "note": NoteDocument,
     "profile-diff": ProfileDiffDocument,
