@@ -397,7 +397,7 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 NAMES = (
     *("benchmark", "comparison", "conversion", "distribution", "doctor", "engines", "error"),
     *("examples", "graph-view", "graph", "jobs", "judgement", "model", "note", "profile-diff"),
-    *("profile", "ranking", "reindex", "removed", "report", "runs", "trust"),
+    *("profile", "prune", "ranking", "reindex", "removed", "report", "runs", "trust", "usage"),
 )
 # Only inputs that index something have the first, converted models the second, SavedModels the
 # others.
@@ -425,12 +425,14 @@ def test_there_is_a_schema_for_every_document():
         "modeldyno.note/1",
         "modeldyno.profile-diff/2",
         "modeldyno.profile/2",
+        "modeldyno.prune/1",
         "modeldyno.ranking/2",
         "modeldyno.reindex/1",
         "modeldyno.removed/1",
         "modeldyno.report/1",
         "modeldyno.runs/2",
         "modeldyno.trust/1",
+        "modeldyno.usage/1",
     ]
 
 

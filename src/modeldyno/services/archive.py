@@ -41,6 +41,12 @@ class Archive:
                 fix="Stop it first: Ctrl-C where it runs, or `modeldyno jobs cancel`",
             )
 
+    def active(self) -> frozenset[RunId]:
+        """Runs that wait or run, as far as a server knows."""
+        if self._records is None:
+            return frozenset()
+        return frozenset(run.id for run in self._records.runs.active())
+
     def remove(self, run_id: RunId) -> None:
         """The row first, which leaves a tombstone: no row ever refers to a removed folder."""
         self.require_not_running(run_id)

@@ -26,6 +26,7 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.errors import (
     MachineChanged,
     ModelChanged,
+    NotFound,
     RunNotFound,
     StorageFailed,
 )
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from modeldyno.store.objects import Objects
 
 _ARTIFACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PRUNED = "samples.removed"  # a file that stands for them
 _REMOVED = ".removed-"  # prefix of folders that are to be deleted
 SWEEP_S = 10.0  # the end of a job waits no longer for files to be deleted
 
@@ -106,6 +108,22 @@ class RunFolder:
             return dict(self._json("model.json"))
         except FileNotFoundError:
             return {}
+
+    def can_lose_samples(self) -> bool:
+        """Whether it has any and is finished: a stopped run needs them to go on."""
+        try:
+            return self.samples.is_dir() and any(self.samples.iterdir()) and self.state() == "done"
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False  # it is damaged
+
+    def require_samples(self) -> None:
+        """Raises NotFound if they were removed to free space."""
+        if (self.path / _PRUNED).exists():
+            raise NotFound(
+                f"The samples of run {self.id} were removed",
+                why="`modeldyno prune --samples` freed their space; the result is kept",
+                fix="Measure it again to have new ones",
+            )
 
     def keep_file(self, name: str, descriptor: int) -> Artifact:
         """Copy an open file to the disk and hash it; ``list_artifact`` makes it part of the run."""
@@ -263,6 +281,17 @@ class RunFolders:
                 folder.path.rename(folder.path.with_name(f"{_REMOVED}{run_id}"))
         self.sweep()
 
+    def remove_samples(self, run_id: RunId) -> None:
+        """Delete every timing of a finished run; its result stays."""
+        folder = self.folder(run_id)
+        if not folder.can_lose_samples():
+            return
+        with _storing(folder.path):
+            (folder.path / _PRUNED).touch()
+            sync_folder(folder.path)
+            folder.samples.rename(self._root / f"{_REMOVED}{run_id}-{secrets.token_hex(4)}")
+        self.sweep()
+
     def clear_scratch(self, run_id: RunId) -> None:
         """Delete the private copy of the model and the worker's files. Never raises."""
         self.set_aside_scratch(run_id)
@@ -297,6 +326,7 @@ class RunFolders:
     def units(self, run_id: RunId, cell: int | None = None) -> Iterator[Unit]:
         """The units of one cell or of all, with their samples; without a torn last line."""
         folder = self.folder(run_id)
+        folder.require_samples()
         path = folder.path / "units.jsonl"
         kind = folder.spec().kind if path.exists() else ""
         for record in _lines(path):

@@ -25,6 +25,7 @@ from modeldyno.core.documents.runs import (
     RemovedDocument,
     RunsDocument,
 )
+from modeldyno.core.documents.space import PruneDocument, UsageDocument
 from modeldyno.core.examples import ExamplesDocument
 from modeldyno.core.notes import NoteDocument
 
@@ -47,10 +48,12 @@ DOCUMENTS: dict[str, type[Any]] = {
     "note": NoteDocument,
     "profile-diff": ProfileDiffDocument,
     "profile": ProfileDocument,
+    "prune": PruneDocument,
     "ranking": RankingDocument,
     "reindex": ReindexDocument,
     "removed": RemovedDocument,
     "report": ReportDocument,
     "runs": RunsDocument,
     "trust": TrustDocument,
+    "usage": UsageDocument,
 }
