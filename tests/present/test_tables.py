@@ -8,7 +8,7 @@ import modeldyno
 from modeldyno.core.figures import estimate
 from modeldyno.core.results import Estimate, Repeat
 from modeldyno.present.markdown import benchmark_markdown
-from modeldyno.present.tables import WITHIN_RUN, benchmark_rows, interval_legend
+from modeldyno.present.tables import WITHIN_RUN, benchmark_rows, interval_legend, rate_legend
 from tests.scripts import script
 
 FIGURE = Estimate(3.61e-3, 3.58e-3, 3.64e-3, 0.95, 14, "sessions")
@@ -60,3 +60,27 @@ def test_the_legend_says_what_the_interval_is_of(result, expected, words):
     changed = with_repeat(result, expected)
     assert words in interval_legend(changed)
     assert interval_legend(changed).split(".")[0] in benchmark_markdown(changed)
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (1.0, ""),
+        (0.95, ""),
+        (
+            0.17,
+            "items/s is over all calls, slow ones included: 2 249, where calls without "
+            "disturbance would give 13 228.",
+        ),
+    ],
+)
+def test_fewer_items_per_second_than_the_latency_suggests_are_explained(result, share, words):
+    (cell,) = result.cells
+    floor = Estimate(75.6e-6, 75e-6, 76e-6, 0.95, 14, "sessions")
+    measurement = replace(
+        cell.measurement,
+        latency=replace(cell.measurement.latency, floor=floor),
+        throughput_per_s=share / 75.6e-6,
+    )
+    changed = replace(result, cells=(replace(cell, measurement=measurement),))
+    assert rate_legend(changed).replace("\u202f", " ") == words

@@ -291,37 +291,45 @@ def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) 
     from modeldyno.core.models import format_title
     from modeldyno.core.sentences import side_by_side_lines, unranked_sentence
     from modeldyno.present.advice import advise
-    from modeldyno.present.tables import WORDS, benchmark_rows, interval_legend, shape_text
+    from modeldyno.present.tables import (
+        WORDS,
+        benchmark_rows,
+        interval_legend,
+        rate_legend,
+        shape_text,
+    )
 
     model = result.model
     if not quiet:
         inputs = ", ".join(f"{t.name} {t.dtype}{shape_text(t.shape)}" for t in model.inputs)
         kind = format_title(model.format)
         opset = f" opset {model.opsets['']}" if "" in model.opsets else ""
-        output.message(
+        output.remark(
             f"{name_of_file(model.path)}  {figures.size(model.size_bytes)}  {kind}{opset}  "
             f"{figures.spaced(model.parameters, 0)} parameters  {inputs}"
         )
         for line in _as_what_it_ran(result):
-            output.message(line)
+            output.remark(line)
         for note in _notes(result):
-            output.message(f"  note: {note}")
+            output.remark(f"  note: {note}")
         output.message()
     head, rows = benchmark_rows(result)
     figures_from = next(n for n, name in enumerate(head) if name.endswith("/batch"))
     output.table(head, rows, left=WORDS, keys=figures_from)
     for line in side_by_side_lines(result):
-        output.say(line)
+        output.headline(line, style="")
     for cell in result.cells:
         if cell.error is not None and cell.error.code != "CANCELLED":
             output.fault(cell.name, cell.error)
     if not quiet:
         if unranked := unranked_sentence(result):
-            output.message(unranked)
+            output.remark(unranked)
         for advice in advise(result, each_cell=verbose):
             output.warn(str(advice), advice.help)
         output.message()
-        output.message(interval_legend(result))
+        output.remark(interval_legend(result))
+        if rate := rate_legend(result):
+            output.remark(rate)
         output.message(f"Kept as run {run} ({result.run_id})")
         if result.interrupted:
             output.message(f"next: modeldyno bench --resume {run.removeprefix('#')}")

@@ -242,7 +242,12 @@ def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
 
 def show(result: ComparisonResult, quiet: bool) -> None:
     from modeldyno.core.figures import counted
-    from modeldyno.core.sentences import FEW_PAIRS, OTHER_DISTRIBUTION, comparison_sentence
+    from modeldyno.core.sentences import (
+        FEW_PAIRS,
+        OTHER_DISTRIBUTION,
+        STATISTICS,
+        comparison_sentence,
+    )
     from modeldyno.present.tables import comparison_rows
 
     head, rows = comparison_rows(result)
@@ -252,9 +257,10 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     output.headline(f"{stopped}{result.verdict}: {comparison_sentence(result)}")
     if quiet:
         return
-    output.message(
+    output.remark(
         f"{result.pairs} pairs of sessions in {counted(result.processes, 'process')}, "
-        f"{result.statistic}, {result.ratio.level:.0%} interval; machine {result.noise}. "
+        f"compared by {STATISTICS[result.statistic]} ({result.statistic}), "
+        f"{result.ratio.level:.0%} interval; machine {result.noise}. "
         "The ratio is from pairs; the levels above are for orientation."
     )
     if result.pairs < FEW_PAIRS:
@@ -266,7 +272,7 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     for text in result.deviations():
         output.warn(text, "compare with care")
     for note in result.notes:
-        output.message(f"note: {note}")
+        output.remark(f"note: {note}")
     if result.distribution_changed:
         output.warn(
             f"the {OTHER_DISTRIBUTION}",

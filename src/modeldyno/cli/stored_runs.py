@@ -100,7 +100,7 @@ def present(
         output.say("")
     output.headline(judgement.sentence)
     if any(cell.basis == "separate runs" for cell in judgement.cells):
-        output.say(DRIFT)
+        output.headline(DRIFT, style="")
     if not quiet:
         _remarks(judgement)
 

@@ -169,6 +169,29 @@ def interval_legend(benchmark: BenchmarkResult) -> str:
     )
 
 
+SLOW_SHARE = 0.10  # of the rate: what slow calls cost before a table explains itself
+
+
+def rate_legend(benchmark: BenchmarkResult) -> str:
+    """Why the items per second are fewer than the typical latency suggests; empty if they are not.
+
+    Several instances have a rate of their own, with a sentence of its own.
+    """
+    lost = [
+        (1 - measured.throughput_per_s / undisturbed, measured.throughput_per_s, undisturbed)
+        for cell in benchmark.cells
+        if (measured := cell.measurement) and measured.side_by_side is None
+        for undisturbed in [cell.items / measured.latency.decisive.value]
+    ]
+    share, rate, undisturbed = max(lost, default=(0.0, 0.0, 0.0))
+    if share < SLOW_SHARE:
+        return ""
+    return (
+        f"items/s is over all calls, slow ones included: {figures.plain(rate)}, where calls "
+        f"without disturbance would give {figures.plain(undisturbed)}."
+    )
+
+
 def _cell_row(
     cell: CellResult,
     document: CellDocument,
