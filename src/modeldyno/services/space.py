@@ -88,7 +88,7 @@ class SpaceService:
         yield "caches", [top / "graphs", top / "downloads", *(top / "runs").glob(".removed-*")]
         yield "runs", [top / "runs", top / "runs.numbers"]
         yield "own models", [top / "models" / name for name in FOLDERS]
-        yield "models", [top / "objects", top / "models"]
+        yield "models", [top / "objects", top / "models", top / "examples"]
         yield "datasets", [top / "custom_datasets"]
         yield "environments", [self._environments]
         yield "database", [*top.glob(f"{DATABASE_FILE}*")]
