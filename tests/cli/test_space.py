@@ -100,7 +100,7 @@ def test_a_dry_run_lists_and_removes_nothing(typed, workspace):
 
 
 def test_old_runs_go_and_their_numbers_are_not_given_again(typed, workspace):
-    old, new = ids(workspace)
+    _, new = ids(workspace)
     ended = typed("prune", "--runs-older-than", "30d", "--yes", "--workspace", workspace)
     assert (ended.code, ids(workspace)) == (0, [new])
     assert ended.err.startswith("Freed ")
