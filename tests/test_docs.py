@@ -396,8 +396,8 @@ def objects(part: Any) -> Iterator[dict[str, Any]]:
 
 NAMES = (
     *("benchmark", "comparison", "conversion", "distribution", "doctor", "engines", "error"),
-    *("examples", "graph-view", "graph", "jobs", "model", "note", "profile-diff", "profile"),
-    *("ranking", "reindex", "removed", "report", "runs", "trust"),
+    *("examples", "graph-view", "graph", "jobs", "judgement", "model", "note", "profile-diff"),
+    *("profile", "prune", "ranking", "reindex", "removed", "report", "runs", "trust", "usage"),
 )
 # Only inputs that index something have the first, converted models the second, SavedModels the
 # others.
@@ -420,16 +420,19 @@ def test_there_is_a_schema_for_every_document():
         "modeldyno.graph-view/1",
         "modeldyno.graph/1",
         "modeldyno.jobs/1",
+        "modeldyno.judgement/1",
         "modeldyno.model/2",
         "modeldyno.note/1",
         "modeldyno.profile-diff/2",
         "modeldyno.profile/2",
+        "modeldyno.prune/1",
         "modeldyno.ranking/2",
         "modeldyno.reindex/1",
         "modeldyno.removed/1",
         "modeldyno.report/1",
         "modeldyno.runs/2",
         "modeldyno.trust/1",
+        "modeldyno.usage/1",
     ]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from modeldyno.jobs.leases import Leases
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from modeldyno.services.archive import Archive
     from modeldyno.services.doctor import DoctorService
     from modeldyno.services.examples import ExampleService
+    from modeldyno.services.space import SpaceService
     from modeldyno.store.indexing import RunIndex
     from modeldyno.store.records.all import Records
     from modeldyno.store.upgrades import UpgradeProgress
@@ -92,6 +94,18 @@ def open_archive(settings: Settings, *, needs_database: bool = False) -> Archive
 
     records = open_records(settings) if needs_database or settings.has_database else None
     return Archive(open_history(settings), RunFolders(settings.workspace / "runs"), records)
+
+
+def open_space(settings: Settings) -> SpaceService:
+    from modeldyno.services.space import SpaceService
+
+    return SpaceService(
+        settings.workspace,
+        settings.engines or settings.workspace / "engines",
+        open_history(settings),
+        RunFolders(settings.workspace / "runs"),
+        partial(open_archive, settings),
+    )
 
 
 def open_doctor(settings: Settings) -> DoctorService:

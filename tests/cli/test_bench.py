@@ -47,7 +47,7 @@ def test_a_model_and_nothing_else_gives_a_table_and_says_where_it_is_kept(bench,
     assert float(row.split()[2]) >= 0.150
     (run,) = (tmp_path / "workspace" / "runs").iterdir()
     assert ended.err.startswith("m.json ")
-    assert ended.err.endswith(f"Kept as run {run.name}\n")
+    assert ended.err.endswith(f"Kept as run #1 ({run.name})\n")
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +235,7 @@ def test_a_note_that_is_not_about_every_cell_names_those_it_is_about(model, tmp_
     result = python_api.bench(model, batch=[1, 2], iterations=5, workspace=tmp_path / "workspace")
     first, second = result.cells
     noted = replace(first, notes=("of one", "of both")), replace(second, notes=("of both",))
-    show(replace(result, cells=noted), quiet=False)
+    show(replace(result, cells=noted), "#1", quiet=False)
     notes = [line for line in capsys.readouterr().err.splitlines() if "note:" in line]
     assert notes == ["  note: of one (1 core · batch 1)", "  note: of both"]
 

@@ -48,6 +48,7 @@ def test_an_example_is_inspected_and_measured_from_where_it_was_put(tmp_path):
     ended = modeldyno("examples", "get", "onnx-squeezenet", *workspace)
     path = Path(ended.out.strip())
     assert (ended.code, path.is_relative_to(tmp_path)) == (0, True)
+    assert path.name == "light_squeezenet.onnx"  # no hash
     assert "useless for accuracy" in ended.err
     assert modeldyno("inspect", path, "--json").document["inputs"][0]["name"] == "data_0"
     measured = modeldyno("bench", path, "--iterations", 5, "--json", *workspace).document

@@ -55,13 +55,13 @@ def ids(folder: Path) -> list[str]:
 
 
 def test_runs_are_listed_newest_first_with_their_numbers(ask, measured):
-    folder, (benched, *_) = measured
+    _, (benched, *_) = measured
     ended = ask("ls")
     legend = f"{LEGEND}\n" if "±" in ended.out else ""
     assert (ended.code, ended.err) == (0, legend)
     head, *rows = ended.out.splitlines()
     assert head.split() == ["run", "when", "kind", "model", "state", "result"]
-    assert [row.split()[0] for row in rows] == ids(folder)[::-1]
+    assert [row.split()[0] for row in rows] == ["#3", "#2", "#1"]
     failed, compared, both = (" ".join(row.split()[1:]) for row in rows)
     assert "benchmark bad.json failed The script says this call fails" in failed
     assert "comparison m.onnx against m.onnx done " in compared
@@ -84,6 +84,7 @@ def test_the_list_is_what_its_schema_promises(ask, measured):
     schemas.check("runs", ended.document)
     failed, compared = ended.document["runs"]
     assert [failed["run_id"], compared["run_id"]] == ids(measured[0])[::-1][:2]
+    assert [failed["number"], compared["number"]] == [3, 2]
     assert (failed["latency_ms"], compared["ratio"]["value"] > 0) == (None, True)
     assert compared["models"] == [str(measured[0] / "m.onnx")]
 
@@ -100,6 +101,19 @@ def test_a_result_is_shown_as_the_command_did(ask, measured, number):
 
 def test_the_newest_is_shown_unless_another_is_named(ask, measured):
     assert "The script says this call fails" in ask("show").err
+
+
+@pytest.mark.parametrize("word", ["1", "#1"])
+def test_the_number_is_enough(ask, measured, word):
+    shown = ask("show", word, "--json").document
+    assert shown["run_id"] == ids(measured[0])[0]
+
+
+def test_a_number_that_no_run_has_is_not_found(ask):
+    ended = ask("show", "7")
+    assert (ended.code, ended.out) == (4, "")
+    assert "There is no run #7 in this workspace" in ended.err
+    assert "The nearest are #1, #2, #3" in ended.err
 
 
 def test_a_part_of_the_id_is_enough(ask, measured):
@@ -165,7 +179,7 @@ def test_an_interrupted_run_says_how_far_it_came_and_how_to_go_on(tmp_path):
         "  1 core · batch 1: 0 sessions",
         "  1 core · batch 8: 2 sessions",
     ]
-    assert ended.err == f"next: modeldyno bench --resume {run_id}\n"
+    assert ended.err == "next: modeldyno bench --resume 1\n"
     shown = modeldyno("show", "--json", "--workspace", workspace).document
     schemas.check("runs", shown)
     assert [(run["state"], run["units"]) for run in shown["runs"]] == [("interrupted", 2)]
@@ -198,7 +212,9 @@ def test_a_run_of_another_version_is_named_and_hides_no_other(tmp_path):
     (tmp_path / "runs" / "notes").mkdir()
     ended = modeldyno("ls", "--workspace", tmp_path)
     assert ended.code == 0
-    assert [row.split()[0] for row in ended.out.splitlines()[1:]] == [good.id]
+    assert [row.split()[0] for row in ended.out.splitlines()[1:]] == ["#1"]
+    listed = modeldyno("ls", "--json", "--workspace", tmp_path).document
+    assert [run["run_id"] for run in listed["runs"]] == [good.id]
     assert strange.id in ended.err
     listed = modeldyno("ls", "--json", "--workspace", tmp_path).document
     assert listed["unreadable"] == [strange.id]

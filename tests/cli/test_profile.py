@@ -53,6 +53,14 @@ def test_people_get_a_table_sorted_by_time_and_other_commands_know_it(model, roo
     assert modeldyno("report", *room).out.startswith("### Profile of m.json\n")
 
 
+def test_quick_takes_two_repeats(model, room):
+    ended = modeldyno("profile", model, "--quick", "--json", *room)
+    assert (ended.code, ended.document["repeats"]) == (0, 2)
+    both = modeldyno("profile", model, "--quick", "--repeats", "3", *room)
+    assert both.code == 2
+    assert "--quick sets the repeats" in both.err
+
+
 def test_programs_get_all_rows_whatever_people_see(model, room, tmp_path):
     file = tmp_path / "ops.csv"
     words = ("--repeats", "1", "--by", "node", "--top", "1", "--csv", file)

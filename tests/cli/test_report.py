@@ -41,6 +41,15 @@ def test_markdown_of_the_newest_run_is_the_default(ask):
     assert "**slower**: B is" in ended.out
 
 
+def test_a_run_that_is_under_way_is_not_the_default(ask, reported):
+    workspace, _ = reported
+    begun = RunFolders(workspace / "runs").create(BenchmarkSpec(ModelSpec("m.json"), (CellSpec(),)))
+    ended = ask()
+    RunFolders(workspace / "runs").remove(begun.id)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("### =a.json against b.json\n")
+
+
 def test_several_runs_of_markdown_follow_one_another(ask, reported):
     _, (first, second, third) = reported
     told = ask(first, second, third).out

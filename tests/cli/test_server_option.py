@@ -85,6 +85,15 @@ def test_engines_and_the_doctor_are_those_of_the_server(there):
     assert "--peaks does not work on a server" in refused.err
 
 
+def test_a_number_means_the_same_run_there(there, measured):
+    shown = [there("show", number, "--json").document["run_id"] for number in (1, 2)]
+    assert shown == ids(measured)
+    missing = there("show", "77")
+    assert missing.code == 4
+    assert "There is no run #77 on this server" in missing.err
+    assert "The latest are #2, #1" in missing.err
+
+
 def test_a_run_is_removed_there(there, server, measured, tmp_path):
     first, _ = ids(measured)
     removed = there("rm", first, "--json")

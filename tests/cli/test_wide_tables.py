@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from modeldyno.cli import output
-from modeldyno.cli.wide_tables import column_groups, fitted_widths, narrowest_width
+from modeldyno.cli.wide_tables import column_groups, fitted_widths, folded, narrowest_width
 
 HEAD = ("cores", "batch", "ms/batch", "floor", "items/s", "peak mem", "quality", "best")
 ROWS = [
@@ -46,6 +46,11 @@ def test_text_breaks_between_words_and_numbers_never():
     texts = ["best", "◀ highest throughput"]
     assert narrowest_width(texts, may_wrap=True) == len("throughput")
     assert narrowest_width(texts, may_wrap=False) == len("◀ highest throughput")
+
+
+def test_folded_text_keeps_words_and_numbers_whole():
+    assert folded("about 10\u202f984 items/s", width=8) == "about\n10\u202f984\nitems/s"
+    assert folded("a b", width=1, indent="  ") == "a\n  b"
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120])

@@ -501,6 +501,16 @@ def test_ctrl_c_while_a_model_loads_stops_it(room):
     assert room.has_no_run()
 
 
+def test_ctrl_c_before_the_first_session_leaves_no_table_of_dashes(room):
+    model = script(room.models / "m.json", faults=[fault("hang", session=0)])
+    with room.benching(model) as process:
+        until(lambda: list(room.workspace.glob("runs/*/model.json")), "measuring to begin")
+        process.send(signal.SIGINT)
+        ended = process.end()
+    assert (ended.code, ended.error_code) == (130, "CANCELLED")
+    assert room.has_no_run()
+
+
 def test_a_second_ctrl_c_in_haste_loses_nothing(room):
     """``timeout`` and some CI runners send two at once."""
     model = script(room.models / "m.json", faults=[after_good_sessions("hang")])

@@ -11,7 +11,7 @@ from modeldyno.core.figures import estimate
 from modeldyno.core.results import Estimate, Repeat, SideBySide
 from modeldyno.present.markdown import benchmark_markdown
 from modeldyno.present.reports.benchmarks import benchmark_section
-from modeldyno.present.tables import WITHIN_RUN, benchmark_rows, interval_legend
+from modeldyno.present.tables import WITHIN_RUN, benchmark_rows, interval_legend, rate_legend
 from tests.scripts import script
 from tests.terminal import modeldyno as terminal
 
@@ -109,3 +109,27 @@ def test_the_list_of_runs_says_what_its_interval_is_of(result, workspace):
     ended = terminal("ls", "--workspace", workspace)
     assert "±" in ended.out
     assert "a repeat on that machine" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (1.0, ""),
+        (0.95, ""),
+        (
+            0.17,
+            "items/s is over all calls, slow ones included: 2 249, where calls without "
+            "disturbance would give 13 228.",
+        ),
+    ],
+)
+def test_fewer_items_per_second_than_the_latency_suggests_are_explained(result, share, words):
+    (cell,) = result.cells
+    floor = Estimate(75.6e-6, 75e-6, 76e-6, 0.95, 14, "sessions")
+    measurement = replace(
+        cell.measurement,
+        latency=replace(cell.measurement.latency, floor=floor),
+        throughput_per_s=share / 75.6e-6,
+    )
+    changed = replace(result, cells=(replace(cell, measurement=measurement),))
+    assert rate_legend(changed).replace("\u202f", " ") == words

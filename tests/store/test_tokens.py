@@ -1,6 +1,7 @@
 """The workspace's token: made once, private from the start, and refused when it is not."""
 
 import os
+import secrets
 import stat
 import threading
 
@@ -21,6 +22,12 @@ def test_the_first_use_makes_a_token_of_256_bits_that_only_we_can_read(path):
     assert path.read_text() == token + "\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [file.name for file in path.parent.iterdir()] == ["token"]
+
+
+def test_a_token_never_looks_like_an_option(path, monkeypatch):
+    drawn = iter(["-" + "a" * 42, "b" * 43])
+    monkeypatch.setattr(secrets, "token_urlsafe", lambda count: next(drawn))
+    assert TokenFile(path).current() == "b" * 43
 
 
 def test_the_token_stays_and_every_workspace_has_its_own(path, tmp_path):

@@ -108,6 +108,7 @@ def bench(
 
         modeldyno bench --config config.yaml
     """
+    from modeldyno.cli.remote import run_label
     from modeldyno.core.requests.measuring import BenchmarkRequest
     from modeldyno.core.requests.texts import file_of, typed_request
     from modeldyno.services import requests
@@ -129,7 +130,8 @@ def bench(
         words = options.words_of(context, sizes)
         request = typed_request(BenchmarkRequest, words)
         tasks = [place.task(request, file_of(file, words)) for file in files]
-    results, error = measure(tasks, quiet=quiet, as_json=json, verbose=verbose)
+    label = partial(run_label, server, workspace)
+    results, error = measure(tasks, label, quiet=quiet, as_json=json, verbose=verbose)
     if raw is not None:
         for number, result in enumerate(results):
             place.export_raw(result.run_id, _numbered(raw, number))
@@ -222,7 +224,12 @@ def task_of(spec: BenchmarkSpec, run: Callable[[Listener], Any]) -> Task:
 
 
 def measure(
-    tasks: Sequence[Task], *, quiet: bool, as_json: bool, verbose: bool = False
+    tasks: Sequence[Task],
+    label: Callable[[RunId], str],
+    *,
+    quiet: bool,
+    as_json: bool,
+    verbose: bool = False,
 ) -> tuple[list[BenchmarkResult], ModeldynoError | None]:
     """Run benchmarks one after the other and show each as it ends; Ctrl-C ends the row.
 
@@ -250,7 +257,7 @@ def measure(
             continue
         results.append(result)
         if not as_json:
-            show(result, quiet, verbose)
+            show(result, label(result.run_id), quiet, verbose)
         if result.interrupted:
             break
     if as_json and results:
@@ -280,56 +287,65 @@ def plan_line(spec: BenchmarkSpec) -> str:
     return f"{name_of_file(spec.model.path)}: {cells} on {cores}, about {seconds:g} s"
 
 
-def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:
+def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) -> None:
+    """``run`` is its number, ``#12``."""
     from modeldyno.core import figures
     from modeldyno.core.models import format_title
     from modeldyno.core.sentences import side_by_side_lines, unranked_sentence
     from modeldyno.present.advice import advise
-    from modeldyno.present.tables import WORDS, benchmark_rows, interval_legend, shape_text
+    from modeldyno.present.tables import (
+        WORDS,
+        benchmark_rows,
+        interval_legend,
+        rate_legend,
+        shape_text,
+    )
 
     model = result.model
     if not quiet:
         inputs = ", ".join(f"{t.name} {t.dtype}{shape_text(t.shape)}" for t in model.inputs)
         kind = format_title(model.format)
         opset = f" opset {model.opsets['']}" if "" in model.opsets else ""
-        output.message(
+        output.remark(
             f"{name_of_file(model.path)}  {figures.size(model.size_bytes)}  {kind}{opset}  "
             f"{figures.spaced(model.parameters, 0)} parameters  {inputs}"
         )
         for line in _as_what_it_ran(result):
-            output.message(line)
+            output.remark(line)
         for note in _notes(result):
-            output.message(f"  note: {note}")
+            output.remark(f"  note: {note}")
         output.message()
     head, rows = benchmark_rows(result)
     figures_from = next(n for n, name in enumerate(head) if name.endswith("/batch"))
     output.table(head, rows, left=WORDS, keys=figures_from)
     for line in side_by_side_lines(result):
-        output.say(line)
+        output.headline(line, style="")
     for cell in result.cells:
         if cell.error is not None and cell.error.code != "CANCELLED":
             output.fault(cell.name, cell.error)
     if not quiet:
         if unranked := unranked_sentence(result):
-            output.message(unranked)
+            output.remark(unranked)
         for advice in advise(result, each_cell=verbose):
             output.warn(str(advice), advice.help)
         output.message()
         if legend := interval_legend(result):
-            output.message(legend)
-        output.message(f"Kept as run {result.run_id}")
+            output.remark(legend)
+        if rate := rate_legend(result):
+            output.remark(rate)
+        output.message(f"Kept as run {run} ({result.run_id})")
         if result.interrupted:
-            output.message(f"next: modeldyno bench --resume {result.run_id}")
+            output.message(f"next: modeldyno bench --resume {run.removeprefix('#')}")
 
 
-def show_kept(result: BenchmarkResult, workspace: Path | None) -> None:
-    show(result, quiet=False)
+def show_kept(result: BenchmarkResult, run: str, workspace: Path | None) -> None:
+    show(result, run, quiet=False)
 
 
 def rerun(again: Again) -> int:
     spec: Any = again.spec
     task = Task(again.name, again.run) if spec is None else task_of(spec, again.run)
-    results, error = measure([task], quiet=again.quiet, as_json=again.as_json)
+    results, error = measure([task], again.label, quiet=again.quiet, as_json=again.as_json)
     if error is not None:
         raise error
     return ending(results, again.strict)

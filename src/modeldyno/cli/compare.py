@@ -33,7 +33,10 @@ def compare(
     context: typer.Context,
     sides: Annotated[
         list[str],
-        typer.Argument(metavar="A B...", help="Model files, with options: m.onnx@cores=2."),
+        typer.Argument(
+            metavar="A B...",
+            help="Model files, with options: m.onnx@cores=2; or stored runs: 12 15.",
+        ),
     ],
     engine: options.Engine = None,
     batch: Annotated[int, typer.Option("--batch", "-b", help="Batch size of both sides.")] = 1,
@@ -69,6 +72,8 @@ def compare(
 ) -> None:
     """Is B slower than A? Both are measured in alternation; "inconclusive" is an answer too.
 
+    Two benchmarks that are stored already are judged from their results: compare 12 15.
+
     Examples:
 
         modeldyno compare old.onnx new.onnx --fail-if-slower 5%
@@ -76,10 +81,16 @@ def compare(
         modeldyno compare m.onnx@cores=1 m.onnx@cores=2
 
         modeldyno compare m.onnx m.tflite --engine all
+
+        modeldyno compare 12 15
     """
+    from modeldyno.cli import stored_runs
     from modeldyno.core.requests.measuring import PairingRequest, SideRequest
     from modeldyno.core.requests.texts import file_of, parse_share, typed_request
 
+    if stored_runs.are_named(sides):
+        stored_runs.present(*stored_runs.judged(sides, context, server, workspace), json, quiet)
+        return
     files, sizes = split_models(sides, dim)
     is_ranking = engine == ALL or len(files) > 2
     if len(files) < 2 and not is_ranking:
@@ -206,7 +217,7 @@ def listened(run: Run, quiet: bool) -> ComparisonResult:
     return result
 
 
-def show_kept(result: ComparisonResult, workspace: Path | None) -> None:
+def show_kept(result: ComparisonResult, run: str, workspace: Path | None) -> None:
     show(result, quiet=False)
 
 
@@ -231,7 +242,12 @@ def present(result: ComparisonResult, as_json: bool, quiet: bool) -> None:
 
 def show(result: ComparisonResult, quiet: bool) -> None:
     from modeldyno.core.figures import counted
-    from modeldyno.core.sentences import FEW_PAIRS, OTHER_DISTRIBUTION, comparison_sentence
+    from modeldyno.core.sentences import (
+        FEW_PAIRS,
+        OTHER_DISTRIBUTION,
+        STATISTICS,
+        comparison_sentence,
+    )
     from modeldyno.present.tables import comparison_rows
 
     head, rows = comparison_rows(result)
@@ -241,10 +257,10 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     output.headline(f"{stopped}{result.verdict}: {comparison_sentence(result)}")
     if quiet:
         return
-    output.message(
+    output.remark(
         f"{result.pairs} pairs of sessions in {counted(result.processes, 'process')}, "
-        f"{result.statistic}, {result.ratio.level:.0%} interval over pairs; "
-        f"machine {result.noise}. "
+        f"compared by {STATISTICS[result.statistic]} ({result.statistic}), "
+        f"{result.ratio.level:.0%} interval over pairs; machine {result.noise}. "
         "The ratio is from pairs; the levels above are for orientation."
     )
     if result.pairs < FEW_PAIRS:
@@ -256,7 +272,7 @@ def show(result: ComparisonResult, quiet: bool) -> None:
     for text in result.deviations():
         output.warn(text, "compare with caution")
     for note in result.notes:
-        output.message(f"note: {note}")
+        output.remark(f"note: {note}")
     if result.distribution_changed:
         output.warn(
             f"the {OTHER_DISTRIBUTION}",

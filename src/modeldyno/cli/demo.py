@@ -30,6 +30,7 @@ def demo(
         modeldyno demo --json
     """
     from modeldyno.cli import bench, compare, profile
+    from modeldyno.cli.remote import run_label
     from modeldyno.core.requests.measuring import ModelFile
     from modeldyno.core.specs import QUICK
     from modeldyno.demo import model_path, test_images_path
@@ -54,7 +55,10 @@ def demo(
     budget = QUICK if quick else replace(QUICK, name="custom", seconds=CELL_S)
     cells = demo_project.demo_benchmark(ModelFile(model, data=test_images_path()), budget)
     results, error = bench.measure(
-        [bench.task_of(cells, partial(run, cells))], quiet=quiet, as_json=json
+        [bench.task_of(cells, partial(run, cells))],
+        partial(run_label, None, workspace),
+        quiet=quiet,
+        as_json=json,
     )
     if error is not None:
         raise error

@@ -143,6 +143,10 @@ def _document(known: Sequence[EngineDocument]) -> None:
 
 
 def _show(known: Sequence[EngineDocument]) -> None:
+    from modeldyno.engines.catalog import BUILT_IN
+
+    of_tests = {entry.name for entry in BUILT_IN if entry.for_tests}
+    known = [engine for engine in known if engine.name not in of_tests]
     head = ("engine", "usable", "version", "devices", "formats", "install")
     rows = [
         (

@@ -112,24 +112,25 @@ def get(
         ) from stopped
     if target is not None:
         _copy(fetched.path, target)
+    path = target or service.name(fetched)
     if json:
         from modeldyno.core.examples import ExampleDocument, ExamplesDocument
 
         example = ExampleDocument.of(service.get(name))
-        output.document(ExamplesDocument(examples=(example,), fetched=_fetched(fetched, target)))
+        output.document(ExamplesDocument(examples=(example,), fetched=_fetched(fetched, path)))
         return
-    output.say(str(target or fetched.path))
+    output.say(str(path))
     if not quiet:
         output.message(status.example.note)
         if not status.can_run:
             output.warn("no installed engine runs it", "modeldyno engines")
 
 
-def _fetched(fetched: FetchedExample, copy: Path | None) -> FetchedDocument:
+def _fetched(fetched: FetchedExample, path: Path) -> FetchedDocument:
     from modeldyno.core.examples import FetchedDocument
 
     return FetchedDocument(
-        path=str(copy or fetched.path),
+        path=str(path),
         sha256=fetched.stored.sha256,
         size_bytes=fetched.stored.size_bytes,
         source=fetched.source,

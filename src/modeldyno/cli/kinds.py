@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from modeldyno.cli import output
 
 if TYPE_CHECKING:
+    from modeldyno.core.ids import RunId
     from modeldyno.core.specs import RunSpec
 
 INTERRUPTED = 130
@@ -27,13 +28,14 @@ class Again:
     quiet: bool
     strict: bool  # what is not quiet has an exit code of its own
     workspace: Path | None
+    label: Callable[[RunId], str]  # the number of a run: #12
 
 
 @dataclass(frozen=True)
 class TerminalKind:
     """Functions, as ``module:name``: a command loads no more than its own kind."""
 
-    show: str = "modeldyno.cli.kinds:show_plainly"  # of a result and the workspace
+    show: str = "modeldyno.cli.kinds:show_plainly"  # of a result, its number and the workspace
     rerun: str = "modeldyno.cli.kinds:rerun_plainly"  # of an Again, to its exit code
 
 
@@ -45,8 +47,9 @@ KINDS: dict[str, TerminalKind] = {
 _PLAIN = TerminalKind()
 
 
-def show(kind: str, result: Any, workspace: Path | None) -> None:
-    _load(KINDS.get(kind, _PLAIN).show)(result, workspace)
+def show(kind: str, result: Any, run: str, workspace: Path | None) -> None:
+    """``run`` is its number, ``#12``."""
+    _load(KINDS.get(kind, _PLAIN).show)(result, run, workspace)
 
 
 def rerun(kind: str, again: Again) -> int:
@@ -54,7 +57,7 @@ def rerun(kind: str, again: Again) -> int:
     return code
 
 
-def show_plainly(result: Any, workspace: Path | None) -> None:
+def show_plainly(result: Any, run: str, workspace: Path | None) -> None:
     output.headline(result.headline())
 
 
@@ -66,7 +69,7 @@ def rerun_plainly(again: Again) -> int:
     if again.as_json:
         output.document(result.document())
     else:
-        show_plainly(result, again.workspace)
+        show_plainly(result, again.label(result.run_id), again.workspace)
     return INTERRUPTED if result.interrupted else 0
 
 

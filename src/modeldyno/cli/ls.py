@@ -20,7 +20,7 @@ def ls(
     server: options.Server = None,
     workspace: options.Workspace = None,
 ) -> None:
-    """List what was measured, newest first.
+    """List what was measured, newest first. Other commands take a run's number: 12 or '#12'.
 
     Examples:
 
@@ -50,7 +50,7 @@ def ls(
         age_s = (now - datetime.fromisoformat(run.created_at)).total_seconds()
         names = [name_of_file(model.path) for model in run.spec.models()]
         subject = (run.kind, run_name(run.spec, names), run.state, run.headline)
-        rows.append((run.run_id, figures.ago(age_s), *subject))
+        rows.append((f"#{run.number}", figures.ago(age_s), *subject))
     if rows:
         output.table(head, rows, left=head)
         if any("±" in run.headline for run in runs):

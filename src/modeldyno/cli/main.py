@@ -15,6 +15,7 @@ from modeldyno.cli import (
     convert,
     demo,
     doctor,
+    du,
     engines,
     examples,
     inspect,
@@ -23,6 +24,7 @@ from modeldyno.cli import (
     note,
     output,
     profile,
+    prune,
     reindex,
     remote,
     report,
@@ -77,6 +79,8 @@ app.command("report")(report.report)
 app.command("rerun")(rerun.rerun)
 app.command("rm")(rm.rm)
 app.command("note")(note.note)
+app.command("du")(du.du)
+app.command("prune")(prune.prune)
 app.command("reindex")(reindex.reindex)
 app.command("inspect")(inspect.inspect)
 app.command("convert")(convert.convert)

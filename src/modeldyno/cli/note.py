@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def note(
     about: Annotated[
-        str, typer.Argument(metavar="RUN", help="A run id, a part of it, latest; or benchmark/12.")
+        str, typer.Argument(metavar="RUN", help="A run: 12, an id, latest; or benchmark/12.")
     ],
     text: Annotated[
         str | None,

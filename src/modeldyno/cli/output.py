@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from modeldyno.cli.wide_tables import column_groups, fitted_widths, narrowest_width
+from modeldyno.cli.wide_tables import column_groups, fitted_widths, folded, narrowest_width
 from modeldyno.core.documents.described import json_text
 from modeldyno.core.errors import ModeldynoError, StorageFailed
 from modeldyno.core.visible import visible, visible_lines
@@ -50,6 +50,16 @@ def log(text: str) -> None:
 def message(text: str = "") -> None:
     """A line about what is going on."""
     print(visible(text), file=sys.stderr)
+
+
+def remark(text: str) -> None:
+    """A message in whole words at a terminal; not for commands, which are copied."""
+    if sys.stderr.isatty():
+        indent = " " * (len(text) - len(text.lstrip()) + 2)
+        for part in folded(visible(text), console(stderr=True).width, indent).splitlines():
+            print(part, file=sys.stderr)
+    else:
+        message(text)
 
 
 def document(value: Any) -> None:
@@ -106,6 +116,7 @@ def table(
     that begins with the first ``keys`` columns again.
     """
     from rich.table import Table
+    from rich.text import Text
 
     terminal, words = console(), set(left)
     lines = [[visible(cell) for cell in row] for row in rows]
@@ -121,7 +132,12 @@ def table(
             justify: Literal["left", "right"] = "left" if head[number] in words else "right"
             drawn.add_column(styled(head[number]), justify=justify, width=width)
         for line in lines:
-            drawn.add_row(*(styled(line[n], _STYLES.get(line[n], "")) for n in group))
+            drawn.add_row(
+                *(
+                    Text(folded(line[n], width), _STYLES.get(line[n], ""))
+                    for n, width in zip(group, widths, strict=True)
+                )
+            )
         if place:
             terminal.print()
         terminal.print(drawn)
@@ -134,6 +150,13 @@ def styled(text: str, style: str = "") -> Text:
     return Text(visible(text), style=style)
 
 
+def _in_words(text: str, screen: Console, style: str) -> Text:
+    """Folded where no number is cut."""
+    from rich.text import Text
+
+    return Text(folded(visible(text), screen.width), style)
+
+
 _STYLES = {"quiet": "green", "noisy": "yellow", "contended": "yellow", "unusable": "red strike",
            "failed": "red", "partial": "yellow", "stopped": "yellow", "out of memory": "red",
            "✓": "green", "!": "yellow", "✗": "red", "?": "dim"}  # fmt: skip
@@ -141,13 +164,18 @@ _STYLES = {"quiet": "green", "noisy": "yellow", "contended": "yellow", "unusable
 
 def headline(text: str, style: str = "bold") -> None:
     """An emphasised line of data."""
-    console().print(styled(text, style))
+    screen = console()
+    screen.print(_in_words(text, screen, style))
 
 
 def warn(text: str, help_text: str = "") -> None:
     """``! something`` with its ``help:`` line, on stderr."""
-    console(stderr=True).print(
-        styled("! " + text, style="yellow"), soft_wrap=not sys.stderr.isatty()
+    screen = console(stderr=True)
+    is_piped = not sys.stderr.isatty()
+    text = "! " + text
+    screen.print(
+        styled(text, "yellow") if is_piped else _in_words(text, screen, "yellow"),
+        soft_wrap=is_piped,
     )
     if help_text:
         message(f"  help: {help_text}")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130
 TOP = 20
+QUICK_REPEATS = 2
 
 
 class By(StrEnum):
@@ -62,6 +63,9 @@ def profile(
     repeats: Annotated[
         int, typer.Option(help="Fresh sessions, each with and without the profiler.")
     ] = 5,
+    quick: Annotated[
+        bool, typer.Option("--quick", help=f"{QUICK_REPEATS} repeats instead of 5: rough.")
+    ] = False,
     by: Annotated[By, typer.Option("--by", help="One row for each node, or operator.")] = By.op,
     top: Annotated[
         int, typer.Option("--top", help="Rows to show, the slowest first; 0: all.")
@@ -100,6 +104,8 @@ def profile(
     from modeldyno.services import requests
 
     requests.check_folder(csv)
+    if quick and "repeats" in options.typed_settings(context):
+        raise typer.BadParameter("--quick sets the repeats: leave it out, or --repeats")
     before = kept_profile(against, server, workspace) if against else None
     if resume is not None:
         requests.require_no_settings(options.typed_settings(context))
@@ -109,6 +115,8 @@ def profile(
     if len(files) != 1:
         raise typer.BadParameter(f"a profile is of one model; {len(files)} given")
     words = options.words_of(context, sizes)
+    if quick:
+        words["repeats"] = QUICK_REPEATS
     request, file = typed_request(ProfileRequest, words), file_of(files[0], words)
     place = _here if server is None else partial(_there, server)
     _end(
@@ -187,7 +195,7 @@ def listened(run: Run, quiet: bool) -> ProfileResult:
     return result
 
 
-def show_kept(result: ProfileResult, workspace: Path | None) -> None:
+def show_kept(result: ProfileResult, run: str, workspace: Path | None) -> None:
     show(result, peaks=known_peaks(result, workspace))
 
 
@@ -255,7 +263,7 @@ def present_diff(
     output.say("")
     output.headline(diff_sentence(changes))
     for difference in changes.differences:
-        output.message(f"not the same: {difference}")
+        output.remark(f"not the same: {difference}")
     output.message(
         f"A is run {a.run_id}, B is run {b.run_id}; "
         "± is half the 95 % interval over the repeats of each profile"
@@ -298,16 +306,16 @@ def show(
     if quiet:
         return
     facts = result.facts
-    output.message(
+    output.remark(
         f"{facts.engine_title} on {facts.device}, {result.spec.cell.name}; "
         f"{ran_as(facts)}; "
         f"{counted(result.repeats, 'repeat')}, {counted(result.calls, 'profiled call')}; "
         f"{result.profiled_s / result.latency_s:.2f} × the latency under the profiler"
     )
-    output.message(f"limits: {roof.text}")
+    output.remark(f"limits: {roof.text}")
     for line in limit_lines(result, by.value, roof):
-        output.message(f"  {line}")
+        output.remark(f"  {line}")
     if str(result.sandbox) != "full":
-        output.message(f"sandbox: {result.sandbox}")
+        output.remark(f"sandbox: {result.sandbox}")
     for note in result.notes:
-        output.message(f"note: {note}")
+        output.remark(f"note: {note}")

@@ -32,12 +32,12 @@ def _show(ranking: Ranking, quiet: bool) -> None:
         return
     output.message()
     for remark in ranking_remarks(ranking):
-        output.message(remark)
+        output.remark(remark)
     noises = {side.noise for side in ranking.sides if side.noise is not None}
     if noises - {"quiet"}:
         output.message(f"machine: {', '.join(sorted(noises))}")
     if any(side.ratio and side.label != ranking.reference for side in ranking.sides):
-        output.message(
+        output.remark(
             f"Each was measured in alternation with {ranking.reference}. × is its time per item by "
             "that side's, with a 95 % interval over pairs; those with the same place cannot be "
             "told apart."

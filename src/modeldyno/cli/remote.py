@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from modeldyno.core.errors import BadValue, RunNotFound, ServerFailed
-from modeldyno.core.ids import RunId
+from modeldyno.core.ids import RunId, number_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from modeldyno.client.clients import Client
     from modeldyno.core.documents.failures import FailureDocument
@@ -38,6 +38,7 @@ class Kept(Protocol):
     def recent(self, count: int) -> tuple[list[StoredRun], list[RunId]]: ...
     def find(self, word: str | None = None) -> StoredRun: ...
     def id_of(self, word: str | None = None) -> RunId: ...
+    def numbers_of(self, run_ids: Iterable[RunId]) -> dict[RunId, int]: ...
 
 
 def connected(server: str | None, workspace: Path | None) -> Client:
@@ -67,6 +68,11 @@ def kept_runs(server: str | None, workspace: Path | None) -> Kept:
     return open_history(Settings.read(workspace))
 
 
+def run_label(server: str | None, workspace: Path | None, run_id: RunId) -> str:
+    """``#12``, as every command takes it."""
+    return f"#{kept_runs(server, workspace).numbers_of([run_id])[run_id]}"
+
+
 class ServerRuns:
     """The runs of a server, read back as if they were ours."""
 
@@ -87,6 +93,8 @@ class ServerRuns:
         return self._read(self.id_of(word))
 
     def id_of(self, word: str | None = None) -> RunId:
+        if word and (number := number_in(word)) is not None:
+            return self._numbered(number)
         part = "" if word in (None, LATEST) else word or ""
         runs = [RunId(run.id) for run in islice(self._client.runs.list(text=part), 4)]
         if part in runs:
@@ -100,6 +108,20 @@ class ServerRuns:
             raise RunNotFound(f"{what} on this server", fix="`modeldyno ls` lists all runs")
         return runs[0]
 
+    def _numbered(self, number: int) -> RunId:
+        for run in self._client.runs.list(text=f"#{number}"):
+            return RunId(run.id)
+        latest = [f"#{run.number}" for run in islice(self._client.runs.list(), 3)]
+        raise RunNotFound(
+            f"There is no run #{number} on this server",
+            fix=f"The latest are {', '.join(latest)}; `modeldyno ls` lists all"
+            if latest
+            else "Nothing was measured there yet",
+        )
+
+    def numbers_of(self, run_ids: Iterable[RunId]) -> dict[RunId, int]:
+        return {run_id: self._client.runs.get(run_id).number for run_id in run_ids}
+
     def _read(self, run_id: str) -> StoredRun:
         from modeldyno.core.runs import Artifact, StoredRun
 
@@ -108,6 +130,7 @@ class ServerRuns:
         assert run.created_at is not None
         return StoredRun(
             run_id=RunId(run_id),
+            number=run.number,
             created_at=run.created_at.isoformat(),
             state=run.state,
             spec=result.spec if result else self._spec(run),

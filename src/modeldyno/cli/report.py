@@ -10,13 +10,17 @@ import typer
 
 from modeldyno.cli import options, output
 from modeldyno.core.errors import BadValue
+from modeldyno.core.runs import ACTIVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from modeldyno.cli.remote import Kept
     from modeldyno.core.results import RunResult as Result
     from modeldyno.core.roofline import PeaksOf
     from modeldyno.core.runs import StoredRun
+
+_LOOKED_AT = 20  # runs: more are not under way at once
 
 
 class Format(StrEnum):
@@ -29,7 +33,9 @@ class Format(StrEnum):
 def report(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RUN]...", help="Ids, or parts of them.", show_default="latest"),
+        typer.Argument(
+            metavar="[RUN]...", help="Numbers (12), ids, or parts of them.", show_default="latest"
+        ),
     ] = None,
     format: Annotated[
         Format,
@@ -52,16 +58,25 @@ def report(
         modeldyno report 3fa9c1 5b2e07 --format html --output both.html
     """
     from modeldyno.cli.profile import peaks_in
-    from modeldyno.cli.remote import LATEST, kept_runs
+    from modeldyno.cli.remote import kept_runs
 
     history = kept_runs(server, workspace)
-    kept = [history.find(word) for word in runs or [LATEST]]
+    kept = [history.find(word) for word in runs] if runs else [_latest(history)]
     text = _text([_result(run) for run in kept], format, peaks_in(workspace))
     if output_file is None:
         output.export(text.removesuffix("\n"))
         return
     with output.writing(output_file):
         output_file.write_text(text, encoding="utf-8")  # as an HTML file says of itself
+
+
+def _latest(history: Kept) -> StoredRun:
+    """The newest that is not under way."""
+    newest = history.find()
+    if newest.state not in ACTIVE:
+        return newest
+    recent, _ = history.recent(_LOOKED_AT)
+    return next((run for run in recent if run.state not in ACTIVE), newest)
 
 
 def _result(kept: StoredRun) -> Result:

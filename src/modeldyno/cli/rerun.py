@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def rerun(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="Its id, a part of it, or latest.")],
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Its number (12), id, a part of that, or latest.")
+    ],
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 7 if a cell is not quiet.")
     ] = False,
@@ -36,11 +38,13 @@ def rerun(
         modeldyno rerun 3fa9c1 --json
     """
     from modeldyno.cli import kinds
+    from modeldyno.cli.remote import run_label
 
     name, kind, spec, start = (
         _here(run, workspace) if server is None else _there(run, server, workspace)
     )
-    again = kinds.Again(name, start, spec, json, quiet, strict, workspace)
+    label = partial(run_label, server, workspace)
+    again = kinds.Again(name, start, spec, json, quiet, strict, workspace, label)
     raise typer.Exit(kinds.rerun(kind, again))
 
 

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def rm(
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Ids, parts of ids, or latest.")
+        list[str],
+        typer.Argument(metavar="RUN...", help="Numbers (12), ids, parts of ids, or latest."),
     ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: options.Json = False,
@@ -38,8 +39,10 @@ def rm(
 
     kept = kept_runs(server, workspace)
     ids = list(dict.fromkeys(kept.id_of(word) for word in runs))
+    numbers = kept.numbers_of(ids)
+    names = [f"#{numbers[run_id]} ({run_id})" for run_id in ids]
     remove = _here(ids, workspace) if server is None else _there(ids, server, workspace)
-    if not yes and not output.agrees(f"Remove {', '.join(ids)} for good?"):
+    if not yes and not output.agrees(f"Remove {', '.join(names)} for good?"):
         output.message("Nothing was removed")
         raise typer.Exit(1)
     for run_id in ids:

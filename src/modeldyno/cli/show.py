@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def show(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="Its id, or a part of it.", show_default="the newest"),
+        typer.Argument(
+            metavar="RUN", help="Its number (12), id, or a part of that.", show_default="the newest"
+        ),
     ] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the table to a CSV file.")] = None,
     against: Annotated[
@@ -63,7 +65,7 @@ def show(
     else:
         from modeldyno.cli import kinds
 
-        kinds.show(kept.kind, kept.result, workspace)
+        kinds.show(kept.kind, kept.result, f"#{kept.number}", workspace)
 
 
 def _document(kept: StoredRun, workspace: Path | None) -> None:
@@ -99,7 +101,7 @@ def _unfinished(kept: StoredRun, log: Path | None) -> None:
         output.message("It is being measured right now")
     elif kept.state == "failed":
         output.message("It failed: measure it again, with what the error says")
-    elif command := kept.spec.resume_command(kept.run_id):
+    elif command := kept.spec.resume_command(str(kept.number)):
         output.message(f"next: {command}")
     else:
         output.message(f"This {kept.kind} cannot be resumed: run it again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 GAP = 2  # between two columns
@@ -37,8 +38,16 @@ def fitted_widths(natural: Sequence[int], narrowest: Sequence[int], width: int) 
 
 def narrowest_width(texts: Sequence[str], may_wrap: bool) -> int:
     """What a column needs at least: text breaks between words, a number never does."""
-    parts = [part for text in texts for part in (text.split() if may_wrap else [text])]
+    parts = [part for text in texts for part in (text.split(" ") if may_wrap else [text])]
     return max(map(len, parts), default=0)
+
+
+def folded(text: str, width: int, indent: str = "") -> str:
+    """In lines, broken at ordinary spaces alone: a thin one is part of a number. A longer word
+    keeps a line of its own."""
+    return textwrap.fill(
+        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _width(columns: Sequence[int]) -> int:

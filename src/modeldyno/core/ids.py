@@ -12,6 +12,7 @@ from modeldyno.core.errors import RunNotFound
 RunId = NewType("RunId", str)
 _PARTS = 16**3  # of a second
 _PLAIN = re.compile(r"[0-9A-Za-z-]{1,64}")
+_NUMBER = re.compile(r"#([0-9]{1,15})|([0-9]{1,5})")
 
 # Of database rows: short, and never reused after a deletion.
 ProjectId = NewType("ProjectId", int)
@@ -35,6 +36,22 @@ def new_run_id(now: datetime | None = None) -> RunId:
     moment = now or datetime.now(UTC)
     part = moment.microsecond * _PARTS // 1_000_000
     return RunId(f"{moment:%Y%m%d-%H%M%S}-{part:03x}{secrets.randbelow(_PARTS):03x}")
+
+
+def began_at(text: str) -> datetime | None:
+    """The time that a run's id begins with; None for other texts."""
+    try:
+        began = datetime.strptime(text[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return began if _PLAIN.fullmatch(text) else None
+
+
+def number_in(text: str) -> int | None:
+    """The number of a run in ``12`` or ``#12``; None in texts that are, or may be part of, its id:
+    those of more than five digits."""
+    match = _NUMBER.fullmatch(text)
+    return int(match[1] or match[2]) if match else None
 
 
 def run_id(text: str) -> RunId:

@@ -106,10 +106,10 @@ class Setting:
 class JudgedSide(Described):
     """One of two benchmarks."""
 
-    benchmark_id: BenchmarkId
-    """Its number."""
+    benchmark_id: BenchmarkId | None
+    """Its number; null of a run that a terminal judges."""
     name: str
-    """As people call it."""
+    """As people call it; of a run, its number: #12."""
     run_id: RunId
     """The run whose numbers count."""
     model_name: str

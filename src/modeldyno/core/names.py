@@ -10,6 +10,7 @@ from modeldyno.core.errors import BadValue, PathRefused
 
 LONGEST_NAME = 200
 LONGEST_TEXT = 1_000_000
+_PRIVATE_COPY = re.compile(r"[^\s'\"]*/\d{8}-\d{6}-[0-9a-f]{6,40}/(?:model|scratch)/")
 
 
 def checked_name(name: str) -> str:
@@ -53,6 +54,11 @@ def _last(path: str) -> str:
     """A SavedModel is named after its folder, since all have the same file name."""
     folder, _, last = path.rpartition("/")
     return folder.rpartition("/")[2] or last if last == "saved_model.pb" else last
+
+
+def without_private_copies(text: str) -> str:
+    """Engines name the copy that a run made of a file: people know it without that folder."""
+    return _PRIVATE_COPY.sub("", text)
 
 
 def file_name_part(name: str) -> str:

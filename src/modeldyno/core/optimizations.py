@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from modeldyno.core.documents.described import Described, Size
-from modeldyno.core.documents.runnables import LatestRunSummary, RunnableHead
+from modeldyno.core.documents.runnables import LatestRunSummary, NumbersOf, RunnableHead
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId, RunId
 from modeldyno.core.models import Model
 from modeldyno.core.optimization_settings import OptimizationType, TuningSettings, tuning_of
@@ -110,11 +110,11 @@ class OptimizationDocument(RunnableHead):
     """Benchmarks that speak for it."""
 
     @classmethod
-    def of(cls, details: OptimizationDetails) -> OptimizationDocument:
+    def of(cls, details: OptimizationDetails, numbers_of: NumbersOf) -> OptimizationDocument:
         return cls.from_fields(
             details.optimization,
             settings=details.optimization.tuning,
-            latest_run=LatestRunSummary.of(details.latest),
+            latest_run=LatestRunSummary.of(details.latest, numbers_of),
             optimized_model_id=details.made.id if details.made else None,
             pins=PinsDocument(**details.pins),
         )

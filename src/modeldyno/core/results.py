@@ -11,6 +11,7 @@ from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.names import without_private_copies
 from modeldyno.core.requests.axes import as_ran
 from modeldyno.core.runs import Artifact
 from modeldyno.core.sessions import (
@@ -139,7 +140,8 @@ class Failure:
 
     @classmethod
     def of(cls, error: ModeldynoError) -> Failure:
-        return cls(error.code, error.title, error.why, error.fix)
+        title, why = map(without_private_copies, (error.title, error.why))
+        return cls(error.code, title, why, error.fix)
 
 
 @dataclass(frozen=True)

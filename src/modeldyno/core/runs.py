@@ -156,6 +156,7 @@ class PlainRunnable(Runnable, NewPlainRunnable):
 @dataclass(frozen=True)
 class StoredRun:
     run_id: RunId
+    number: int  # of the workspace, and never of another run: #12
     created_at: str  # when it began
     state: RunState
     spec: RunSpec

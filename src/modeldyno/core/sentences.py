@@ -17,6 +17,7 @@ from modeldyno.core.results import (
     Objective,
     ProfileResult,
     Standing,
+    Statistic,
     Verdict,
     gate_outcome,
 )
@@ -29,6 +30,10 @@ OTHER_DISTRIBUTION = (
     f"gap between typical and {DECISIVE} differs between A and B: a slow path may have appeared or "
     "gone"
 )
+STATISTICS: dict[Statistic, str] = {
+    "wall p10": "the 10th percentile of each session's wall time",
+    "cpu p25": "the lower quartile of each session's CPU time",
+}
 WAITING = 1.2  # times the contention that threads per CPU explain
 
 

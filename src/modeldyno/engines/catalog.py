@@ -47,6 +47,7 @@ class EngineEntry:
     licence: str = ""  # terms that users must accept first, in a sentence
     newest_opset: int | None = None  # of ONNX files; newer files are converted down
     newest_ir: int | None = None
+    for_tests: bool = False  # people do not need to see it in a list
     starts_programs: bool = False  # merely importing it starts programs; a sandbox must allow that
 
     @property
@@ -130,6 +131,7 @@ BUILT_IN = (
         install="built in",
         devices=("cpu",),
         formats=("scripted",),
+        for_tests=True,
     ),
 )
 

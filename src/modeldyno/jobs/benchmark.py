@@ -48,6 +48,8 @@ def run_benchmark(spec: BenchmarkSpec, context: Context) -> BenchmarkResult:
         standings = Rounds(spec, cells, context).run()
     except (Cancelled, StorageFailed) as error:
         stopped = error
+    if isinstance(stopped, Cancelled) and not any(cell.units or cell.error for cell in cells):
+        raise stopped  # there is nothing to show
     set_mismatches(cells)
     meanwhile = host.weather(before, host.read_load())
     stop_error = _model_error(facts, copy) or stopped

@@ -149,7 +149,10 @@ def _widen_to_floors(ratio: Estimate, floors: float) -> tuple[Estimate, tuple[st
 def _unit_note(ratio: Estimate, share: float) -> tuple[str, ...]:
     if ratio.units != "processes":
         return ()
-    return (f"{share:.0%} of the variance lies between processes, so processes are the unit",)
+    return (
+        f"processes differ more than pairs within one ({share:.0%} of the variance), so the "
+        "interval counts processes",
+    )
 
 
 def _wall_note(wall: list[float], ratio: Estimate, level: float) -> tuple[str, ...]:

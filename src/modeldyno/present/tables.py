@@ -13,6 +13,7 @@ from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.figures import FigureColumn, figure_columns
 from modeldyno.core.documents.models import ModelDocument, TensorDocument
 from modeldyno.core.documents.reports import Report
+from modeldyno.core.judgements import BenchmarkJudgement
 from modeldyno.core.models import Dim, ModelFacts, TensorSpec
 from modeldyno.core.names import name_of_file, shown_name
 from modeldyno.core.rankings import Ranked, Ranking
@@ -22,6 +23,7 @@ from modeldyno.core.results import (
     BenchmarkResult,
     CellResult,
     ComparisonResult,
+    Estimate,
     Repeat,
     SideResult,
     Tail,
@@ -186,6 +188,29 @@ def interval_legend(benchmark: BenchmarkResult) -> str:
     )
 
 
+SLOW_SHARE = 0.10  # of the rate: what slow calls cost before a table explains itself
+
+
+def rate_legend(benchmark: BenchmarkResult) -> str:
+    """Why the items per second are fewer than the typical latency suggests; empty if they are not.
+
+    Several instances have a rate of their own, with a sentence of its own.
+    """
+    lost = [
+        (1 - measured.throughput_per_s / undisturbed, measured.throughput_per_s, undisturbed)
+        for cell in benchmark.cells
+        if (measured := cell.measurement) and measured.side_by_side is None
+        for undisturbed in [cell.items / measured.latency.decisive.value]
+    ]
+    share, rate, undisturbed = max(lost, default=(0.0, 0.0, 0.0))
+    if share < SLOW_SHARE:
+        return ""
+    return (
+        f"items/s is over all calls, slow ones included: {figures.plain(rate)}, where calls "
+        f"without disturbance would give {figures.plain(undisturbed)}."
+    )
+
+
 def _cell_row(
     cell: CellResult,
     document: CellDocument,
@@ -265,6 +290,33 @@ def comparison_rows(comparison: ComparisonResult) -> tuple[tuple[str, ...], Rows
         for name, side in (("A", comparison.a), ("B", comparison.b))
     ]
     return head, rows
+
+
+def judgement_rows(
+    judgement: BenchmarkJudgement, a: BenchmarkResult, b: BenchmarkResult
+) -> tuple[tuple[str, ...], Rows]:
+    """A row for each pair of cells; times are floors, which are what the ratio is of."""
+    pairs = [(cell, a.cells[cell.a.number], b.cells[cell.b.number]) for cell in judgement.cells]
+    floors = [floor for _, *sides in pairs for floor in map(_floor, sides) if floor]
+    scale, unit = figures.unit_for([floor.value for floor in floors])
+
+    def time(cell: CellResult) -> str:
+        floor = _floor(cell)
+        return figures.estimate(floor, scale) if floor else figures.NOTHING
+
+    head = ("cell", f"A {DECISIVE} {unit}", f"B {DECISIVE} {unit}", "B/A", "verdict")
+    rows: Rows = []
+    for cell, *sides in pairs:
+        names = dict.fromkeys((cell.a.name, cell.b.name))
+        ratio = figures.NOTHING
+        if cell.ratio:
+            ratio = f"{cell.ratio.value:.3f} ({cell.ratio.low:.3f} to {cell.ratio.high:.3f})"
+        rows.append((" and ".join(names), *map(time, sides), ratio, cell.verdict))
+    return head, rows
+
+
+def _floor(cell: CellResult) -> Estimate | None:
+    return cell.measurement.latency.decisive if cell.measurement else None
 
 
 # What is not a number.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,14 @@ class Archive:
         self._folders = folders
         self._records = records
 
+    def numbers_of(self, run_ids: Iterable[RunId]) -> dict[RunId, int]:
+        """Those that people type: ``#12``."""
+        return self._history.numbers_of(run_ids)
+
+    def run_numbered(self, number: int) -> RunId | None:
+        """The run that was given this number, even if it is gone."""
+        return self._history.run_numbered(number)
+
     def require_not_running(self, run_id: RunId) -> None:
         """Raises WrongState while a run is being measured."""
         if self._history.folder(run_id).is_at_work():
@@ -32,6 +40,12 @@ class Archive:
                 why="it is being measured",
                 fix="Stop it first: Ctrl-C where it runs, or `modeldyno jobs cancel`",
             )
+
+    def active(self) -> frozenset[RunId]:
+        """Runs that wait or run, as far as a server knows."""
+        if self._records is None:
+            return frozenset()
+        return frozenset(run.id for run in self._records.runs.active())
 
     def remove(self, run_id: RunId) -> None:
         """The row first, which leaves a tombstone: no row ever refers to a removed folder."""

@@ -94,6 +94,13 @@ class ExampleService:
         path = self._objects.path(stored.sha256)
         return FetchedExample(example, stored, path, _source(example))
 
+    def name(self, fetched: FetchedExample) -> Path:
+        """The same file under the name that people know it by."""
+        example = fetched.example
+        path = self._objects.folder.parent / "examples" / example.slug / example.file_name
+        self._objects.name(fetched.stored.sha256, path)
+        return path
+
     def address(self, example: Example) -> str:
         """Where it comes from: of the web, or of the package that holds it (a package URL)."""
         package = "keras" if example.kind == "keras" else "onnx"

@@ -146,6 +146,7 @@ class ExportService:
             raise NotFound(
                 f"Run {run_id} has no samples", why=f"it is {run.state}", fix="Wait until it runs"
             )
+        self._history.folder(run.id).require_samples()
         return self._folders.raw_lines(run.id)
 
     def artifacts(self, run_id: RunId) -> tuple[Artifact, ...]:

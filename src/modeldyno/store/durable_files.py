@@ -23,6 +23,25 @@ def replace_file(path: Path, text: str) -> None:
         raise
 
 
+def append_to_file(path: Path, data: bytes) -> int:
+    """Add to a file and sync it, all or nothing; returns where the data begins."""
+    is_new = not path.exists()
+    # Unbuffered: a buffer would be written on closing, after the truncation.
+    with path.open("ab", buffering=0) as file:
+        offset = file.tell()
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(file.fileno(), view) :]
+            os.fsync(file.fileno())
+        except OSError:
+            file.truncate(offset)
+            raise
+    if is_new:
+        sync_folder(path.parent)
+    return offset
+
+
 def sync_folder(folder: Path) -> None:
     """Until then, a power cut may undo that a file was added or renamed."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 
 def is_locked(descriptor: int) -> bool:
@@ -12,3 +15,11 @@ def is_locked(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """The file is ours alone meanwhile, created if there is none; waits for whoever has it."""
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

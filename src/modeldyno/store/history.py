@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import UTC, datetime
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import BadValue, RunNotFound
-from modeldyno.core.ids import RunId
+from modeldyno.core.ids import RunId, began_at, number_in
 from modeldyno.core.ids import run_id as checked
 from modeldyno.core.kinds import result_from
 from modeldyno.core.runs import StoredRun
+from modeldyno.store.run_numbers import RunNumbers, ids_of_folders
 from modeldyno.store.runs import RunFolder
 
 LATEST = "latest"
@@ -23,6 +24,7 @@ class History:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._numbers = RunNumbers(root)
 
     def recent(self, count: int) -> tuple[list[StoredRun], list[RunId]]:
         """The newest runs, newest first; and the ids of those that cannot be read."""
@@ -36,7 +38,8 @@ class History:
         return runs, unreadable
 
     def find(self, word: str | None = None) -> StoredRun:
-        """The run with this in its id; the newest by default. Raises RunNotFound, BadValue."""
+        """The run with this number, or with this in its id; the newest by default. Raises
+        RunNotFound, BadValue."""
         run_id = self.id_of(word)
         try:
             return self.read(run_id)
@@ -75,6 +78,8 @@ class History:
         ids = self.ids()
         if word in (None, LATEST) and ids:
             return ids[0]
+        if word and (number := number_in(word)) is not None:
+            return self._numbered(number, ids)
         matches = [run_id for run_id in ids if word and word in run_id]
         if word in matches or len(matches) == 1:
             return RunId(word) if word in matches else matches[0]
@@ -86,12 +91,34 @@ class History:
         title = f"There is no run {word!r}" if word else "There is no run yet"
         raise RunNotFound(f"{title} in this workspace", fix="`modeldyno ls` lists all runs")
 
+    def _numbered(self, number: int, ids: list[RunId]) -> RunId:
+        numbers = self._numbers.of(ids)
+        for run_id, its_number in numbers.items():
+            if its_number == number:
+                return run_id
+        nearest = sorted(sorted(numbers.values(), key=lambda other: abs(other - number))[:3])
+        was_given = self._numbers.run_id(number) is not None
+        raise RunNotFound(
+            f"There is no run #{number} in this workspace",
+            why="it was removed, or measured nothing" if was_given else "",
+            fix=f"The nearest are {', '.join(f'#{other}' for other in nearest)}; "
+            "`modeldyno ls` lists all"
+            if nearest
+            else "Nothing was measured yet",
+        )
+
     def ids(self) -> list[RunId]:
         """Newest first."""
-        if not self._root.is_dir():
-            return []
-        names = (path.name for path in self._root.iterdir() if _began(path.name))
-        return [RunId(name) for name in sorted(names, reverse=True)]
+        return ids_of_folders(self._root)[::-1]
+
+    def numbers_of(self, run_ids: Iterable[RunId]) -> dict[RunId, int]:
+        """Those that people type: ``#12``."""
+        return self._numbers.of(run_ids)
+
+    def run_numbered(self, number: int) -> RunId | None:
+        """The run that was given this number, even if it is gone."""
+        self._numbers.of(self.ids())
+        return self._numbers.run_id(number)
 
     def read(self, run_id: RunId) -> StoredRun:
         """Raises OSError, ValueError or KeyError if it is damaged or of another version."""
@@ -105,7 +132,7 @@ class History:
         spec = folder.spec()
         if not spec.is_kept:
             raise ValueError("the inspection of a model leaves no run")
-        began = _began(run_id)
+        began = began_at(run_id)
         assert began is not None
         counts = _units(folder)
         file = folder.path / "result.json"
@@ -115,6 +142,7 @@ class History:
             result = result_from(json.loads(file.read_text()))
         return StoredRun(
             run_id=run_id,
+            number=self._numbers.of([run_id])[run_id],
             created_at=began.isoformat(),
             state=folder.state(),
             spec=spec,
@@ -123,14 +151,6 @@ class History:
             failure=folder.failure(),
             artifacts=folder.artifacts_kept(),
         )
-
-
-def _began(run_id: str) -> datetime | None:
-    """The time that a run's id begins with; None for other names."""
-    try:
-        return datetime.strptime(run_id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
-    except ValueError:
-        return None
 
 
 def _units(folder: RunFolder) -> Counter[int]:

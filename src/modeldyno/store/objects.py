@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -48,7 +49,7 @@ class Objects:
         kept_free: int = KEPT_FREE,
         free: Callable[[Path], int] = free_space,
     ) -> None:
-        self._folder = folder
+        self.folder = folder
         self._incoming = folder / "incoming"
         self.largest = largest
         self._kept_free = kept_free
@@ -81,7 +82,7 @@ class Objects:
                 why="a checksum has 64 digits of 0-9 and a-f",
                 fix="Take it from the list of models",
             )
-        return self._folder / sha256[:2] / sha256[2:4] / sha256
+        return self.folder / sha256[:2] / sha256[2:4] / sha256
 
     def open(self, sha256: str) -> int:
         """A descriptor, which the caller closes; raises BadValue or FileNotFound."""
@@ -92,13 +93,23 @@ class Objects:
                 f"There is no file with the checksum {sha256[:12]}…", why=error.strerror or ""
             ) from error
 
+    def name(self, sha256: str, path: Path) -> None:
+        """Make ``path`` a second name of it, which stays when the object is removed."""
+        with storing():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.unlink(missing_ok=True)
+            try:
+                os.link(self.path(sha256), path)
+            except OSError:  # hard links are not supported
+                shutil.copyfile(self.path(sha256), path)
+
     def remove(self, sha256: str) -> None:
         with storing():
             self.path(sha256).unlink(missing_ok=True)
 
     def all(self) -> Iterator[tuple[str, float]]:
         """The checksum and the modification time (seconds since 1970) of each file."""
-        for path in self._folder.glob("??/??/*"):
+        for path in self.folder.glob("??/??/*"):
             with contextlib.suppress(OSError):  # removed meanwhile
                 yield path.name, path.stat().st_mtime
 

@@ -26,6 +26,7 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.errors import (
     MachineChanged,
     ModelChanged,
+    NotFound,
     RunNotFound,
     StorageFailed,
 )
@@ -38,14 +39,21 @@ from modeldyno.core.results import Failure
 from modeldyno.core.runs import Artifact, RunState, may_move
 from modeldyno.core.sessions import Session, Timings
 from modeldyno.core.specs import RunSpec
-from modeldyno.store.durable_files import replace_file, sync_folder, workspace_unusable
+from modeldyno.store.durable_files import (
+    append_to_file,
+    replace_file,
+    sync_folder,
+    workspace_unusable,
+)
 from modeldyno.store.owners import Owner, this_process
+from modeldyno.store.run_numbers import RunNumbers
 from modeldyno.worker.untrusted_folders import discard_tree
 
 if TYPE_CHECKING:
     from modeldyno.store.objects import Objects
 
 _ARTIFACT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_PRUNED = "samples.removed"  # a file that stands for them
 _REMOVED = ".removed-"  # prefix of folders that are to be deleted
 SWEEP_S = 10.0  # the end of a job waits no longer for files to be deleted
 
@@ -101,6 +109,22 @@ class RunFolder:
         except FileNotFoundError:
             return {}
 
+    def can_lose_samples(self) -> bool:
+        """Whether it has any and is finished: a stopped run needs them to go on."""
+        try:
+            return self.samples.is_dir() and any(self.samples.iterdir()) and self.state() == "done"
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return False  # it is damaged
+
+    def require_samples(self) -> None:
+        """Raises NotFound if they were removed to free space."""
+        if (self.path / _PRUNED).exists():
+            raise NotFound(
+                f"The samples of run {self.id} were removed",
+                why="`modeldyno prune --samples` freed their space; the result is kept",
+                fix="Measure it again to have new ones",
+            )
+
     def keep_file(self, name: str, descriptor: int) -> Artifact:
         """Copy an open file to the disk and hash it; ``list_artifact`` makes it part of the run."""
         if not _ARTIFACT.fullmatch(name):
@@ -132,6 +156,7 @@ class RunFolders:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._numbers = RunNumbers(root)
 
     def create(self, spec: RunSpec, run_id: RunId | None = None) -> RunFolder:
         """``run_id`` is given if the row was written before the folder, which may then exist in
@@ -145,6 +170,8 @@ class RunFolders:
             why = f"{error.strerror}: {self._root}"
             raise workspace_unusable("Cannot write to the workspace", why) from error
         with _storing():
+            if spec.is_kept:
+                self._numbers.add(folder.id)
             _write(folder.path / "state.json", _state("running"))
             _write(folder.path / "spec.json", encode(spec))
             sync_folder(self._root)
@@ -208,7 +235,7 @@ class RunFolders:
         folder = self.folder(run_id)
         with _storing():
             record = encode(unit) | {"measured": _measured_record(folder, unit)}
-            _append(folder.path / "units.jsonl", json.dumps(record).encode() + b"\n")
+            append_to_file(folder.path / "units.jsonl", json.dumps(record).encode() + b"\n")
 
     def list_artifact(self, run_id: RunId, artifact: Artifact) -> None:
         """Make it part of the run; raises FileNotFound if its content is not stored."""
@@ -216,7 +243,7 @@ class RunFolders:
         os.close(folder.open_artifact(artifact))
         with _storing():
             line = json.dumps(encode(artifact)).encode() + b"\n"
-            _append(folder.path / "artifacts.jsonl", line)
+            append_to_file(folder.path / "artifacts.jsonl", line)
 
     def finish(
         self, run_id: RunId, result: Result, state: RunState, failure: Failure | None = None
@@ -254,6 +281,17 @@ class RunFolders:
                 folder.path.rename(folder.path.with_name(f"{_REMOVED}{run_id}"))
         self.sweep()
 
+    def remove_samples(self, run_id: RunId) -> None:
+        """Delete every timing of a finished run; its result stays."""
+        folder = self.folder(run_id)
+        if not folder.can_lose_samples():
+            return
+        with _storing(folder.path):
+            (folder.path / _PRUNED).touch()
+            sync_folder(folder.path)
+            folder.samples.rename(self._root / f"{_REMOVED}{run_id}-{secrets.token_hex(4)}")
+        self.sweep()
+
     def clear_scratch(self, run_id: RunId) -> None:
         """Delete the private copy of the model and the worker's files. Never raises."""
         self.set_aside_scratch(run_id)
@@ -288,6 +326,7 @@ class RunFolders:
     def units(self, run_id: RunId, cell: int | None = None) -> Iterator[Unit]:
         """The units of one cell or of all, with their samples; without a torn last line."""
         folder = self.folder(run_id)
+        folder.require_samples()
         path = folder.path / "units.jsonl"
         kind = folder.spec().kind if path.exists() else ""
         for record in _lines(path):
@@ -354,7 +393,7 @@ def _write_samples(folder: RunFolder, name: str, session: Session) -> dict[str, 
     """The session's record, which says where in the file the samples are."""
     samples = session.samples
     path = folder.samples / f"{name}.i64"
-    offset = _append(path, _bytes(samples.wall_ns) + _bytes(samples.cpu_ns)) // 8
+    offset = append_to_file(path, _bytes(samples.wall_ns) + _bytes(samples.cpu_ns)) // 8
     places = {"file": name, "offset": offset, "wall": len(samples.wall_ns)}
     record: dict[str, Any] = encode(_without_samples(session))
     record["samples"] |= {"stored": places | {"cpu": len(samples.cpu_ns)}}
@@ -423,25 +462,6 @@ def _lines(path: Path) -> Iterator[Any]:
         for line in path.read_bytes().splitlines(keepends=True):
             if line.endswith(b"\n"):
                 yield json.loads(line)
-
-
-def _append(path: Path, data: bytes) -> int:
-    """Add to a file and sync it, all or nothing; returns where the data begins."""
-    is_new = not path.exists()
-    # Unbuffered: a buffer would be written on closing, after the truncation.
-    with path.open("ab", buffering=0) as file:
-        offset = file.tell()
-        try:
-            view = memoryview(data)
-            while view:
-                view = view[os.write(file.fileno(), view) :]
-            os.fsync(file.fileno())
-        except OSError:
-            file.truncate(offset)
-            raise
-    if is_new:
-        sync_folder(path.parent)
-    return offset
 
 
 def _write(path: Path, document: object) -> None:

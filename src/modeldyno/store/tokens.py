@@ -42,7 +42,7 @@ class TokenFile:
 
     def rotate(self) -> str:
         """Replace the token in one step; the old one is invalid from then on."""
-        token = secrets.token_urlsafe(_BYTES)
+        token = _new_token()
         temporary = self._write(token)
         try:
             temporary.replace(self._path)
@@ -52,7 +52,7 @@ class TokenFile:
         return token
 
     def _create(self) -> str:
-        temporary = self._write(secrets.token_urlsafe(_BYTES))
+        temporary = self._write(_new_token())
         try:
             # A link, unlike a rename, does not overwrite: a second process uses the first one's
             # token.
@@ -106,6 +106,13 @@ class TokenFile:
             why=why,
             fix="Remove that file from the workspace: the next start makes a new one",
         )
+
+
+def _new_token() -> str:
+    """It never begins with ``-``: other programs would take it for an option."""
+    while (token := secrets.token_urlsafe(_BYTES)).startswith("-"):
+        pass
+    return token
 
 
 def _version_of(status: os.stat_result) -> _Version:

@@ -54,6 +54,20 @@ def test_runs_are_listed_newest_first_and_sought_by_id(served, run):
     assert [one["id"] for one in found] == [run]
 
 
+def test_a_run_has_the_number_of_the_workspace_everywhere(served, run):
+    numbered = (served.workspace / "runs.numbers").read_text().split()
+    number = numbered.index(run) + 1
+    shown = served.get(f"runs/{run}").json
+    assert shown["number"] == number
+    benchmark = served.get(f"benchmarks/{shown['of_id']}").json
+    assert benchmark["latest_run"]["number"] == number
+    mine = served.get(f"benchmarks/{shown['of_id']}/runs").json["items"]
+    assert [one["number"] for one in mine] == [number]
+    found = fits(served.get(f"runs?text=%23{number}"), Page[RunSummary])["items"]
+    assert [(one["id"], one["number"]) for one in found] == [(run, number)]
+    assert served.get("runs?text=%2399999").json["items"] == []
+
+
 def test_the_result_is_the_document_of_the_terminal(served, run):
     document = served.get(f"runs/{run}/result").json
     schemas.check("benchmark", document)

@@ -34,7 +34,7 @@ from modeldyno.core.documents.benchmarks import (
 )
 from modeldyno.core.documents.cells import CellDocument
 from modeldyno.core.documents.described import json_text
-from modeldyno.core.documents.runnables import NUMBER_PATHS, LatestRunSummary
+from modeldyno.core.documents.runnables import NUMBER_PATHS, LatestRunSummary, NumbersOf
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, ProjectId
 from modeldyno.core.requests.commands import bench_command, config_of
 from modeldyno.core.requests.measuring import (
@@ -79,7 +79,7 @@ def router(
     routes = APIRouter(prefix="/benchmarks", tags=["benchmarks"])
 
     def details(benchmark_id: BenchmarkId, status: int = 200, **headers: str) -> Response:
-        body = _details(benchmarks.details(benchmark_id), benchmarks.versus)
+        body = _details(benchmarks.details(benchmark_id), benchmarks.versus, archive.numbers_of)
         return json_response(body, status, **headers)
 
     def create(request: NewBenchmarkRequest) -> Benchmark:
@@ -182,7 +182,7 @@ def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> bytes:
     )
 
 
-def _details(details: BenchmarkDetails, versus: Versus) -> bytes:
+def _details(details: BenchmarkDetails, versus: Versus, numbers_of: NumbersOf) -> bytes:
     """A BenchmarkDetailsDocument."""
     benchmark = details.benchmark
     values = {
@@ -191,7 +191,7 @@ def _details(details: BenchmarkDetails, versus: Versus) -> bytes:
         "vs_baseline": _held(versus(details.cells)),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
-        "latest_run": LatestRunSummary.of(details.latest),
+        "latest_run": LatestRunSummary.of(details.latest, numbers_of),
         "command": _command(details.spec_json, details.model_name),
     }
     return joined(

@@ -15,7 +15,7 @@ from modeldyno.api.v1.shape import json_response
 from modeldyno.api.v1.summaries import copier, joined, page_of
 from modeldyno.core.benchmarks import Comparison
 from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
-from modeldyno.core.documents.runnables import LatestRunSummary
+from modeldyno.core.documents.runnables import LatestRunSummary, NumbersOf
 from modeldyno.core.ids import ComparisonId, ModelId, ProjectId
 from modeldyno.core.models import Model
 from modeldyno.core.requests.measuring import (
@@ -51,7 +51,8 @@ def router(
     routes = APIRouter(prefix="/comparisons", tags=["comparisons"])
 
     def details(comparison_id: ComparisonId, status: int = 200, **headers: str) -> Response:
-        return json_response(_details(comparisons.details(comparison_id)), status, **headers)
+        body = _details(comparisons.details(comparison_id), archive.numbers_of)
+        return json_response(body, status, **headers)
 
     def create(request: NewComparisonRequest) -> Comparison:
         made, _ = comparisons.add(
@@ -135,7 +136,7 @@ def _row(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _details(details: RunnableDetails[Comparison]) -> bytes:
+def _details(details: RunnableDetails[Comparison], numbers_of: NumbersOf) -> bytes:
     """A ComparisonDetailsDocument."""
     comparison, (a_name, b_name) = details.runnable, details.model_names
     values = {
@@ -143,7 +144,7 @@ def _details(details: RunnableDetails[Comparison]) -> bytes:
         "a_model_name": a_name,
         "b_model_name": b_name,
         "pairing": pairing_of(comparison.spec),
-        "latest_run": LatestRunSummary.of(details.latest),
+        "latest_run": LatestRunSummary.of(details.latest, numbers_of),
         "command": comparison.spec.command(details.model_names),
     }
     return joined(values, summary=comparison.summary_json)

@@ -28,7 +28,12 @@ from modeldyno.core.optimization_settings import (
     Strategy,
     TuningObjective,
 )
-from modeldyno.core.optimizations import Optimization, OptimizationDocument, PinKind
+from modeldyno.core.optimizations import (
+    Optimization,
+    OptimizationDetails,
+    OptimizationDocument,
+    PinKind,
+)
 from modeldyno.core.requests.measuring import without_defaults
 
 if TYPE_CHECKING:
@@ -105,8 +110,11 @@ def router(
 ) -> APIRouter:
     routes = APIRouter(prefix="/optimizations", tags=["optimizations"])
 
+    def document_of(optimization: OptimizationDetails) -> OptimizationDocument:
+        return OptimizationDocument.of(optimization, archive.numbers_of)
+
     def details(number: int, status: int = 200, **headers: str) -> Response:
-        document = OptimizationDocument.of(optimizations.details(OptimizationId(number)))
+        document = document_of(optimizations.details(OptimizationId(number)))
         return answer(document, status, **headers)
 
     def create(request: NewOptimizationRequest) -> Optimization:
@@ -141,9 +149,7 @@ def router(
             details_document=OptimizationDocument,
             create=create,
             change=change,
-            rows=lambda request: page_answer(
-                optimizations.page(request.wanted()), OptimizationDocument.of
-            ),
+            rows=lambda request: page_answer(optimizations.page(request.wanted()), document_of),
             details=details,
             about="Its settings, its latest run, and what it made.",
             about_new="Kept, not started. This version cannot carry it out yet: a run ends with "

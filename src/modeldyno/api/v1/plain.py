@@ -17,6 +17,7 @@ from modeldyno.api.v1.summaries import copier, joined, page_of
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.runnables import (
     LatestRunSummary,
+    NumbersOf,
     RunnableDocument,
     RunnableSummary,
 )
@@ -90,7 +91,7 @@ def _router(
         return page_of(lines, page.next)
 
     def details(number: int, status: int = 200, **headers: str) -> Response:
-        body = _details(service.details(number), kind)
+        body = _details(service.details(number), kind, archive.numbers_of)
         return json_response(body, status, **headers)
 
     RunnableRoutes(name, routes, service, records, jobs, archive).add(
@@ -113,14 +114,16 @@ def _router(
 _row = copier(RunnableSummary, "summary")
 
 
-def _details(details: RunnableDetails[PlainRunnable], kind: PlainKind) -> bytes:
+def _details(
+    details: RunnableDetails[PlainRunnable], kind: PlainKind, numbers_of: NumbersOf
+) -> bytes:
     """A RunnableDocument."""
     spec = details.runnable.spec
     values = {
         **_row(details.runnable),
         "model_name": details.model_names[0],
         "settings": encode(kind.settings(spec)),
-        "latest_run": LatestRunSummary.of(details.latest),
+        "latest_run": LatestRunSummary.of(details.latest, numbers_of),
         "command": spec.command(details.model_names),
     }
     return joined(values, summary=details.runnable.summary_json)

@@ -22,7 +22,7 @@ from modeldyno.core.documents.profiles import (
     RoofDocument,
     TimeDocument,
 )
-from modeldyno.core.documents.runnables import LatestRunSummary
+from modeldyno.core.documents.runnables import LatestRunSummary, NumbersOf
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
 from modeldyno.core.profile_diffs import diff
 from modeldyno.core.profiles import Agreement, Profile, ProfileRowsQuery, spec_of
@@ -74,7 +74,8 @@ def router(
     routes = APIRouter(prefix="/profiles", tags=["profiles"])
 
     def details(profile_id: ProfileId, status: int = 200, **headers: str) -> Response:
-        body = _details(profiles.details(profile_id), profiles.agreement(profile_id))
+        agreement = profiles.agreement(profile_id)
+        body = _details(profiles.details(profile_id), agreement, archive.numbers_of)
         return json_response(body, status, **headers)
 
     def result(profile_id: int) -> ProfileResult:
@@ -170,7 +171,9 @@ def _dataset(number: int | None) -> DatasetId | None:
 _row = copier(ProfileSummary, "summary")
 
 
-def _details(details: RunnableDetails[Profile], agreement: Agreement | None) -> bytes:
+def _details(
+    details: RunnableDetails[Profile], agreement: Agreement | None, numbers_of: NumbersOf
+) -> bytes:
     """A ProfileDetailsDocument."""
     profile = details.runnable
     spec = spec_of(profile.settings)
@@ -180,7 +183,7 @@ def _details(details: RunnableDetails[Profile], agreement: Agreement | None) -> 
         "modified_at": profile.modified_at,
         "dataset_id": profile.dataset_id,
         "settings": profiling_of(spec) if spec else None,
-        "latest_run": LatestRunSummary.of(details.latest),
+        "latest_run": LatestRunSummary.of(details.latest, numbers_of),
         "agreement": AgreementDocument.of(agreement) if agreement else None,
         "command": spec.command(details.model_names) if spec else "",
     }

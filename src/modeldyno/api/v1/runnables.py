@@ -14,10 +14,9 @@ from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import job_document
 from modeldyno.api.v1.paging import ListRequest, listed, parameters
-from modeldyno.api.v1.runs import ListRunsRequest, run_summary
+from modeldyno.api.v1.runs import ListRunsRequest, run_lines
 from modeldyno.api.v1.settings import Sent
 from modeldyno.api.v1.shape import Id, answer, gives, gives_nothing
-from modeldyno.api.v1.summaries import page_of
 from modeldyno.core.documents.reports import RunSummary
 from modeldyno.core.documents.runs import JobDocument
 from modeldyno.core.jobs import Job
@@ -136,8 +135,7 @@ class RunnableRoutes:
         ) -> Response:
             """Every run that it had, newest first unless asked otherwise."""
             of = RunOf(self.kind, self.service.get(number).id)
-            page = self.records.runs.page(request.wanted(), of)
-            return page_of(map(run_summary, page.items), page.next)
+            return run_lines(self.records.runs.page(request.wanted(), of), self.archive)
 
         @self.routes.post(f"{self._path}/runs", **gives(JobDocument, 404, 409, status=202))
         @once(self.records)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Path, Request, Response
@@ -17,8 +19,8 @@ from modeldyno.api.v1.summaries import copier, joined, json_array, page_of
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.reports import ResultDocument, RunDetailsDocument, RunSummary
 from modeldyno.core.documents.runs import ArtifactDocument
-from modeldyno.core.ids import RunId
-from modeldyno.core.runs import Run
+from modeldyno.core.ids import RunId, number_in
+from modeldyno.core.runs import ListQuery, Page, Run
 from modeldyno.services.exports import Format, RunDetails
 from modeldyno.services.run_logs import read_chunk
 
@@ -60,14 +62,14 @@ def router(runs: RunRecords, exports: ExportService, archive: Archive) -> APIRou
     @routes.get("", **gives(page_schema(RunSummary)), openapi_extra=parameters(ListRunsRequest))
     def list_runs(request: Annotated[ListRunsRequest, listed(ListRunsRequest)]) -> Response:
         """Newest first unless asked otherwise; sorted by `created`, `latency` or `state`. `text`
-        is sought in the id."""
-        page = runs.page(request.wanted())
-        return page_of(map(run_summary, page.items), page.next)
+        is sought in the id; `#12` is the number of a run."""
+        return run_lines(runs.page(_by_number(request.wanted(), archive)), archive)
 
     @routes.get("/{run_id}", **gives(RunDetailsDocument, 404))
     def get_run(run_id: Word) -> Response:
         """How it went, what was asked, and how much of it is kept."""
-        return json_response(_details(exports.details(RunId(run_id))))
+        details = exports.details(RunId(run_id))
+        return json_response(_details(details, archive.numbers_of([details.run.id])))
 
     @routes.delete("/{run_id}", **gives_nothing(404, 409))
     def delete_run(run_id: Word) -> None:
@@ -131,26 +133,34 @@ def attached(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-def run_summary(run: Run) -> bytes:
-    return joined(_values(run), summary=run.summary_json)
+def _by_number(query: ListQuery, archive: Archive) -> ListQuery:
+    """``#12`` is sought as the id of that run; of an unknown number, nothing is listed."""
+    number = number_in(query.text) if query.text.startswith("#") else None
+    return query if number is None else replace(query, text=archive.run_numbered(number) or "#")
 
 
-_alike = copier(RunSummary, "kind", "of_id", "failure", "summary")
+def run_lines(page: Page[Run], archive: Archive) -> Response:
+    numbers = archive.numbers_of(run.id for run in page.items)
+    lines = (joined(_values(run, numbers), summary=run.summary_json) for run in page.items)
+    return page_of(lines, page.next)
 
 
-def _values(run: Run) -> dict[str, Any]:
-    failure = FailureDocument.of_record(run.failure)
-    return _alike(run) | {"kind": run.of.kind, "of_id": run.of.id, "failure": failure}
+_alike = copier(RunSummary, "number", "kind", "of_id", "failure", "summary")
 
 
-def _details(details: RunDetails) -> bytes:
+def _values(run: Run, numbers: Mapping[RunId, int]) -> dict[str, Any]:
+    own = {"number": numbers[run.id], "kind": run.of.kind, "of_id": run.of.id}
+    return _alike(run) | own | {"failure": FailureDocument.of_record(run.failure)}
+
+
+def _details(details: RunDetails, numbers: Mapping[RunId, int]) -> bytes:
     """A RunDetailsDocument."""
     settings: dict[str, Any] = {"settings": None, "pairing": None, "profiling": None}
     if details.spec is not None and details.spec.kind in SETTINGS:
         field, settings_of = SETTINGS[details.spec.kind]
         settings[field] = settings_of(details.spec)
     values = {
-        **_values(details.run),
+        **_values(details.run, numbers),
         "job_id": details.job_id,
         **settings,
         "units_kept": details.units_kept,

@@ -408,8 +408,11 @@ class SettingDocument(Described):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgementDocument(Described):
-    """Which of two benchmarks is quicker, cell by cell, with all settings side by side."""
+    """Which of two benchmarks is quicker, cell by cell, with all settings side by side; also what
+    `modeldyno compare 12 15 --json` prints of stored runs."""
 
+    schema: Literal["modeldyno.judgement/1"] = "modeldyno.judgement/1"
+    """Name and version of this format."""
     a: JudgedSide
     """What B is held against."""
     b: JudgedSide

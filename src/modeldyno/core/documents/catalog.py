@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from modeldyno.core.documents.benchmarks import BenchmarkDocument
+from modeldyno.core.documents.benchmarks import BenchmarkDocument, JudgementDocument
 from modeldyno.core.documents.comparisons import ComparisonDocument, RankingDocument
 from modeldyno.core.documents.conversions import ConversionDocument
 from modeldyno.core.documents.failures import ErrorDocument
@@ -25,6 +25,7 @@ from modeldyno.core.documents.runs import (
     RemovedDocument,
     RunsDocument,
 )
+from modeldyno.core.documents.space import PruneDocument, UsageDocument
 from modeldyno.core.examples import ExamplesDocument
 from modeldyno.core.notes import NoteDocument
 
@@ -42,14 +43,17 @@ DOCUMENTS: dict[str, type[Any]] = {
     "graph": GraphDocument,
     "graph-view": ViewDocument,
     "jobs": JobsDocument,
+    "judgement": JudgementDocument,
     "model": ModelDocument,
     "note": NoteDocument,
     "profile-diff": ProfileDiffDocument,
     "profile": ProfileDocument,
+    "prune": PruneDocument,
     "ranking": RankingDocument,
     "reindex": ReindexDocument,
     "removed": RemovedDocument,
     "report": ReportDocument,
     "runs": RunsDocument,
     "trust": TrustDocument,
+    "usage": UsageDocument,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args, get_type_hints
@@ -13,6 +13,7 @@ from modeldyno.core.documents.cells import CellDocument, SharedAxes
 from modeldyno.core.documents.described import Amount, Count, Described, RunName, Size, field_names
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure, LevelDocument
+from modeldyno.core.ids import RunId
 from modeldyno.core.requests.axes import as_ran, axis_fields, unique
 from modeldyno.core.results import ComparisonResult, Noise, ProfileResult, Verdict
 from modeldyno.core.runs import LatestRun, RunState, State
@@ -135,12 +136,17 @@ def _listed(figure: Figure) -> Figure:
     return Figure(value=figure.value) if figure.of == "samples" else figure
 
 
+NumbersOf = Callable[[Iterable[RunId]], Mapping[RunId, int]]  # of runs
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTimes(Described):
     """What all documents of a run begin with."""
 
     id: RunName
     """Name of the run's folder in the workspace; sorts by time."""
+    number: Size
+    """Short name of the run, counted through the workspace: commands of the terminal take `12`."""
     state: RunState
     """Where it is."""
     created_at: datetime
@@ -161,10 +167,12 @@ class LatestRunSummary(RunTimes):
     """Null of a run of the terminal."""
 
     @classmethod
-    def of(cls, run: LatestRun | None) -> LatestRunSummary | None:
+    def of(cls, run: LatestRun | None, numbers_of: NumbersOf) -> LatestRunSummary | None:
         if run is None:
             return None
-        return cls.from_fields(run, failure=FailureDocument.of_record(run.failure))
+        number = numbers_of([run.id])[run.id]
+        failure = FailureDocument.of_record(run.failure)
+        return cls.from_fields(run, number=number, failure=failure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,8 @@ class RunDocument(Described):
 
     run_id: RunName
     """Name of the run's folder in the workspace."""
+    number: Size
+    """Short name of the run, counted through the workspace: commands take `12`."""
     created_at: Moment
     """When it began: ISO 8601 with zone."""
     kind: RunKind

@@ -96,6 +96,7 @@ export function BenchmarkPage() {
             {benchmark.model_name}
           </Anchor>{" "}
           · {[headOf(benchmark), axesText(benchmark)].filter(Boolean).join(" · ")} · <Ago at={benchmark.last_run_at ?? benchmark.created_at} />
+          {benchmark.latest_run && ` · run #${benchmark.latest_run.number}`}
         </Text>
       </Group>
       <Stopped benchmark={benchmark} />

@@ -135,7 +135,8 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
           <Group gap="xs">
             {result.data && (
               <Text size="sm" className="dim">
-                n = {plural(result.data.pairs, "pair")} of sessions in alternation, in {plural(result.data.processes, "process", "processes")}.
+                n = {plural(result.data.pairs, "pair")} of sessions in alternation, in {plural(result.data.processes, "process", "processes")}
+                {run && `; run #${run.number}`}.
               </Text>
             )}
             {found.some(isUnusable) ? <UnusableBadge why="The interval is too wide for a verdict." /> : <NoiseBadge of={result.data ?? summary} />}

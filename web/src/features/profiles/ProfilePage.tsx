@@ -47,6 +47,11 @@ export function ProfilePage() {
           {found.model_name}
         </Anchor>
         <Ago at={found.last_run_at ?? found.created_at} />
+        {found.latest_run && (
+          <Text size="sm" className="dim">
+            run #{found.latest_run.number}
+          </Text>
+        )}
       </Group>
       <Standing profile={found} />
       {found.agreement && <Result profile={found} runId={found.agreement.run_id} />}

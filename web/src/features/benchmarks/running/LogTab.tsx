@@ -45,7 +45,7 @@ export function LogTab({ run, isCpu }: { run: LatestRunSummary; isCpu: boolean }
         />
         <Switch label="Follow" checked={isFollowing} onChange={(event) => setFollowing(event.currentTarget.checked)} />
         <Switch label="Wrap" checked={isWrapped} onChange={(event) => setWrapped(event.currentTarget.checked)} />
-        <Button variant="default" size="xs" onClick={() => saveText(`${run.id}.log`, text, "text/plain")}>
+        <Button variant="default" size="xs" onClick={() => saveText(`run-${run.number}.log`, text, "text/plain")}>
           Download
         </Button>
         {(sought || least !== "all") && (
