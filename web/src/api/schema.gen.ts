@@ -1515,7 +1515,7 @@ export interface paths {
         /**
          * List runs
          * @description Newest first unless asked otherwise; sorted by `created`, `latency` or `state`. `text`
-         *     is sought in the id.
+         *     is sought in the id; `#12` is the number of a run.
          */
         get: operations["list_runs"];
         put?: never;
@@ -2233,7 +2233,10 @@ export interface components {
              * @default null
              */
             device_ms: number | null;
-            /** @description Sizes of open dimensions that were requested, by name; input_shapes has all. */
+            /**
+             * @description Sizes of open dimensions that were requested, by name; input_shapes has all. Of a decoder
+             *     with a cache, `prefill` is the length of a prompt, `decode` that of the past of one token.
+             */
             dims: {
                 [key: string]: number;
             };
@@ -2266,6 +2269,12 @@ export interface components {
              * @default null
              */
             first_inference_ms: number | null;
+            /**
+             * @description Whether a size in input_shapes was guessed, since the model leaves it open and nobody gave
+             *     it.
+             * @default false
+             */
+            guessed: boolean;
             /**
              * @description Shapes of the inputs it was fed with, by name; empty when nothing ran or the data was the
              *     user's own.
@@ -2445,6 +2454,12 @@ export interface components {
              */
             sessions: number;
             /**
+             * @description The same in words, at most two inputs, `~` before those with a guessed size:
+             *     `~image 1×3×224×224`.
+             * @default
+             */
+            shape: string;
+            /**
              * @description What several instances did at the same time; null of a single one.
              * @default null
              */
@@ -2482,7 +2497,8 @@ export interface components {
             /** @description Requests that one call makes at the same time, inside the engine. */
             streams: number;
             /**
-             * @description Where it is not what was requested: silent defaults of the engine, in plain words.
+             * @description Where it is not what was requested, in plain words: silent defaults of the engine, and
+             *     outputs that hold NaN, infinity or one value everywhere.
              * @default []
              */
             surprises: components["schemas"]["Deviation"][];
@@ -2491,6 +2507,18 @@ export interface components {
              * @default null
              */
             throughput_per_s: components["schemas"]["Figure"] | null;
+            /**
+             * @description Typical time of the call that takes the whole prompt, of a decoder with a cache; null of a
+             *     call that goes on from a past.
+             * @default null
+             */
+            time_to_first_token_ms: components["schemas"]["Figure"] | null;
+            /**
+             * @description New tokens per second of a decoder with a cache, of all items of a batch together; null of
+             *     any other model.
+             * @default null
+             */
+            tokens_per_s: components["schemas"]["Figure"] | null;
             /**
              * @description Whether the level moved by more than 2 % while we measured.
              * @default null
@@ -2875,7 +2903,7 @@ export interface components {
              * @description What it is about.
              * @enum {string}
              */
-            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback" | "output";
             /**
              * @description What to do about it.
              * @default compare it with care
@@ -2897,8 +2925,10 @@ export interface components {
             op_types: string[];
             /** @description What ran them. */
             providers: string[];
-            /** @description In one call of the model. */
+            /** @description In one call of the model; its `value` is null where not known: see `unknown`. */
             total_ms: components["schemas"]["Figure"];
+            /** @description Why its time is not known; null where it is. */
+            unknown: string | null;
         };
         /**
          * DiffSideDocument
@@ -2913,6 +2943,12 @@ export interface components {
             latency_ms: components["schemas"]["Figure"];
             /** @description Name of the model's file. */
             model: string;
+            /** @description Engine, model and run: no two profiles share it. */
+            name: string;
+            /** @description How far to trust it; null of a profile by an earlier version. */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /** @description Why it is called so. */
+            noise_reasons: string[];
             /** @description Fresh sessions that were measured. */
             repeats: number;
             /** @description Name of the run's folder in the workspace. */
@@ -3831,18 +3867,19 @@ export interface components {
          * @description One of two benchmarks.
          */
         JudgedSide: {
-            /** @description Its number. */
-            benchmark_id: number;
+            /** @description Its number; null of a run that a terminal judges. */
+            benchmark_id: number | null;
             /** @description Of its model. */
             model_name: string;
-            /** @description As people call it. */
+            /** @description As people call it; of a run, its number: #12. */
             name: string;
             /** @description The run whose numbers count. */
             run_id: string;
         };
         /**
          * JudgementDocument
-         * @description Which of two benchmarks is quicker, cell by cell, with all settings side by side.
+         * @description Which of two benchmarks is quicker, cell by cell, with all settings side by side; also what
+         *     `modeldyno compare 12 15 --json` prints of stored runs.
          */
         JudgementDocument: {
             /** @description What B is held against. */
@@ -3883,6 +3920,12 @@ export interface components {
             environment: components["schemas"]["SettingDocument"][];
             /** @description How many of those are not the same. */
             environment_differing: number;
+            /**
+             * @description Name and version of this format.
+             * @default modeldyno.judgement/1
+             * @constant
+             */
+            schema: "modeldyno.judgement/1";
             /** @description Of one pair its own; of several, how many went which way. */
             sentence: string;
             /** @description All of them, of the first pair of cells. */
@@ -3912,6 +3955,8 @@ export interface components {
             id: string;
             /** @description Null of a run of the terminal. */
             job_id: number | null;
+            /** @description Short name of the run, counted through the workspace: commands of the terminal take `12`. */
+            number: number;
             /** @description In UTC. */
             started_at: string | null;
             /**
@@ -4808,8 +4853,8 @@ export interface components {
                 a: components["schemas"]["DiffPartDocument"] | null;
                 /** @description What B has of it; null: nothing. */
                 b: components["schemas"]["DiffPartDocument"] | null;
-                /** @description B less A. */
-                delta_ms: number;
+                /** @description B less A; null where either is not known. */
+                delta_ms: number | null;
                 /**
                  * @description How the counterpart was found: by its name, by the model's nodes it is made of, by operator
                  *     and place, or by its kind of work; null where there is none.
@@ -4824,7 +4869,7 @@ export interface components {
                 standing: "kept" | "moved" | "appeared" | "vanished";
                 /**
                  * @description Faster or slower where the intervals do not overlap; not comparable: measured on two
-                 *     machines.
+                 *     machines, or a time is not known.
                  * @enum {string}
                  */
                 verdict: "faster" | "slower" | "no clear difference" | "not comparable" | "only in A" | "only in B";
@@ -4846,6 +4891,8 @@ export interface components {
              * @enum {string}
              */
             verdict: "faster" | "slower" | "no clear difference" | "not comparable" | "only in A" | "only in B";
+            /** @description The same in a sentence; null where nothing differs. */
+            warning: string | null;
         };
         /**
          * ProfileDocument
@@ -4890,6 +4937,10 @@ export interface components {
             model: components["schemas"]["ModelDocument"];
             /** @description The slowest first. */
             nodes: components["schemas"]["TimeDocument"][];
+            /** @description How far to trust it, as of a cell; null of a profile by an earlier version. */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /** @description Why it is called so, and what to do about it. */
+            noise_reasons: string[];
             /** @description What was guessed, adjusted or taken out. */
             notes: string[];
             /** @description The slowest first. */
@@ -5329,6 +5380,8 @@ export interface components {
             kind: "benchmark" | "comparison" | "optimization" | "profile";
             /** @description That measured it; null before there is a result, and of old runs. */
             machine: string | null;
+            /** @description Short name of the run, counted through the workspace: commands of the terminal take `12`. */
+            number: number;
             /** @description Number of the benchmark, comparison and so on. */
             of_id: number;
             /** @description Of a comparison, as requested. */
@@ -5402,6 +5455,8 @@ export interface components {
             kind: "benchmark" | "comparison" | "optimization" | "profile";
             /** @description That measured it; null before there is a result, and of old runs. */
             machine: string | null;
+            /** @description Short name of the run, counted through the workspace: commands of the terminal take `12`. */
+            number: number;
             /** @description Number of the benchmark, comparison and so on. */
             of_id: number;
             /** @description Number of its project. */
@@ -5508,7 +5563,10 @@ export interface components {
             sandbox: string | null;
             /** @description Requests that one call makes at the same time, inside the engine. */
             streams: number;
-            /** @description Where it is not what was requested: silent defaults of the engine, in plain words. */
+            /**
+             * @description Where it is not what was requested, in plain words: silent defaults of the engine, and
+             *     outputs that hold NaN, infinity or one value everywhere.
+             */
             surprises: components["schemas"]["Deviation"][];
         };
         /**
@@ -5872,7 +5930,7 @@ export interface components {
             calls: number;
             /** @description Of that, not on an accelerator. */
             cpu_ms: number | null;
-            /** @description With all that are slower. */
+            /** @description With all that are slower, those of unknown time included as far as they could be told. */
             cumulative_share: number | null;
             /** @description Its name in the model, or operator and place where it has none; null of an operator. */
             node: string | null;
@@ -5888,8 +5946,13 @@ export interface components {
             recorded_ms: number | null;
             /** @description Of the latency. */
             share: number | null;
-            /** @description What the profiler added is taken out. */
+            /**
+             * @description What the profiler added is taken out. Its `value` is null where that leaves nothing to rely
+             *     on: see `unknown`.
+             */
             total_ms: components["schemas"]["Figure"];
+            /** @description Why its time, and all that follows from it, is null; null where it is known. */
+            unknown: string | null;
             /**
              * WorkDocument
              * @description What it has to do in that time.
@@ -5905,9 +5968,9 @@ export interface components {
                 flop: number | null;
                 /** @description Its arithmetic for each byte that it moves. */
                 flop_per_byte: number | null;
-                /** @description What it reached. */
+                /** @description What it reached; null as above. */
                 gbyte_per_s: number | null;
-                /** @description What it reached. */
+                /** @description What it reached; null where not known, or above the machine's peak: see `bound_reason`. */
                 gflop_per_s: number | null;
             };
         };
@@ -11299,7 +11362,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Which of two benchmarks is quicker, cell by cell, with all settings side by side. */
+            /**
+             * @description Which of two benchmarks is quicker, cell by cell, with all settings side by side; also what
+             *     `modeldyno compare 12 15 --json` prints of stored runs.
+             */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -4,7 +4,19 @@ import type { Drawing } from "@/charts/Drawn";
 import type { LegendEntry } from "@/charts/Legend";
 import type { Look } from "@/charts/palette";
 import { kindColor, kindOf } from "@/charts/kinds";
-import { deltaText, ranText, shareText, sliceText, standingText, unitOf, unitOfChanges, type Change, type Side, type Slice, type Unit } from "@/charts/profileRows";
+import {
+  deltaText,
+  ranText,
+  shareText,
+  sliceText,
+  standingText,
+  unitOf,
+  unitOfChanges,
+  type Change,
+  type Side,
+  type Slice,
+  type Unit,
+} from "@/charts/profileRows";
 import { decimals, percent, plain } from "@/format/numbers";
 
 export const MOST_BARS = 30;

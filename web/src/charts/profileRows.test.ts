@@ -1,6 +1,17 @@
 import { expect, test } from "vitest";
 
-import { changeSummary, changeTable, changesOf, deltaText, shareText, sliceSummary, sliceTable, sliceText, standingText, type Slice } from "@/charts/profileRows";
+import {
+  changeSummary,
+  changeTable,
+  changesOf,
+  deltaText,
+  shareText,
+  sliceSummary,
+  sliceTable,
+  sliceText,
+  standingText,
+  type Slice,
+} from "@/charts/profileRows";
 import { short } from "@/charts/profileBars";
 
 const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
@@ -43,9 +54,7 @@ test("a time that is not known is a dash with its reason, and stands first nowhe
   expect(sliceTable([hidden], "operator").rows).toEqual([["Reshape", 1, null, null, null, null, 1, null, null, null]]);
   expect(sliceSummary([hidden, slice("Conv", 5), slice("Gemm", 3)], "operator")).toContain("3 operators; most of a call goes to Conv");
   const unknown = { ...part(0), unknown: "other work", total_ms: { ...figure(0), value: null, low: null, high: null } };
-  const [change] = changesOf([
-    { name: "conv", standing: "kept", matched_by: "name", verdict: "not comparable", delta_ms: null, a: unknown, b: part(2) },
-  ]);
+  const [change] = changesOf([{ name: "conv", standing: "kept", matched_by: "name", verdict: "not comparable", delta_ms: null, a: unknown, b: part(2) }]);
   expect(deltaText(change?.deltaMs ?? null)).toBe("–");
   expect(changeTable(change ? [change] : [], { a: "a", b: "b" }, "operator").rows[0]?.slice(1, 4)).toEqual([null, 2, null]);
 });
