@@ -20,6 +20,8 @@ export const PLANNED: CellDocument = {
   "notes": [],
   "call_contract": "api",
   "input_shapes": {},
+  "guessed": false,
+  "shape": "",
   "sandbox": null,
   "effective": null,
   "mismatches": [],
@@ -55,5 +57,7 @@ export const PLANNED: CellDocument = {
   "trend": null,
   "cores_used": null,
   "page_faults": null,
-  "side_by_side": null
+  "side_by_side": null,
+  "tokens_per_s": null,
+  "time_to_first_token_ms": null
 };

@@ -2233,7 +2233,10 @@ export interface components {
              * @default null
              */
             device_ms: number | null;
-            /** @description Sizes of open dimensions that were requested, by name; input_shapes has all. */
+            /**
+             * @description Sizes of open dimensions that were requested, by name; input_shapes has all. Of a decoder
+             *     with a cache, `prefill` is the length of a prompt, `decode` that of the past of one token.
+             */
             dims: {
                 [key: string]: number;
             };
@@ -2266,6 +2269,12 @@ export interface components {
              * @default null
              */
             first_inference_ms: number | null;
+            /**
+             * @description Whether a size in input_shapes was guessed, since the model leaves it open and nobody gave
+             *     it.
+             * @default false
+             */
+            guessed: boolean;
             /**
              * @description Shapes of the inputs it was fed with, by name; empty when nothing ran or the data was the
              *     user's own.
@@ -2433,6 +2442,12 @@ export interface components {
              */
             sessions: number;
             /**
+             * @description The same in words, at most two inputs, `~` before those with a guessed size:
+             *     `~image 1×3×224×224`.
+             * @default
+             */
+            shape: string;
+            /**
              * @description What several instances did at the same time; null of a single one.
              * @default null
              */
@@ -2470,7 +2485,8 @@ export interface components {
             /** @description Requests that one call makes at the same time, inside the engine. */
             streams: number;
             /**
-             * @description Where it is not what was requested: silent defaults of the engine, in plain words.
+             * @description Where it is not what was requested, in plain words: silent defaults of the engine, and
+             *     outputs that hold NaN, infinity or one value everywhere.
              * @default []
              */
             surprises: components["schemas"]["Deviation"][];
@@ -2479,6 +2495,18 @@ export interface components {
              * @default null
              */
             throughput_per_s: components["schemas"]["Figure"] | null;
+            /**
+             * @description Typical time of the call that takes the whole prompt, of a decoder with a cache; null of a
+             *     call that goes on from a past.
+             * @default null
+             */
+            time_to_first_token_ms: components["schemas"]["Figure"] | null;
+            /**
+             * @description New tokens per second of a decoder with a cache, of all items of a batch together; null of
+             *     any other model.
+             * @default null
+             */
+            tokens_per_s: components["schemas"]["Figure"] | null;
             /**
              * @description Whether the level moved by more than 2 % while we measured.
              * @default null
@@ -2863,7 +2891,7 @@ export interface components {
              * @description What it is about.
              * @enum {string}
              */
-            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback";
+            about: "precision" | "input dtype" | "layout" | "threads" | "spinning" | "device" | "fallback" | "output";
             /**
              * @description What to do about it.
              * @default compare it with care
@@ -5495,7 +5523,10 @@ export interface components {
             sandbox: string | null;
             /** @description Requests that one call makes at the same time, inside the engine. */
             streams: number;
-            /** @description Where it is not what was requested: silent defaults of the engine, in plain words. */
+            /**
+             * @description Where it is not what was requested, in plain words: silent defaults of the engine, and
+             *     outputs that hold NaN, infinity or one value everywhere.
+             */
             surprises: components["schemas"]["Deviation"][];
         };
         /**
