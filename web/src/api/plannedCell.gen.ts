@@ -57,9 +57,7 @@ export const PLANNED: CellDocument = {
   "trend": null,
   "cores_used": null,
   "page_faults": null,
-  "interval_budget_s": null,
   "side_by_side": null,
-  "machine_speed": null,
   "tokens_per_s": null,
   "time_to_first_token_ms": null
 };
