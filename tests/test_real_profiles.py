@@ -7,8 +7,13 @@ import numpy as np
 import pytest
 
 import modeldyno
-from modeldyno.core.profiles import AGREES
+from modeldyno.core.documents.profiles import ProfileDocument
+from modeldyno.core.profiles import AGREES, slices
 from modeldyno.core.requests.measuring import ModelFile, ProfileRequest
+from modeldyno.measure import host
+from modeldyno.measure.profile import DISTURBED
+from modeldyno.selftest.neighbours import busy_processes
+from modeldyno.services import peak_measurement
 from modeldyno.services.requests import profile_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
@@ -80,3 +85,54 @@ def expect_agreement(service, asked, record_property):
             return
         record_property("once more", f"{result.coverage:.0%}, {result.warnings}")
     raise AssertionError(f"{asked.model.path}: {result.coverage:.0%} of the latency, {result}")
+
+
+NEIGHBOURS = 4
+ALIKE = 0.25  # of a share
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize(
+    ("engine", "model"),
+    [
+        ("onnxruntime", SILERO / "silero_vad_openvino_16k.onnx"),
+        ("onnxruntime", MINILM / "minilm.onnx"),
+        pytest.param("openvino", MINILM / "minilm.onnx", marks=[pytest.mark.engine("openvino")]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.stem,
+)
+def test_busy_neighbours_move_no_share_that_is_shown(
+    engine, model, service, peaks, record_property
+):
+    """Each within a quarter of its share on the calm machine, or a dash; no rate above the peak."""
+    spec = profile_spec(ProfileRequest(engine=engine), model)
+    for _ in range(2):  # once more when other work made the calm machine busy
+        calm = service.run(spec)
+        with busy_processes(NEIGHBOURS):
+            busy = service.run(spec)
+        assert busy.noise in DISTURBED
+        for row in ProfileDocument.of(busy, peaks).nodes:
+            assert (row.work.gflop_per_s or 0) <= peaks.peaks[0].flops_per_s / 1e9
+            assert (row.work.gbyte_per_s or 0) <= peaks.peaks[0].bytes_per_s / 1e9
+        moved = moved_shares(calm, busy)
+        record_property("once more", f"calm {calm.noise}, busy {busy.noise}: {moved}")
+        if not moved:
+            return
+    raise AssertionError(moved)
+
+
+@pytest.fixture(scope="module")
+def peaks(service, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("peaks")
+    return peak_measurement.measure_peaks(folder, host.facts(), service.run)
+
+
+def moved_shares(calm, busy):
+    before = {(part.node, part.op_type): part for part in slices(calm, "node") if not part.unknown}
+    return [
+        f"{part.node}: {before[key].share:.2%} became {part.share:.2%}"
+        for part in slices(busy, "node")
+        if not part.unknown
+        and (key := (part.node, part.op_type)) in before
+        and abs(part.share / before[key].share - 1) > ALIKE
+    ]

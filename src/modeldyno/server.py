@@ -189,7 +189,7 @@ def open_server(
         exports = ExportService(records, history, folders, peaks_of)
         benchmarks = BenchmarkService(records, models, jobs, Baselines(hosts))
         comparisons = ComparisonService(records, models, jobs)
-        profiles = ProfileService(records, models, jobs, hosts, peaks_of)
+        profiles = ProfileService(records, models, jobs, hosts, peaks_of, history)
         projects = ProjectService(records, files, models, jobs, archive)
         file_inspections = FileInspections(records, files, models)
         conversion_jobs = LocalJobs(Leases(cores), content=content)

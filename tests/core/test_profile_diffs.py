@@ -10,7 +10,7 @@ from modeldyno.core.documents.profiles import ProfileDiffDocument
 from modeldyno.core.profile_diffs import diff, diff_sentence
 from modeldyno.core.results import NodeResult
 from modeldyno.core.sentences import profile_sentence
-from modeldyno.present.profile_tables import profile_rows
+from modeldyno.present.profile_tables import diff_rows, profile_rows
 from tests import schemas
 from tests.scripts import script
 
@@ -23,8 +23,10 @@ def profile(tmp_path_factory, starts_processes):
 
 def test_one_node_and_long_calls_are_told_in_units_that_fit(profile):
     long = replace(profile, latency_s=1.36, sum_s=1.3599136, outside_s=86.4e-6, coverage=0.99994)
-    one = replace(long, rows=(node("a"),))
-    assert profile_sentence(one) == "latency 1.36 s; 1 node takes 1.36 s (100%), 86.4 µs outside it"
+    one = replace(long, rows=(node("a"),), noise="noisy")
+    told = "1 node takes 1.36 s (100%), 86.4 µs outside it"
+    assert profile_sentence(one) == f"latency 1.36 s, noisy; {told}"
+    assert profile_sentence(replace(one, noise=None)) == f"latency 1.36 s; {told}"
     two = replace(long, rows=(node("a"), node("b")))
     assert "2 nodes add up to 1.36 s (100%), 86.4 µs outside them" in profile_sentence(two)
     head, rows = profile_rows(one)
@@ -152,3 +154,55 @@ def test_profiles_of_two_machines_are_shown_and_not_judged(profile):
     assert found.differences == ("machine: lab-1 in A, lab-2 in B",)
     same = diff(sides[0], replace(sides[1], host=sides[0].host))
     assert (same.changes[0].verdict, same.differences) == ("slower", ())
+
+
+def test_unlike_conditions_are_named_in_a_sentence(profile):
+    calm = replace(profile, noise="quiet", weather=replace(profile.weather, load_1m=0.4))
+    busy = replace(calm, run_id="b", noise="contended", weather=replace(calm.weather, load_1m=5.2))
+    found = diff(calm, busy)
+    assert found.differences == (
+        "quality: quiet in A, contended in B",
+        "load: 0.4 in A, 5.2 in B",
+    )
+    document = ProfileDiffDocument.of(found)
+    assert document.warning == (
+        "A and B were measured under unlike conditions (quality: quiet in A, contended in B; load: "
+        "0.4 in A, 5.2 in B): what changes between them may be due to any of these"
+    )
+    assert (document.a.noise, document.b.noise) == ("quiet", "contended")
+    similar = replace(calm, weather=replace(calm.weather, load_1m=1.2))
+    alike = diff(calm, similar)
+    assert (alike.differences, ProfileDiffDocument.of(alike).warning) == ((), None)
+
+
+def test_both_totals_are_told_and_no_two_sides_share_a_name(profile):
+    facts = replace(profile.facts, engine="openvino", engine_version="2026.4")
+    a = replace(profile, latency_s=2.57e-3)
+    b = replace(a, run_id="20261119-203001-3fa9c1", latency_s=2.26e-3, facts=facts)
+    found = diff(a, b)
+    sentence = "A call takes 2.57 ms in A and 2.26 ms in B, 0.310 ms less (no clear difference)"
+    assert diff_sentence(found).startswith(sentence)
+    document = ProfileDiffDocument.of(found)
+    assert document.b.name == "openvino 2026.4, m.json, run 20261119-203001-3fa9c1"
+    assert document.a.name != document.b.name
+
+
+@pytest.mark.parametrize("by", ["node", "op"])
+def test_a_time_that_is_not_known_on_one_side_has_no_difference(profile, by):
+    known, unknown = node("a"), replace(node("a", ms=3), unknown="other work interrupted it")
+    whole = replace(profile, latency_s=5e-3, ci95_s_by_op={"Conv": (0.99e-3, 1.01e-3)})
+    a = replace(whole, rows=(known,))
+    b = replace(whole, rows=(unknown,), unknown_by_op={"Conv": unknown.unknown})
+    found = diff(a, b, by)
+    schemas.check("profile-diff", json_value(ProfileDiffDocument.of(found)))
+    (change,) = found.changes
+    assert (change.delta_s, change.verdict) == (None, "not comparable")
+    (shown,) = ProfileDiffDocument.of(found).changes
+    assert shown.b is not None
+    assert (shown.delta_ms, shown.b.total_ms.value, shown.b.unknown) == (
+        None,
+        None,
+        "other work interrupted it",
+    )
+    (row,) = diff_rows(found)[1]
+    assert row[3:6] == ("1.000 ±0.010", "–", "–")

@@ -50,3 +50,20 @@ def test_without_peaks_it_says_how_to_get_them():
     assert "doctor --peaks" in nowhere.reason
     assert nowhere.flops_per_s == 70e9
     assert "not of cuda:0" in roof_of(PEAKS, 1, "cuda:0").text
+
+
+def test_a_rate_above_the_peak_is_not_shown_and_the_reason_says_so():
+    roof = roof_of(PEAKS, 1, "cpu")
+    cached, quick = held(40e9, 30e9, 1.0, roof), held(140e9, 1e9, 1.0, roof)
+    assert (cached.flops_per_s, cached.bytes_per_s) == (40e9, None)
+    assert "30.0 GB/s, 300 % of the peak, out of caches or in a time too short" in cached.reason
+    assert (quick.flops_per_s, quick.bytes_per_s) == (None, 1e9)
+    assert "140 % of the peak, in other arithmetic or a time too short" in quick.reason
+    at_peak = held(100e9, 10e9, 1.0, roof)  # the control
+    assert (at_peak.flops_per_s, at_peak.bytes_per_s) == (100e9, 10e9)
+
+
+def test_what_took_an_unknown_time_has_no_rates():
+    found = held(70e9, 1e9, 1.0, roof_of(PEAKS, 1, "cpu"), unknown="other work interrupted it")
+    assert (found.flops_per_s, found.bytes_per_s, found.bound) == (None, None, None)
+    assert found.reason == "its time is not known: other work interrupted it"

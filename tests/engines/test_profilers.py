@@ -1,13 +1,14 @@
 """From a profiler's trace to node times; traces may be long, truncated or invalid."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from modeldyno.core.errors import EngineFailed
 from modeldyno.core.profiles import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.engines.node_times import NodeEvent, Tally
-from modeldyno.engines.onnx_profiling import bare_model, read_trace
+from modeldyno.engines.onnx_profiling import bare_model, chain_model, read_trace
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.torch_profiling import read_events
 from tests import onnx_models
@@ -33,6 +34,30 @@ def test_truncated_time_is_not_added_to_inner_and_outer_events():
     tally = Tally(most_event_ns=10, truncated_ns=5)
     tally.add_call([event("outer", 0, 100), event("inner", 20, 30), event("inner", 60, 30)])
     assert {node.node: node.self_ns for node in tally.trace().nodes} == {"outer": 35, "inner": 70}
+
+
+def test_a_node_that_was_interrupted_counts_as_in_its_other_calls():
+    tally = Tally(most_event_ns=10)
+    for interruption in [0] * 9 + [4_000_000]:
+        tally.add_call([event("a", 0, 20_000), event("b", 20_000, 30_000 + interruption)])
+    assert [(node.node, node.self_ns) for node in tally.trace().nodes] == [
+        ("a", 200_000),
+        ("b", 300_000),
+    ]
+
+
+def test_a_node_that_takes_longer_in_some_calls_is_not_taken_for_an_interrupted_one():
+    tally = Tally(most_event_ns=10)
+    for duration in (20_000, 24_000, 30_000, 38_000):
+        tally.add_call([event("a", 0, duration)])
+    assert tally.trace().nodes[0].self_ns == 112_000
+
+
+def test_a_node_that_runs_in_some_calls_only_has_the_time_of_those():
+    tally = Tally(most_event_ns=10)
+    tally.add_call([event("a", 0, 100), event("branch", 100, 50)])
+    tally.add_call([event("a", 0, 100)])
+    assert [(node.self_ns, node.events) for node in tally.trace().nodes] == [(200, 2), (50, 1)]
 
 
 def test_more_nodes_than_anybody_reads_become_one():
@@ -92,6 +117,22 @@ def test_lines_that_are_no_events_are_passed_over(tmp_path):
     assert read_trace(written(tmp_path / "t", *rubbish, *good), [True]).nodes[0].node == "a"
 
 
+def test_a_chain_of_nodes_runs_all_of_them(tmp_path):
+    import numpy as np
+    import onnx
+    import onnxruntime
+
+    model = onnx.load_from_string(chain_model(5))
+    onnx.checker.check_model(model)
+    options = onnxruntime.SessionOptions()
+    options.enable_profiling, options.profile_file_prefix = True, str(tmp_path / "chain")
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
+    (found,) = session.run(None, {"x0": np.full((1, 1, 1, 1), 3, np.float32)})
+    assert found.tolist() == [[[[3]]]]
+    trace = read_trace(Path(session.end_profiling()), [True])
+    assert [(node.op_type, node.events) for node in trace.nodes] == [("Max", 1)] * 5
+
+
 @pytest.mark.parametrize("counts", [(1, 1), (3, 1), (1, 40)])
 def test_a_model_that_computes_nothing_is_a_model(counts):
     import numpy as np
@@ -105,6 +146,20 @@ def test_a_model_that_computes_nothing_is_a_model(counts):
     assert [float(y[0]) for y in session.run(None, inputs)] == [
         n % counts[0] for n in range(counts[1])
     ]
+
+
+def test_onnx_runtime_measures_what_recording_an_event_costs(tmp_path, monkeypatch):
+    import numpy as np
+
+    monkeypatch.chdir(tmp_path)
+    model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
+    engine, onnx_target = OnnxRuntime(), target(model, "onnxruntime")
+    with engine.open(onnx_target) as session, engine.profiled(onnx_target, session) as profiled:
+        profiled.bind({"x": np.zeros((1, 4), np.float32)}, "hot")()
+        trace = profiled.trace([True])
+    assert trace.event_ns is not None
+    assert 0 < trace.event_ns < trace.most_event_ns
+    assert not list(tmp_path.glob("bare*"))
 
 
 def test_the_trace_is_gone_afterwards(tmp_path, monkeypatch):

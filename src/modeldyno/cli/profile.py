@@ -241,7 +241,7 @@ def kept_profile(word: str, server: str | None, workspace: Path | None) -> Profi
 def present_diff(
     a: ProfileResult, b: ProfileResult, as_json: bool, by: By = By.op, top: int = TOP
 ) -> None:
-    from modeldyno.core.profile_diffs import diff, diff_sentence
+    from modeldyno.core.profile_diffs import conditions_warning, diff, diff_sentence, side_name
     from modeldyno.present.profile_tables import DIFF_LEFT, diff_rows
 
     changes = diff(a, b, by.value)
@@ -254,12 +254,12 @@ def present_diff(
     output.table(head, rows, left=DIFF_LEFT)
     output.say("")
     output.headline(diff_sentence(changes))
-    for difference in changes.differences:
-        output.message(f"not the same: {difference}")
-    output.message(
-        f"A is run {a.run_id}, B is run {b.run_id}; "
-        "± is half the 95 % interval over the repeats of each profile"
-    )
+    if warning := conditions_warning(changes):
+        output.warn(warning)
+    for letter, side in (("A", a), ("B", b)):
+        quality = f", {side.noise}" if side.noise else ""
+        output.message(f"{letter} is {side_name(side)}{quality}")
+    output.message("± is half the 95 % interval over the repeats of each profile")
 
 
 def known_peaks(result: ProfileResult, workspace: Path | None) -> Peaks | None:
@@ -284,8 +284,8 @@ def show(
     from modeldyno.core.deviations import ran_as
     from modeldyno.core.figures import counted
     from modeldyno.core.roofline import roof_of
-    from modeldyno.core.sentences import profile_sentence
-    from modeldyno.present.profile_tables import LEFT, limit_lines, profile_rows
+    from modeldyno.core.sentences import profile_sentence, quality_remarks
+    from modeldyno.present.profile_tables import LEFT, limit_lines, profile_rows, unknown_lines
 
     roof = roof_of(peaks, result.spec.cell.cores, result.facts.device)
     head, rows = profile_rows(result, by.value, top or None, roof)
@@ -293,10 +293,12 @@ def show(
     output.say("")
     stopped = "stopped before its end; " if result.interrupted else ""
     output.headline(f"{stopped}{profile_sentence(result)}")
-    for warning in (*result.warnings, *result.deviations()):
+    for warning in (*quality_remarks(result), *result.warnings, *result.deviations()):
         output.warn(warning)
     if quiet:
         return
+    for line in unknown_lines(result, by.value):
+        output.message(line)
     facts = result.facts
     output.message(
         f"{facts.engine_title} on {facts.device}, {result.spec.cell.name}; "

@@ -16,6 +16,7 @@ from typing import Literal
 from modeldyno.core import figures
 from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.hosts import are_machines_different
+from modeldyno.core.names import shown_name
 from modeldyno.core.results import NodeResult, ProfileResult
 from modeldyno.core.sessions import options_text
 from modeldyno.core.work import family, plain_name
@@ -28,6 +29,7 @@ ChangeVerdict = Literal[
 ]
 Span = tuple[float, float]
 
+UNLIKE_LOAD = 1.0  # of the machine, averaged over a minute
 MOST_MATCHED = 5_000  # nodes per side that are matched by place, which takes quadratic time
 # Suffixes that engines add to the names of nodes that they change.
 _SUFFIXES = ("_nchwc", "_nhwc", "_fused", "_fusion", "_quant", "_QuantizeLinear")
@@ -44,6 +46,7 @@ class ChangeSide:
     ci95_s: Span | None
     nodes: int
     place: int  # of the first, in the order of execution
+    unknown: str = ""  # why its time is not to be shown
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Change:
     b: ChangeSide | None
     matched_by: MatchedBy | None = None
     standing: ChangeKind = "kept"
-    is_comparable: bool = True  # False: measured on different machines
+    is_comparable: bool = True  # False: measured on different machines, or not known
 
     @property
     def name(self) -> str:
@@ -66,7 +69,10 @@ class Change:
         return side.names[0] if side.names else "+".join(side.op_types)
 
     @property
-    def delta_s(self) -> float:
+    def delta_s(self) -> float | None:
+        """None where the time of either is not known."""
+        if any(side is not None and side.unknown for side in (self.a, self.b)):
+            return None
         return (self.b.total_s if self.b else 0.0) - (self.a.total_s if self.a else 0.0)
 
     @property
@@ -75,7 +81,7 @@ class Change:
             return "only in A"
         if self.a is None:
             return "only in B"
-        if not self.is_comparable:
+        if not self.is_comparable or self.delta_s is None:
             return "not comparable"
         if not _apart(self.a.ci95_s, self.b.ci95_s):
             return "no clear difference"
@@ -109,12 +115,12 @@ def diff(a: ProfileResult, b: ProfileResult, by: By = "node") -> ProfileDiff:
     changes = _by_node(a, b) if by == "node" else _by_op(a, b)
     if _are_machines_different(a, b):
         changes = [replace(change, is_comparable=False) for change in changes]
-    ranked = sorted(changes, key=lambda change: -abs(change.delta_s))
+    ranked = sorted(changes, key=lambda change: -abs(change.delta_s or 0.0))
     return ProfileDiff(a, b, by, tuple(ranked), tuple(_differences(a, b)))
 
 
 def diff_sentence(diff: ProfileDiff) -> str:
-    """``B takes 0.31 ms less (faster): 3 faster, 1 slower, 12 appeared``."""
+    """``A call takes 2.57 ms in A and 2.26 ms in B, 0.31 ms less (faster); of its parts: …``."""
     counts: dict[str, int] = {}
     for change in diff.changes:
         gone = change.standing in ("appeared", "vanished")
@@ -123,8 +129,27 @@ def diff_sentence(diff: ProfileDiff) -> str:
     moved = sum(change.standing == "moved" for change in diff.changes)
     parts = [f"{count} {word}" for word, count in counts.items()]
     parts += [f"{moved} moved"] if moved else []
+    totals = [figures.duration(side.latency_s) for side in (diff.a, diff.b)]
     difference = f"{figures.duration(abs(diff.delta_s))} {'less' if diff.delta_s < 0 else 'more'}"
-    return f"A call of B takes {difference} ({diff.verdict}); of its parts: {', '.join(parts)}"
+    return (
+        f"A call takes {totals[0]} in A and {totals[1]} in B, {difference} ({diff.verdict}); "
+        f"of its parts: {', '.join(parts)}"
+    )
+
+
+def side_name(result: ProfileResult) -> str:
+    """``onnxruntime 1.31.0, digits.onnx, run 20261119-203001-3fa9c1``: no two runs share it."""
+    return f"{result.facts.engine_title}, {shown_name(result.model.path)}, run {result.run_id}"
+
+
+def conditions_warning(diff: ProfileDiff) -> str | None:
+    """What was unlike, in a sentence; None if nothing was."""
+    if not diff.differences:
+        return None
+    return (
+        f"A and B were measured under unlike conditions ({'; '.join(diff.differences)}): what "
+        "changes between them may be due to any of these"
+    )
 
 
 # ---------------------------------------------------------------- by node
@@ -280,7 +305,8 @@ def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, 
     for key, numbers in groups.items():
         part = _part(result.rows, numbers)
         spans = [result.ci95_s_by_op.get(op) for op in part.op_types]
-        totals[key] = replace(part, names=part.op_types, ci95_s=_added(spans))
+        unknown = _first(result.unknown_by_op.get(op, "") for op in part.op_types)
+        totals[key] = replace(part, names=part.op_types, ci95_s=_added(spans), unknown=unknown)
     return totals
 
 
@@ -297,7 +323,12 @@ def _part(rows: Sequence[NodeResult], numbers: Sequence[int]) -> ChangeSide:
         ci95_s=_added([row.ci95_s for row in own]),
         nodes=len(own),
         place=min(numbers),
+        unknown=_first(row.unknown for row in own),
     )
+
+
+def _first(reasons: Iterable[str]) -> str:
+    return next(filter(None, reasons), "")
 
 
 def _added(spans: Sequence[Span | None]) -> Span | None:
@@ -325,12 +356,22 @@ def _differences(a: ProfileResult, b: ProfileResult) -> Iterator[str]:
         ("device", a.facts.device, b.facts.device),
         ("precision", a.facts.precision, b.facts.precision),
         *((axis.label, *(getattr(cell, axis.name) for cell in cells)) for axis in COUNTS),
-        ("contract", a.spec.cell.contract, b.spec.cell.contract),
+        ("contract", *(s.facts.contract or s.spec.cell.contract for s in (a, b))),
         ("options", options_text(a.spec.cell.options), options_text(b.spec.cell.options)),
         ("machine", *machines),
+        ("quality", *(side.noise or "not judged" for side in (a, b))),
+        ("load", *_loads(a, b)),
     ):
         if of_a != of_b:
             yield f"{name}: {of_a} in A, {of_b} in B"
+
+
+def _loads(a: ProfileResult, b: ProfileResult) -> tuple[str, str]:
+    """Alike unless other programs kept about a CPU more busy beside one of them."""
+    loads = a.weather.load_1m, b.weather.load_1m
+    if loads[0] is None or loads[1] is None or abs(loads[0] - loads[1]) < UNLIKE_LOAD:
+        return "", ""
+    return f"{loads[0]:.1f}", f"{loads[1]:.1f}"
 
 
 def _are_machines_different(a: ProfileResult, b: ProfileResult) -> bool:

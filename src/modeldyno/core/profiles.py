@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -27,7 +27,7 @@ class NodeTime:
     node: str
     op_type: str
     provider: str
-    self_ns: int  # without nested nodes, so that nothing counts twice
+    self_ns: int  # without nested nodes, so that nothing counts twice; without interruptions
     events: int  # recorded: how often it ran
     inner: int = 0  # events of nested nodes, whose recording takes time of this one
     device_ns: int | None = None  # on an accelerator, by its own clock
@@ -40,7 +40,11 @@ class Trace:
     nodes: tuple[NodeTime, ...]
     calls: int  # of the model, that were recorded
     outer: int  # top-level events, in all calls together
-    most_event_ns: int  # upper limit of what recording an event costs, even on a busy machine
+    most_event_ns: int  # what recording an event may cost at the most, on any machine
+    # What it cost right after these calls, with nodes that compute nothing; None: not measured.
+    event_ns: int | None = None
+    cut_off_ns: int = 0  # of each event, added for what rounding down loses on average
+    is_mean: bool = False  # calls cannot be told apart: interruptions are in the nodes' times
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,9 @@ class ProfileRepeat(UnitContent):
     profiled_ns: tuple[int, ...]  # of each call with it
     trace: Trace
     bare_ns: int | None = None  # of a call that computes nothing, if the engine has one
+    block_wall_ns: int = 0  # around all turns without the profiler; 0: an earlier version's
+    block_cpu_ns: int = 0  # of the calling thread
+    steady: bool = True  # warm-up ended after the latency had settled
     kind: Literal["repeat"] = "repeat"
 
     def timings(self) -> tuple[Timings, ...]:
@@ -99,7 +106,8 @@ class Profile(Runnable, NewProfile):
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileRow:
-    """A node of the graph in one run; times cover all its calls in one call of the model."""
+    """A node of the graph in one run; times cover all its calls in one call of the model. Which of
+    them are unknown is in the run's result."""
 
     run_id: RunId
     number: int
@@ -112,6 +120,10 @@ class ProfileRow:
     defined: int = 1
     flop: float | None = None  # None: not known
     moved_bytes: float | None = None
+
+    @property
+    def key(self) -> int:
+        return self.number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +139,21 @@ class OpTypeRow:
     defined: int
     flop: float | None = None  # None: not known for all of them
     moved_bytes: float | None = None
+
+    @property
+    def key(self) -> str:
+        return self.op_type
+
+
+UnknownTimes = Mapping[int | str, str]  # why, by the key of a row
+
+
+def unknown_times(result: ProfileResult) -> UnknownTimes:
+    unknown: dict[int | str, str] = {op: why for op, why in result.unknown_by_op.items()}
+    for number, row in enumerate(result.rows):
+        if row.unknown:
+            unknown[number] = row.unknown
+    return unknown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,6 +204,7 @@ class ProfileRows:
     latency_s: float | None
     rows: tuple[ProfileRow, ...] | tuple[OpTypeRow, ...]
     next: int | None = None  # where the next page starts
+    unknown: UnknownTimes = field(default_factory=dict)
 
 
 def rows_of(run_id: RunId, result: ProfileResult) -> tuple[ProfileRow, ...]:
@@ -256,9 +284,10 @@ class Slice:
     flop: float | None = None
     moved_bytes: float | None = None
     parts: tuple[str, ...] = ()
+    unknown: str = ""  # why neither its time nor what follows from it is to be shown
 
     def held(self, roof: Roof) -> Held:
-        return held(self.flop, self.moved_bytes, self.total_s, roof)
+        return held(self.flop, self.moved_bytes, self.total_s, roof, self.unknown)
 
 
 def slices(result: ProfileResult, by: By) -> list[Slice]:
@@ -291,6 +320,9 @@ def slices(result: ProfileResult, by: By) -> list[Slice]:
                 flop=_sum_of_known([row.flop for row in rows]),
                 moved_bytes=_sum_of_known([row.moved_bytes for row in rows]),
                 parts=rows[0].parts if by == "node" else (),
+                unknown=rows[0].unknown
+                if by == "node"
+                else result.unknown_by_op.get(rows[0].op_type, ""),
             )
         )
     return listed

@@ -563,6 +563,7 @@ class NodeResult:
     flop: float | None = None  # in one call of the model; None: not known
     moved_bytes: float | None = None  # read and written
     parts: tuple[str, ...] = ()  # names of the model's nodes that it was made of, if reported
+    unknown: str = ""  # why ``total_s`` is not to be shown; it still belongs to sums
 
     @property
     def cpu_s(self) -> float:
@@ -603,6 +604,9 @@ class ProfileResult(RunResult):
     ci95_s_by_op: dict[str, tuple[float, float]] = field(default_factory=dict)  # of their totals
     # Of "latency", "sum" and "outside".
     ci95_s_by_figure: dict[str, tuple[float, float]] = field(default_factory=dict)
+    unknown_by_op: dict[str, str] = field(default_factory=dict)  # as ``NodeResult.unknown``
+    noise: Noise | None = None  # None: profiled by an earlier version
+    reasons: tuple[str, ...] = ()  # why the verdict is what it is
 
     @property
     def surprises(self) -> tuple[Deviation, ...]:

@@ -41,7 +41,7 @@ class Roof:
 class Held:
     """One or several nodes compared with a roof."""
 
-    flops_per_s: float | None = None
+    flops_per_s: float | None = None  # None, too: more than the machine was measured to reach
     bytes_per_s: float | None = None
     flop_per_byte: float | None = None
     bound: Bound | None = None
@@ -84,15 +84,28 @@ def _peak(peaks: Peaks, cores: int) -> tuple[Peak, str]:
     return made, f", between those of {below.cores} and {above.cores}"
 
 
-def held(flop: float | None, moved: float | None, seconds: float, roof: Roof) -> Held:
-    """``flop`` and ``moved`` bytes are those of ``seconds``."""
+def held(
+    flop: float | None, moved: float | None, seconds: float, roof: Roof, unknown: str = ""
+) -> Held:
+    """``flop`` and ``moved`` bytes are those of ``seconds``; ``unknown`` says why that is not
+    known."""
+    if unknown:
+        return Held(reason=f"its time is not known: {unknown}")
     if seconds <= 0:
         return Held(reason="it took no time that the profiler could see")
     rate = None if flop is None else flop / seconds
     speed = None if moved is None else moved / seconds
     intensity = flop / moved if flop is not None and moved else None
     bound, reason = _bound(rate, speed, intensity, roof)
-    return Held(rate, speed, intensity, bound, reason)
+    return Held(
+        _up_to(rate, roof.flops_per_s), _up_to(speed, roof.bytes_per_s), intensity, bound, reason
+    )
+
+
+def _up_to(rate: float | None, peak: float | None) -> float | None:
+    """A rate above the peak is none of the machine: caches, other arithmetic, or a time that is too
+    short."""
+    return None if rate is None or (peak is not None and rate > peak) else rate
 
 
 def _bound(
@@ -129,9 +142,10 @@ def _reason(
     """``61.2 GFLOP/s, 71 % of the peak; 4.3 GB/s, 22 %; 14 FLOP per byte, memory's below 4.4``."""
     parts = []
     if rate is not None and computes is not None:
-        parts.append(f"{_giga(rate)}FLOP/s, {figures.percent(computes)} of the peak")
+        above = ", in other arithmetic or a time too short to trust" if computes > 1 else ""
+        parts.append(f"{_giga(rate)}FLOP/s, {figures.percent(computes)} of the peak{above}")
     if speed is not None and moves is not None:
-        cached = ", out of caches" if moves > 1 else ""
+        cached = ", out of caches or in a time too short to trust" if moves > 1 else ""
         parts.append(f"{_giga(speed)}B/s, {figures.percent(moves)} of the peak{cached}")
     if intensity is not None and roof.ridge is not None:
         ridge = figures.plain(roof.ridge)

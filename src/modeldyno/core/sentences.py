@@ -258,10 +258,11 @@ def unranked_sentence(result: BenchmarkResult) -> str:
 
 
 def profile_sentence(result: ProfileResult) -> str:
-    """``latency 1.36 ms; 57 nodes add up to 1.31 ms (97%), 50.0 µs outside them``."""
+    """``latency 1.36 ms, quiet; 57 nodes add up to 1.31 ms (97%), 50.0 µs outside them``."""
     latency, inside, outside = map(
         figures.duration, (result.latency_s, result.sum_s, result.outside_s)
     )
+    latency = f"{latency}, {result.noise}" if result.noise else latency
     if len(result.rows) == 1:
         takes = f"1 node takes {inside} ({result.coverage:.0%})"
         return f"latency {latency}; {takes}, {outside} outside it"
@@ -270,3 +271,10 @@ def profile_sentence(result: ProfileResult) -> str:
         f"latency {latency}; {nodes} add up to {inside} ({result.coverage:.0%}), "
         f"{outside} outside them"
     )
+
+
+def quality_remarks(result: ProfileResult) -> list[str]:
+    """``contended. Other work used the processor …``; nothing of a quiet one."""
+    if result.noise in (None, "quiet"):
+        return []
+    return [f"{result.noise}. {' '.join(result.reasons)}"]

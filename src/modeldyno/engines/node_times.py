@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from modeldyno.core.errors import EngineFailed
@@ -15,6 +15,12 @@ from modeldyno.core.profiles import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.core.work import Operand, Operands
 
 Key = tuple[str, str, str]  # node, operator, provider
+
+# A node that took longer than this was interrupted by other work, which waits for no node: times
+# of its quickest calls, and room for what caches and interrupts do to short nodes.
+_INTERRUPTED = 2.0
+_ROOM_NS = 5_000
+_QUICK = 0.1  # quantile
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,8 @@ def known_operands(
 
 
 class Tally:
-    """Node times, summed over the calls added to it."""
+    """Node times over the calls added to it. Calls in which a node was interrupted count for that
+    node as if they had taken as long as its others."""
 
     def __init__(
         self, most_event_ns: int, truncated_ns: int = 0, *, counts_gaps: bool = False
@@ -64,15 +71,15 @@ class Tally:
             while enclosing and enclosing[-1][0] <= event.start_ns:
                 enclosing.pop()
             if enclosing:
-                enclosing[-1][1].self_ns -= event.duration_ns + self._truncated_ns
+                enclosing[-1][1].add(self._calls, -event.duration_ns - self._truncated_ns)
                 enclosing[-1][1].inner += 1
             else:
                 self._outer += 1
                 if self._counts_gaps and previous_end_ns is not None:
-                    node.self_ns += max(0, event.start_ns - previous_end_ns)
+                    node.add(self._calls, max(0, event.start_ns - previous_end_ns))
                     node.inner += 1  # the profiler recorded the previous event in this time
                 previous_end_ns = end_ns
-            node.self_ns += event.duration_ns + self._truncated_ns
+            node.add(self._calls, event.duration_ns + self._truncated_ns)
             node.add_operands(event.operands)
             node.events += 1
             if event.device_ns is not None:
@@ -87,19 +94,36 @@ class Tally:
     def trace(self) -> Trace:
         """Nodes in the order of their first events."""
         nodes = tuple(
-            NodeTime(*key, max(0, s.self_ns), s.events, s.inner, s.device_ns, s.operands)
+            NodeTime(*key, uninterrupted_ns(s.calls_ns), s.events, s.inner, s.device_ns, s.operands)
             for key, s in self._sums.items()
         )
-        return Trace(nodes, self._calls, self._outer, self._most_event_ns)
+        return Trace(
+            nodes, self._calls, self._outer, self._most_event_ns, cut_off_ns=self._truncated_ns
+        )
+
+
+def uninterrupted_ns(calls_ns: Sequence[int]) -> int:
+    """The sum over all calls, if none had been interrupted; at least 0."""
+    ranked = sorted(calls_ns)
+    most = _INTERRUPTED * ranked[int(_QUICK * (len(ranked) - 1))] + _ROOM_NS
+    undisturbed = [ns for ns in ranked if ns <= most]
+    return max(0, round(sum(undisturbed) / len(undisturbed) * len(ranked)))
 
 
 @dataclass
 class _NodeSum:
-    self_ns: int = 0
+    calls_ns: list[int] = field(default_factory=list)  # of each call that it ran in
+    last_call: int = 0
     events: int = 0
     inner: int = 0
     device_ns: int | None = None
     operands: Operands | None = None
+
+    def add(self, call: int, ns: int) -> None:
+        if call != self.last_call:
+            self.calls_ns.append(0)
+            self.last_call = call
+        self.calls_ns[-1] += ns
 
     def add_operands(self, operands: Operands | None) -> None:
         """Operands are reported only if they are the same in every event."""

@@ -52,9 +52,13 @@ class OnnxRuntime:
     def profiled(self, target: Target, session: OnnxSession) -> Iterator[OnnxProfiled]:
         """Another session: this profiler starts with a session and cannot be paused."""
         is_cpu = target.device.partition(":")[0] == "cpu"
+
+        def open_bare(model: bytes, is_profiled: bool) -> OnnxSession:
+            options = _options(target, profile="bare" if is_profiled else "")
+            return self._load(target, options, model)
+
         profiled = OnnxProfiled(
-            self._load(target, _options(target, profile="profile")),
-            (lambda model: self._load(target, _options(target), model)) if is_cpu else None,
+            self._load(target, _options(target, profile="profile")), open_bare if is_cpu else None
         )
         with contextlib.closing(profiled):
             yield profiled

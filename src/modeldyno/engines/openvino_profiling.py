@@ -134,4 +134,5 @@ def divide_among_calls(recorded: Reading, walls_ns: Sequence[int], keep: Sequenc
         ns, events = sums.get(row, (0, 0))
         sums[row] = (ns + max(0, round(total_ns * share)), events + len(counted))
     nodes = tuple(NodeTime(*key, ns, events) for key, (ns, events) in sums.items())
-    return Trace(nodes, len(counted), sum(node.events for node in nodes), _MOST_EVENT_NS)
+    events = sum(node.events for node in nodes)
+    return Trace(nodes, len(counted), events, _MOST_EVENT_NS, cut_off_ns=_CUT_OFF_NS, is_mean=True)

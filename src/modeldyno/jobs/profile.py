@@ -58,9 +58,10 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
     check_unchanged(facts, copy)
     from modeldyno.measure.profile import break_down
 
-    breakdown = break_down(_with_model_nodes(repeats, _model_nodes(spec, facts, context)))
-    first = repeats[0]
     meanwhile = host.weather(before, host.read_load())
+    with_model_nodes = _with_model_nodes(repeats, _model_nodes(spec, facts, context))
+    breakdown = break_down(with_model_nodes, meanwhile)
+    first = repeats[0]
     result = ProfileResult(
         run_id=context.folder.id,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -84,6 +85,9 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         rows=breakdown.rows,
         ci95_s_by_op=breakdown.ci95_s_by_op,
         ci95_s_by_figure=breakdown.ci95_s_by_figure,
+        unknown_by_op=breakdown.unknown_by_op,
+        noise=breakdown.noise,
+        reasons=breakdown.reasons,
         repeats=len(repeats),
         calls=sum(repeat.trace.calls for repeat in repeats),
         notes=(*prepared.notes, *filter(None, [measuring.note, wait_note(measuring.waited_s)])),
@@ -196,7 +200,8 @@ class _Repeats:
 def checked(repeat: ProfileRepeat) -> ProfileRepeat:
     """A worker's repeat with harmless names; raises WorkerGarbled if it contradicts itself."""
     trace = repeat.trace
-    counts = [trace.calls, trace.outer, trace.most_event_ns, repeat.bare_ns or 0]
+    counts = [trace.calls, trace.outer, trace.most_event_ns, trace.event_ns or 0, trace.cut_off_ns]
+    counts += [repeat.bare_ns or 0, repeat.block_wall_ns, repeat.block_cpu_ns]
     counts += [count for node in trace.nodes for count in _counts(node)]
     walls = (*repeat.plain_ns, *repeat.profiled_ns)
     if (
@@ -336,7 +341,13 @@ def _warnings(result: ProfileResult) -> tuple[str, ...]:
         warnings.append(
             f"The nodes add up to {result.coverage:.0%} of the latency: profile it again"
         )
-    if not low <= result.scale <= high:
+    if result.noise == "contended" and result.scale > high:
+        warnings.append(
+            f"Other work interrupted most calls: a typical one took {result.scale:.1f} × what its "
+            "nodes need; shares of the time hold, single times less so; profile it again when the "
+            "machine is quiet"
+        )
+    elif not low <= result.scale <= high:
         warnings.append(
             f"The machine was {_speed(result.scale)} while the profiler looked: shares of the "
             "time hold, single times less so; profile it again when the machine is quiet"

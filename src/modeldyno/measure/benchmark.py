@@ -223,17 +223,22 @@ def contention_of(
     kernel's figures for CPU pressure and stolen time.
     """
     if all(session.facts.is_on_cpu and session.facts.threads == 1 for session in sessions):
-        return _single_thread_contention(sessions), "cpu-time"
+        wall = sum(session.samples.block_wall_ns for session in sessions)
+        cpu = sum(session.samples.block_cpu_ns for session in sessions)
+        return single_thread_contention(wall, cpu), "cpu-time"
+    contention = contention_by_pressure(weather)
+    return contention, None if contention is None else "pressure"
+
+
+def single_thread_contention(wall_ns: int, cpu_ns: int) -> float:
+    return max(1.0, wall_ns / cpu_ns) if cpu_ns else 1.0
+
+
+def contention_by_pressure(weather: HostWeather) -> float | None:
     if weather.pressure is None:
-        return None, None
+        return None
     lost = min(0.95, weather.pressure + (weather.steal or 0.0))
-    return 1 / (1 - lost), "pressure"
-
-
-def _single_thread_contention(sessions: Sequence[Session]) -> float:
-    wall = sum(session.samples.block_wall_ns for session in sessions)
-    cpu = sum(session.samples.block_cpu_ns for session in sessions)
-    return max(1.0, wall / cpu) if cpu else 1.0
+    return 1 / (1 - lost)
 
 
 def _first_session_per_process(units: Sequence[MeasuredSession]) -> list[Session]:

@@ -353,26 +353,37 @@ _FEWEST_CALLS_PER_TURN = 3  # besides the first
 _BARE_CALLS = 400
 
 
+@dataclass(frozen=True)
+class ProfiledTimes:
+    plain_ns: list[int]  # of each call without the profiler
+    recorded_ns: list[int]  # of each call with it
+    counts: list[bool]  # which of the latter count
+    block_wall_ns: int  # around all turns without the profiler …
+    block_cpu_ns: int  # … and the CPU time of the calling thread meanwhile
+    steady: bool  # the latency had settled before the first turn
+
+
 def measure_profiled(
     plain: Call,
     profiled: Call,
     recording: Callable[[], AbstractContextManager[None]],
     plan: ProfilePlan,
     clocks: Clocks | None = None,
-) -> tuple[list[int], list[int], list[bool]]:
-    """Nanoseconds of each plain call and each recorded one, and which of the latter count.
+) -> ProfiledTimes:
+    """Calls with and without the profiler, in turns.
 
-    Plain and recorded calls take turns, plain ones first and last, so that changes of the machine
-    affect both equally. The first call of a turn meets a cold cache and does not count.
+    Plain ones come first and last, so that changes of the machine affect both equally. The first
+    call of a turn meets a cold cache and does not count.
     """
     clocks = clocks or Clocks()
     clock = clocks.wall
     limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s)
     calibration = calibrate(plain, clock, calls_per_sample=1)
-    warm_up(plain, calibration, limits, clock)
+    steady = warm_up(plain, calibration, limits, clock).steady
     calls = math.ceil(plan.min_time_s / max(calibration.call_s, 1e-9))
     calls = max(plan.fewest_calls, min(plan.most_calls, calls))
     turn = math.ceil(calls / max(1, min(plan.turns, calls // _FEWEST_CALLS_PER_TURN)))
+    block = Block(plain, calibration, clocks)
     plain_ns: list[int] = []
     recorded_ns: list[int] = []
     counts: list[bool] = []
@@ -381,14 +392,19 @@ def measure_profiled(
             profiled()
         while sum(counts) < calls:
             clocks.sleep(plan.gap_s)
-            plain_ns += _take_samples(plain, 1, clock, turn + 1)[1:]
+            block.read(turn + 1)
+            plain_ns += block.wall[-turn:]
             clocks.sleep(plan.gap_s)
             with recording():
                 recorded_ns += _take_samples(profiled, 1, clock, turn + 1)
             counts += [False, *repeat(True, turn)]
         clocks.sleep(plan.gap_s)
-        plain_ns += _take_samples(plain, 1, clock, turn + 1)[1:]
-    return plain_ns, recorded_ns, counts
+        block.read(turn + 1)
+        plain_ns += block.wall[-turn:]
+    spent = block.samples()
+    return ProfiledTimes(
+        plain_ns, recorded_ns, counts, spent.block_wall_ns, spent.block_cpu_ns, steady
+    )
 
 
 def measure_bare(call: Call, clock: Clock = time.perf_counter_ns) -> int:

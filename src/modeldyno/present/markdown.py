@@ -24,6 +24,7 @@ from modeldyno.core.sentences import (
     comparison_sentence,
     gate_sentence,
     profile_sentence,
+    quality_remarks,
     remarks,
 )
 from modeldyno.core.specs import BenchmarkSpec
@@ -97,7 +98,8 @@ def profile_markdown(profile: ProfileResult, peaks_of: PeaksOf = no_peaks) -> st
 
 
 def _notes(profile: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
-    notes = (*profile.warnings, *profile.deviations(), *profile.notes)
+    warnings = (*quality_remarks(profile), *profile.warnings)
+    notes = (*warnings, *profile.deviations(), *profile.notes)
     return (*notes, *roof_lines(profile, roof))
 
 

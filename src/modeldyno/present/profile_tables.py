@@ -8,7 +8,16 @@ from typing import Any
 
 from modeldyno.core import exports, figures
 from modeldyno.core.profile_diffs import ChangeSide, ProfileDiff
-from modeldyno.core.profiles import Agreement, By, OpTypeRow, ProfileRow, Slice, share, slices
+from modeldyno.core.profiles import (
+    Agreement,
+    By,
+    OpTypeRow,
+    ProfileRow,
+    Slice,
+    UnknownTimes,
+    share,
+    slices,
+)
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Held, PeaksOf, Roof, roof_of
 from modeldyno.core.sentences import profile_sentence
@@ -19,7 +28,7 @@ TOP = 20
 LEFT = ("node", "operator", "where", "limit")
 CSV_COLUMNS = (
     *("node", "op_type", "provider", "calls", "nodes", "total_ms", "share", "cumulative_share"),
-    *("cpu_ms", "accelerator_ms", "recorded_ms", "flop", "bytes"),
+    *("cpu_ms", "accelerator_ms", "recorded_ms", "flop", "bytes", "unknown"),
 )
 
 
@@ -68,8 +77,20 @@ def known_roof(profile: ProfileResult, peaks_of: PeaksOf) -> Roof | None:
 
 
 def roof_lines(profile: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
-    """Why the slowest operators are called what they are, and what they are held against."""
-    return () if roof is None else (*limit_lines(profile, "op", roof), roof.text)
+    """Why there are dashes, why the slowest operators are called what they are, and what they are
+    held against."""
+    limits = () if roof is None else (*limit_lines(profile, "op", roof), roof.text)
+    return (*unknown_lines(profile, "op"), *limits)
+
+
+def unknown_lines(profile: ProfileResult, by: By) -> list[str]:
+    """Why there are dashes, for the first of them."""
+    unknown = [part for part in slices(profile, by) if part.unknown]
+    lines = [f"{part.node or part.op_type}: no time, {part.unknown}" for part in unknown]
+    if more := lines[MOST_REASONS:]:
+        what = "node" if by == "node" else "operator"
+        lines[MOST_REASONS:] = [f"no time of {figures.counted(len(more), 'more ' + what)} either"]
+    return lines
 
 
 def limit_lines(profile: ProfileResult, by: By, roof: Roof) -> list[str]:
@@ -93,9 +114,9 @@ def _limits(held: Held) -> tuple[str, str, str]:
 
 def _cells(part: Slice, by: By, scale: float, has_device: bool) -> tuple[str, ...]:
     names = (part.node or "", part.op_type) if by == "node" else (part.op_type, str(part.nodes))
+    time = figures.plain(part.total_s / scale), _percent(part.share)
     figures_ = (
-        figures.plain(part.total_s / scale),
-        _percent(part.share),
+        *((figures.NOTHING,) * 2 if part.unknown else time),
         _percent(part.cumulative),
     )
     device = (figures.plain((part.accelerator_s or 0.0) / scale),) if has_device else ()
@@ -154,40 +175,50 @@ def _csv_rows(profile: ProfileResult, by: By) -> Iterable[dict[str, Any]]:
             "provider": part.provider,
             "calls": part.calls,
             "nodes": part.nodes,
-            "total_ms": part.total_s * 1e3,
-            "share": part.share,
+            "total_ms": None if part.unknown else part.total_s * 1e3,
+            "share": None if part.unknown else part.share,
             "cumulative_share": part.cumulative,
-            "cpu_ms": part.cpu_s * 1e3,
+            "cpu_ms": None if part.unknown else part.cpu_s * 1e3,
             "accelerator_ms": None if part.accelerator_s is None else part.accelerator_s * 1e3,
             "recorded_ms": part.recorded_s * 1e3,
             "flop": part.flop,
             "bytes": part.moved_bytes,
+            "unknown": part.unknown,
         }
     outside = {"node": OUTSIDE, "total_ms": profile.outside_s * 1e3}
     yield dict.fromkeys(CSV_COLUMNS, "") | outside | {"share": share(profile.outside_s, profile)}
 
 
 ROW_COLUMNS = (
-    "node", "op_type", "nodes", "calls", "total_ms", "share", "cpu_ms", "accelerator_ms"
+    "node", "op_type", "nodes", "calls", "total_ms", "share", "cpu_ms", "accelerator_ms", "unknown"
 )  # fmt: skip
 
 
-def rows_csv(rows: Sequence[ProfileRow | OpTypeRow], agreement: Agreement) -> str:
+def rows_csv(
+    rows: Sequence[ProfileRow | OpTypeRow],
+    agreement: Agreement,
+    unknown: UnknownTimes,
+) -> str:
     """What the database keeps of a run, and what is outside all nodes."""
     latency_s, outside_s = agreement.latency_s, agreement.outside_s
-    lines: list[dict[str, Any]] = [
-        {
-            "node": row.node if isinstance(row, ProfileRow) else "",
-            "op_type": row.op_type,
-            "nodes": row.nodes if isinstance(row, OpTypeRow) else row.defined,
-            "calls": row.calls,
+    lines: list[dict[str, Any]] = []
+    for row in rows:
+        times = {
             "total_ms": row.total_s * 1e3,
             "share": row.total_s / latency_s if latency_s else None,
             "cpu_ms": None if row.cpu_s is None else row.cpu_s * 1e3,
-            "accelerator_ms": None if row.accelerator_s is None else row.accelerator_s * 1e3,
         }
-        for row in rows
-    ]
+        lines.append(
+            {
+                "node": row.node if isinstance(row, ProfileRow) else "",
+                "op_type": row.op_type,
+                "nodes": row.nodes if isinstance(row, OpTypeRow) else row.defined,
+                "calls": row.calls,
+                **(dict.fromkeys(times) if row.key in unknown else times),
+                "accelerator_ms": None if row.accelerator_s is None else row.accelerator_s * 1e3,
+                "unknown": unknown.get(row.key, ""),
+            }
+        )
     if latency_s and outside_s is not None:
         outside = {"node": OUTSIDE, "total_ms": outside_s * 1e3, "share": outside_s / latency_s}
         lines.append(dict.fromkeys(ROW_COLUMNS, "") | outside)
@@ -208,7 +239,9 @@ def diff_rows(
             _named(change.a),
             _named(change.b),
             *(_took(part, scale) for part in (change.a, change.b)),
-            f"{change.delta_s / scale:+.3g}".replace("-", "\u2212"),
+            figures.NOTHING
+            if change.delta_s is None
+            else f"{change.delta_s / scale:+.3g}".replace("-", "\u2212"),
             change.standing,
             "" if change.standing in ("appeared", "vanished") else change.verdict,
         )
@@ -228,7 +261,7 @@ def _named(part: ChangeSide | None) -> str:
 
 
 def _took(part: ChangeSide | None, scale: float) -> str:
-    if part is None:
+    if part is None or part.unknown:
         return figures.NOTHING
     if part.ci95_s is None:
         return figures.plain(part.total_s / scale)

@@ -17,12 +17,17 @@ from modeldyno.core.models import Model
 from modeldyno.core.profiles import (
     Agreement,
     OpMicroseconds,
+    OpTypeRow,
     Profile,
+    ProfileRow,
     ProfileRows,
     ProfileRowsQuery,
+    UnknownTimes,
     in_microseconds,
+    unknown_times,
 )
 from modeldyno.core.requests.measuring import ProfileRequest, SideRequest
+from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Roof, roof_of
 from modeldyno.core.runs import ACTIVE
 from modeldyno.core.specs import ProfileSpec
@@ -32,6 +37,7 @@ from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.services.run_hosts import RunHosts
 from modeldyno.services.runnables import RunnableService
+from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 
 PeaksOf = Callable[[str], Peaks | None]  # by the fingerprint of a machine
@@ -53,9 +59,11 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         jobs: JobService,
         hosts: RunHosts,
         peaks_of: PeaksOf,
+        history: History,
     ) -> None:
         super().__init__(records, models, jobs)
         self._hosts = hosts
+        self._history = history
         self._peaks_of = peaks_of
 
     def create(
@@ -109,9 +117,26 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         more = None if wanted.limit is None else wanted.limit + 1
         rows = self._records.profiles.some_rows(agreement.run_id, replace(wanted, limit=more))
         if wanted.limit is None or len(rows) <= wanted.limit:
-            return ProfileRows(agreement.run_id, agreement.latency_s, rows)
+            return self._with_unknown(agreement, rows, None)
         after = wanted.start + wanted.limit
-        return ProfileRows(agreement.run_id, agreement.latency_s, rows[: wanted.limit], after)
+        return self._with_unknown(agreement, rows[: wanted.limit], after)
+
+    def _with_unknown(
+        self,
+        agreement: Agreement,
+        rows: tuple[ProfileRow, ...] | tuple[OpTypeRow, ...],
+        after: int | None,
+    ) -> ProfileRows:
+        unknown = self._unknown_times(agreement)
+        return ProfileRows(agreement.run_id, agreement.latency_s, rows, after, unknown)
+
+    def _unknown_times(self, agreement: Agreement) -> UnknownTimes:
+        """The run's folder has them; none where it cannot be read."""
+        try:
+            result = self._history.read(agreement.run_id).result
+        except (OSError, ValueError, KeyError):
+            return {}
+        return unknown_times(result) if isinstance(result, ProfileResult) else {}
 
     def roof(self, profile_id: ProfileId) -> Roof:
         """What its rows are held against: peaks of the machine that measured them."""
@@ -138,7 +163,7 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         """The slowest first, with a line for what is outside all nodes; raises NotFound."""
         agreement = self._agreement(profile_id)
         rows = self._records.profiles.some_rows(agreement.run_id, ProfileRowsQuery(by=by))
-        return rows_csv(rows, agreement)
+        return rows_csv(rows, agreement, self._unknown_times(agreement))
 
     def _agreement(self, profile_id: ProfileId) -> Agreement:
         agreement = self._records.profiles.agreement(profile_id)

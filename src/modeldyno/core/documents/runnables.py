@@ -92,6 +92,8 @@ class SummaryDocument(SharedAxes):
             throughput_per_s=Figure(value=result.batch_size / latency_s) if latency_s else None,
             sessions=result.repeats,
             samples=result.calls,
+            noise=result.noise,
+            noise_reasons=result.reasons,
         )
 
     def without_figures(self) -> SummaryDocument:

@@ -10,7 +10,7 @@ from modeldyno.core.profiles import Slice, slices
 from modeldyno.core.requests.commands import profile_command
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import PeaksOf
-from modeldyno.core.sentences import profile_sentence
+from modeldyno.core.sentences import profile_sentence, quality_remarks
 from modeldyno.present.charts.bars import Bar, bar_chart
 from modeldyno.present.markup import Markup
 from modeldyno.present.profile_tables import (
@@ -28,7 +28,8 @@ Span = tuple[float, float] | None
 
 def profile_section(profile: ProfileResult, peaks_of: PeaksOf) -> Section:
     name, facts = shown_name(profile.model.path), profile.facts
-    parts, roof = slices(profile, "op"), known_roof(profile, peaks_of)
+    parts = [part for part in slices(profile, "op") if not part.unknown]
+    roof = known_roof(profile, peaks_of)
     head, rows = profile_rows(profile, roof=roof)
     precision = f", {facts.precision}" if facts.precision else ""
     return Section(
@@ -43,6 +44,7 @@ def profile_section(profile: ProfileResult, peaks_of: PeaksOf) -> Section:
         table=table(head, rows, LEFT),
         charts=(_chart(profile, parts),) if parts else (),
         limits=(
+            *quality_remarks(profile),
             *(*profile.warnings, *profile.deviations(), *profile.notes),
             *roof_lines(profile, roof),
         ),
@@ -90,6 +92,8 @@ def _chart(profile: ProfileResult, parts: Sequence[Slice]) -> Markup:
     if left := parts[TOP:]:
         more = figures.counted(len(left), "more operator")
         bars.append(bar(f"({more})", sum(part.total_s for part in left), is_rest=True))
+    if unknown := [part.total_s for part in slices(profile, "op") if part.unknown]:
+        bars.append(bar("(not known)", sum(unknown), is_rest=True))
     bars.append(bar(OUTSIDE, profile.outside_s, is_rest=True))
     is_known = any(part.ci95_s for part in parts)
     read = " Whiskers are 95\u00a0% intervals over repeats." if is_known else ""

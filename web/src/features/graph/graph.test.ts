@@ -74,6 +74,7 @@ const row = (name: string, ms: number): TimeDocument => ({
   accelerator_ms: null,
   recorded_ms: ms,
   parts: [],
+  unknown: null,
   total_ms: { value: ms, low: ms - 1, high: ms + 1, level: 0.95, of: "repeats", n: 4, needs: null, repeat: null },
   work: { bound: null, bound_reason: "", bytes: null, flop: null, flop_per_byte: null, gbyte_per_s: null, gflop_per_s: null },
 });

@@ -4,9 +4,9 @@ import { useMemo } from "react";
 import type { ProfileDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { MOST_BARS, barsHeight, drawBars } from "@/charts/profileBars";
-import { sliceSummary, sliceTable, sliceText, slicesOf, unitOf, type By, type Limit, type Slice } from "@/charts/profileRows";
+import { shareText, sliceSummary, sliceTable, sliceText, slicesOf, unitOf, type By, type Limit, type Slice, type Unit } from "@/charts/profileRows";
 import { drawTreemap } from "@/charts/profileTreemap";
-import { NOTHING, decimals, percent, plain } from "@/format/numbers";
+import { NOTHING, decimals, plain } from "@/format/numbers";
 import { DataTable, type Column } from "@/ui/DataTable";
 
 type Props = { result: ProfileDocument; by: By; view: "bars" | "treemap" | "table"; isShare: boolean; jump: (name: string) => void };
@@ -57,8 +57,8 @@ function SliceTable({ slices, by, jump, hasLimits }: TableProps) {
     ...(by === "node"
       ? [{ id: "op", header: "Operator", value: (row: Slice) => row.op }]
       : [{ id: "nodes", header: "Nodes", value: (row: Slice) => row.nodes, isNumber: true }]),
-    { id: "ms", header: "Time", value: (row) => row.ms, show: (row) => sliceText(row, unit), isNumber: true },
-    { id: "share", header: "Share", value: (row) => row.share, show: (row) => percent(row.share, 1), isNumber: true },
+    { id: "ms", header: "Time", value: (row) => row.ms, show: (row) => <Time row={row} unit={unit} />, isNumber: true },
+    { id: "share", header: "Share", value: (row) => row.share, show: (row) => shareText(row), isNumber: true },
     { id: "calls", header: "Calls", value: (row) => row.calls, isNumber: true },
     { id: "gflops", header: "GFLOP/s", value: (row) => row.limit.gflops, show: (row) => rate(row.limit.gflops), isNumber: true },
     { id: "gbytes", header: "GB/s", value: (row) => row.limit.gbytes, show: (row) => rate(row.limit.gbytes), isNumber: true },
@@ -68,19 +68,27 @@ function SliceTable({ slices, by, jump, hasLimits }: TableProps) {
   return <DataTable label={`Time by ${by}`} rows={slices} columns={columns} rowId={(row) => `${row.name}\n${row.op}\n${row.ms}`} />;
 }
 
+/** A dash says why there is no time. */
+function Time({ row, unit }: { row: Slice; unit: Unit }) {
+  return row.unknown === null ? sliceText(row, unit) : <Unknown why={row.unknown} />;
+}
+
+function Unknown({ why }: { why: string }) {
+  return (
+    <Tooltip label={why} multiline maw={420}>
+      <Text span className="dim" tabIndex={0}>
+        {NOTHING}
+      </Text>
+    </Tooltip>
+  );
+}
+
 const rate = (value: number | null) => (value === null ? NOTHING : plain(value, decimals(value, 3)));
 const COLORS = { compute: "blue", memory: "grape", overhead: "gray" } as const;
 
 /** What keeps it from being faster; why is in the words behind it. */
 function LimitBadge({ limit }: { limit: Limit }) {
-  if (limit.bound === null)
-    return (
-      <Tooltip label={limit.reason} multiline maw={420}>
-        <Text span className="dim" tabIndex={0}>
-          {NOTHING}
-        </Text>
-      </Tooltip>
-    );
+  if (limit.bound === null) return <Unknown why={limit.reason} />;
   return (
     <Tooltip label={limit.reason} multiline maw={420}>
       <Badge color={COLORS[limit.bound]} variant="light" tt="none" tabIndex={0}>

@@ -1,14 +1,18 @@
-import { Anchor, Badge, Skeleton, Stack, Text } from "@mantine/core";
+import { Anchor, Badge, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
+import { engineTitle } from "@/api/engines";
 import { profileDiffQuery, profileQuery, profileResultQuery } from "@/api/queries";
 import type { ProfileDetailsDocument, ProfileDiffDocument, ProfileDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { CHANGES_LEGEND, barsHeight, drawChanges } from "@/charts/profileBars";
 import { changeSummary, changeTable, changesOf, deltaText, ranText, sliceText, standingText, unitOfChanges, type By, type Change } from "@/charts/profileRows";
+import { intervalOf, plural } from "@/format/numbers";
+import { NoiseBadge } from "@/ui/badges";
 import { Caution } from "@/ui/Caution";
 import { DataTable, type Column } from "@/ui/DataTable";
+import { Figure } from "@/ui/Figure";
 import { Trouble } from "@/ui/Trouble";
 
 type Side = { profile: ProfileDetailsDocument; result: ProfileDocument };
@@ -30,7 +34,7 @@ export function ProfileDiff({ a, otherId, by, isTable, jump }: Props) {
 
 function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: ProfileDiffDocument; by: By; isTable: boolean; jump: Jump }) {
   const changes = useMemo(() => changesOf(diff.changes), [diff]);
-  const labels = useMemo(() => ({ a: `#${a.profile.id} ${a.profile.name}`, b: `#${b.profile.id} ${b.profile.name}` }), [a.profile, b.profile]);
+  const labels = useMemo(() => ({ a: sideName(a), b: sideName(b) }), [a, b]);
   const draw = useMemo(() => drawChanges(changes), [changes]);
   const open = (name: string) => {
     const change = changes.find((one) => one.name === name);
@@ -38,11 +42,15 @@ function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: Pr
     const first = (change?.b ?? change?.a)?.names[0] ?? name;
     jump(first, side.result, { model: side.profile.model_id, profile: side.profile.id });
   };
-  const others = diff.differences.map((text) => text.charAt(0).toUpperCase() + text.slice(1));
   const isOnly = changes.some((one) => !one.a || !one.b);
   return (
     <Stack gap="sm">
-      {others.length > 0 && <Caution title="The two did not do the same work">{others.join(" · ")}</Caution>}
+      {diff.warning !== null && <Caution title="Measured under unlike conditions">{diff.warning}</Caution>}
+      <Group gap="xl" align="flex-start">
+        <Total label={`${labels.a} (A)`} side={diff.a} />
+        <Total label={`${labels.b} (B)`} side={diff.b} />
+        <Figure label="B − A" value={diff.delta_ms} interval={null} unit="ms" basis={diff.verdict} />
+      </Group>
       {isTable ? (
         <ChangeTable changes={changes} by={by} open={open} />
       ) : (
@@ -65,6 +73,19 @@ function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: Pr
       )}
     </Stack>
   );
+}
+
+/** No two profiles have the same: names may repeat, numbers do not. */
+const sideName = ({ profile, result }: Side): string => `#${profile.id} ${profile.name}, ${engineTitle(result.engine)}`;
+
+/** A whole call of one side, and how far to trust it. */
+function Total({ label, side }: { label: string; side: ProfileDiffDocument["a"] }) {
+  const basis = (
+    <Group gap="xs">
+      per call, n = {plural(side.repeats, "repeat")} <NoiseBadge of={side} />
+    </Group>
+  );
+  return <Figure label={label} value={side.latency_ms.value} interval={intervalOf(side.latency_ms)} unit="ms" basis={basis} />;
 }
 
 function ChangeTable({ changes, by, open }: { changes: readonly Change[]; by: By; open: (name: string) => void }) {

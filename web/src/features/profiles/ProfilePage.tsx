@@ -16,7 +16,7 @@ import { ProfileMenu } from "@/features/profiles/ProfileMenu";
 import { duration, intervalOf, percent, plural } from "@/format/numbers";
 import { cellName, sentence } from "@/format/words";
 import { Ago } from "@/ui/Ago";
-import { StateBadge } from "@/ui/badges";
+import { NoiseBadge, StateBadge } from "@/ui/badges";
 import { Caution } from "@/ui/Caution";
 import { Choose } from "@/ui/Choose";
 import { Copy } from "@/ui/Copy";
@@ -40,6 +40,7 @@ export function ProfilePage() {
     <Page title={found.name} actions={<ProfileMenu profile={found} removed={() => void navigate({ to: "/p/$pid/profiles", params: { pid } })} />}>
       <Group gap="sm">
         <StateBadge state={found.state} />
+        <NoiseBadge of={found.summary} />
         <Text size="sm" className="dim">
           Profile #{found.id} of
         </Text>

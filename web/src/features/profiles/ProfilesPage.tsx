@@ -15,7 +15,7 @@ import { cellName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
-import { StateBadge } from "@/ui/badges";
+import { NoiseBadge, StateBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
 import { useLeaving } from "@/ui/undo";
 
@@ -91,6 +91,7 @@ function ProfileCard({ row, modelName }: { row: ProfileSummary; modelName: strin
               #{row.id}
             </Text>
             <StateBadge state={row.state} />
+            <NoiseBadge of={summary} />
           </Group>
           <Text size="sm" style={{ overflowWrap: "anywhere" }}>
             {[row.name === modelName ? null : modelName, ...settings].filter(Boolean).join(" · ") || "Settings appear after its first run"}
