@@ -98,11 +98,6 @@ ALIKE = 0.25  # of a share
         ("onnxruntime", SILERO / "silero_vad_openvino_16k.onnx"),
         ("onnxruntime", MINILM / "minilm.onnx"),
         pytest.param("openvino", MINILM / "minilm.onnx", marks=[pytest.mark.engine("openvino")]),
-        pytest.param(
-            "litert",
-            MINILM.parent / "basic-pitch" / "nmp.tflite",
-            marks=[pytest.mark.engine("litert")],
-        ),
     ],
     ids=lambda value: value if isinstance(value, str) else value.stem,
 )

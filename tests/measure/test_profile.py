@@ -235,3 +235,25 @@ def test_calls_that_were_interrupted_do_not_make_the_profiler_look_cheap():
     assert busy.event_cost_s == pytest.approx(break_down([calm]).event_cost_s, rel=0.01)
     assert busy.latency_s == pytest.approx(9e-3)
     assert busy.sum_s + busy.outside_s == pytest.approx(busy.latency_s)
+
+
+def test_without_calls_to_tell_apart_short_nodes_of_a_busy_machine_have_no_time():
+    """One interruption of 3 ms in one of 100 calls adds 30 µs: nothing to 950 µs, all to 50."""
+
+    def times(is_mean, busy):
+        repeats = disturbed([0.05] * 4, busy=busy)
+        traces = [
+            replace(
+                one.trace,
+                calls=100,
+                is_mean=is_mean,
+                nodes=tuple(replace(n, self_ns=100 * n.self_ns) for n in one.trace.nodes),
+            )
+            for one in repeats
+        ]
+        pairs = zip(repeats, traces, strict=True)
+        return [row.unknown for row in break_down([replace(r, trace=t) for r, t in pairs]).rows]
+
+    interrupted = "other work that interrupts one of the calls may make up much of what it took"
+    assert times(is_mean=True, busy=4) == ["", interrupted]
+    assert times(is_mean=True, busy=1) == times(is_mean=False, busy=4) == ["", ""]

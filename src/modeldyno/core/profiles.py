@@ -44,6 +44,7 @@ class Trace:
     # What it cost right after these calls, with nodes that compute nothing; None: not measured.
     event_ns: int | None = None
     cut_off_ns: int = 0  # of each event, added for what rounding down loses on average
+    is_mean: bool = False  # calls cannot be told apart: interruptions are in the nodes' times
 
 
 @dataclass(frozen=True)

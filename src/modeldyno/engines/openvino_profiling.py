@@ -135,4 +135,4 @@ def divide_among_calls(recorded: Reading, walls_ns: Sequence[int], keep: Sequenc
         sums[row] = (ns + max(0, round(total_ns * share)), events + len(counted))
     nodes = tuple(NodeTime(*key, ns, events) for key, (ns, events) in sums.items())
     events = sum(node.events for node in nodes)
-    return Trace(nodes, len(counted), events, _MOST_EVENT_NS, cut_off_ns=_CUT_OFF_NS)
+    return Trace(nodes, len(counted), events, _MOST_EVENT_NS, cut_off_ns=_CUT_OFF_NS, is_mean=True)

@@ -41,9 +41,10 @@ LEAST_REPEATS = 4  # for an interval: with fewer it would reflect chance more th
 PLAUSIBLE_COST = 2.0
 # Of what was recorded in a node, the share that may be the profiler's own cost: more leaves a time
 # that is mostly error.
-MOST_COST, MOST_COST_DISTURBED, MOST_COST_BOUNDED = 1 - LEAST_SHARE, 2 / 3, 0.25
-MOST_SPREAD = 0.25  # of a node's share of the latency between repeats, half and relative
+MOST_COST, MOST_COST_DISTURBED, MOST_COST_BOUNDED = 1 - LEAST_SHARE, 0.5, 0.25
+MOST_SPREAD = 0.2  # of a node's share of the latency between repeats, half and relative
 DISTURBED: tuple[Noise, ...] = ("contended", "unusable")
+TIME_SLICE_NS = 3e6  # that Linux gives to other work before it is our turn again
 NO_WEATHER = HostWeather(None, None, None, None)
 _INTERRUPTED = 2.0  # times the floor: a call that took longer was interrupted by other work
 _FLOOR = 0.1  # quantile
@@ -96,7 +97,7 @@ def break_down(repeats: Sequence[ProfileRepeat], weather: HostWeather = NO_WEATH
             rows.setdefault((row.node, row.op_type, row.provider), []).append(row)
             by_op.setdefault(row.op_type, [0.0] * len(profiles))[number] += row.total_s
     noise, reasons = _noise(repeats, weather)
-    is_disturbed = noise in DISTURBED
+    doubtful = cost.is_bounded, noise in DISTURBED, max(p.interruption for p in profiles)
     nodes, operators = _parts(profiles, scales, cost.ns)
     return Breakdown(
         latency_s=fmean(profile.plain for profile in profiles) / 1e9,
@@ -108,17 +109,13 @@ def break_down(repeats: Sequence[ProfileRepeat], weather: HostWeather = NO_WEATH
         rows=tuple(
             replace(
                 _mean_row(same_node, len(profiles)),
-                unknown=nodes[key].doubt(cost.is_bounded, is_disturbed),
+                unknown=nodes[key].doubt(*doubtful),
             )
             for key, same_node in rows.items()
         ),
         ci95_s_by_op=_intervals(by_op),
         ci95_s_by_figure=_figure_intervals([p.plain / 1e9 for p in profiles], list(by_op.values())),
-        unknown_by_op={
-            op: why
-            for op, part in operators.items()
-            if (why := part.doubt(cost.is_bounded, is_disturbed))
-        },
+        unknown_by_op={op: why for op, part in operators.items() if (why := part.doubt(*doubtful))},
         noise=noise,
         reasons=reasons,
     )
@@ -179,14 +176,16 @@ class _Part:
     own_cost_ns: list[float]  # of the profiler, in that
     shares: list[float]  # of the latency
 
-    def doubt(self, is_bounded: bool, is_disturbed: bool) -> str:
-        """Why its time is not to be shown; empty if it is."""
+    def doubt(self, is_bounded: bool, is_disturbed: bool, interruption_ns: float) -> str:
+        """Why its time is not to be shown; empty if it is. ``interruption_ns`` is what one adds."""
         recorded, own = fmean(self.recorded_ns), fmean(self.own_cost_ns)
         most = MOST_COST_DISTURBED if is_disturbed else MOST_COST
         if own >= (MOST_COST_BOUNDED if is_bounded else most) * recorded > 0:
             times = figures.duration(own / 1e9), figures.duration(recorded / 1e9)
             more = ", and calls took longer than that explains" if is_bounded else ""
             return f"recording it costs about {times[0]} of the {times[1]} that were recorded{more}"
+        if is_disturbed and interruption_ns > MOST_SPREAD * recorded:
+            return "other work that interrupts one of the calls may make up much of what it took"
         if is_disturbed and _spread(self.shares) > MOST_SPREAD:
             low, high = figures.percent(min(self.shares)), figures.percent(max(self.shares))
             return f"it took {low} to {high} of a call in the repeats: other work interrupted them"
@@ -285,6 +284,7 @@ class _ProfiledRepeat:
     around: float  # profiled time outside of all nodes …
     around_weight: float  # … and the number of events whose recording is included there
     bare: float | None  # a call that computes nothing
+    interruption: float  # what other work in one of the calls adds to the time of a node
     measured_cost: float | None  # of an event
     most_cost: float  # of an event, by what the profiler adds to the quickest calls
 
@@ -308,6 +308,7 @@ class _ProfiledRepeat:
             around=max(0.0, profiled - sum(nodes_ns)),
             around_weight=repeat.trace.outer / calls + 1,
             bare=repeat.bare_ns,
+            interruption=TIME_SLICE_NS / calls if trace.is_mean else 0.0,
             measured_cost=trace.event_ns,
             most_cost=min(trace.most_event_ns, trace.cut_off_ns + added / max(1, sum(weights))),
         )

@@ -117,11 +117,11 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         more = None if wanted.limit is None else wanted.limit + 1
         rows = self._records.profiles.some_rows(agreement.run_id, replace(wanted, limit=more))
         if wanted.limit is None or len(rows) <= wanted.limit:
-            return self._rows(agreement, rows, None)
+            return self._with_unknown(agreement, rows, None)
         after = wanted.start + wanted.limit
-        return self._rows(agreement, rows[: wanted.limit], after)
+        return self._with_unknown(agreement, rows[: wanted.limit], after)
 
-    def _rows(
+    def _with_unknown(
         self,
         agreement: Agreement,
         rows: tuple[ProfileRow, ...] | tuple[OpTypeRow, ...],
