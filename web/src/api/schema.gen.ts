@@ -1515,7 +1515,7 @@ export interface paths {
         /**
          * List runs
          * @description Newest first unless asked otherwise; sorted by `created`, `latency` or `state`. `text`
-         *     is sought in the id.
+         *     is sought in the id; `#12` is the number of a run.
          */
         get: operations["list_runs"];
         put?: never;
@@ -3819,18 +3819,19 @@ export interface components {
          * @description One of two benchmarks.
          */
         JudgedSide: {
-            /** @description Its number. */
-            benchmark_id: number;
+            /** @description Its number; null of a run that a terminal judges. */
+            benchmark_id: number | null;
             /** @description Of its model. */
             model_name: string;
-            /** @description As people call it. */
+            /** @description As people call it; of a run, its number: #12. */
             name: string;
             /** @description The run whose numbers count. */
             run_id: string;
         };
         /**
          * JudgementDocument
-         * @description Which of two benchmarks is quicker, cell by cell, with all settings side by side.
+         * @description Which of two benchmarks is quicker, cell by cell, with all settings side by side; also what
+         *     `modeldyno compare 12 15 --json` prints of stored runs.
          */
         JudgementDocument: {
             /** @description What B is held against. */
@@ -3871,6 +3872,12 @@ export interface components {
             environment: components["schemas"]["SettingDocument"][];
             /** @description How many of those are not the same. */
             environment_differing: number;
+            /**
+             * @description Name and version of this format.
+             * @default modeldyno.judgement/1
+             * @constant
+             */
+            schema: "modeldyno.judgement/1";
             /** @description Of one pair its own; of several, how many went which way. */
             sentence: string;
             /** @description All of them, of the first pair of cells. */
@@ -3900,6 +3907,8 @@ export interface components {
             id: string;
             /** @description Null of a run of the terminal. */
             job_id: number | null;
+            /** @description Short name of the run, counted through the workspace: commands of the terminal take `12`. */
+            number: number;
             /** @description In UTC. */
             started_at: string | null;
             /**
@@ -5316,6 +5325,8 @@ export interface components {
             kind: "benchmark" | "comparison" | "optimization" | "profile";
             /** @description That measured it; null before there is a result, and of old runs. */
             machine: string | null;
+            /** @description Short name of the run, counted through the workspace: commands of the terminal take `12`. */
+            number: number;
             /** @description Number of the benchmark, comparison and so on. */
             of_id: number;
             /** @description Of a comparison, as requested. */
@@ -5389,6 +5400,8 @@ export interface components {
             kind: "benchmark" | "comparison" | "optimization" | "profile";
             /** @description That measured it; null before there is a result, and of old runs. */
             machine: string | null;
+            /** @description Short name of the run, counted through the workspace: commands of the terminal take `12`. */
+            number: number;
             /** @description Number of the benchmark, comparison and so on. */
             of_id: number;
             /** @description Number of its project. */
@@ -11286,7 +11299,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Which of two benchmarks is quicker, cell by cell, with all settings side by side. */
+            /**
+             * @description Which of two benchmarks is quicker, cell by cell, with all settings side by side; also what
+             *     `modeldyno compare 12 15 --json` prints of stored runs.
+             */
             200: {
                 headers: {
                     [name: string]: unknown;
