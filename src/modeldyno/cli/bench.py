@@ -281,7 +281,11 @@ def plan_line(spec: BenchmarkSpec) -> str:
 def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:
     from modeldyno.core import figures
     from modeldyno.core.models import format_title
-    from modeldyno.core.sentences import side_by_side_lines, unranked_sentence
+    from modeldyno.core.sentences import (
+        precision_sentence,
+        side_by_side_lines,
+        unranked_sentence,
+    )
     from modeldyno.present.advice import advise
     from modeldyno.present.tables import WORDS, benchmark_rows, interval_legend, shape_text
 
@@ -310,6 +314,8 @@ def show(result: BenchmarkResult, quiet: bool, verbose: bool = False) -> None:
     if not quiet:
         if unranked := unranked_sentence(result):
             output.message(unranked)
+        if differing := precision_sentence(result):
+            output.message(differing)
         for advice in advise(result, each_cell=verbose):
             output.warn(str(advice), advice.help)
         output.message()

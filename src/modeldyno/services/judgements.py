@@ -22,6 +22,7 @@ from modeldyno.core.judgements import (
     machines_apart,
     matched,
     obstacle,
+    precision_note,
     settings_between,
 )
 from modeldyno.core.requests.axes import as_ran, axis_fields
@@ -152,7 +153,7 @@ def _judge(
     )
     alternation = next((each for each in alternations if _is_of(each, *sides)), None)
     if alternation is not None:
-        return _by_alternation(judgement, alternation)
+        return replace(_by_alternation(judgement, alternation), why=precision_note(*sides))
     hosts = (encode(side.result.host) for side in (a, b))
     if why := machines_apart(*hosts) or obstacle(*sides) or _lack_of_sessions(*sides):
         return replace(judgement, why=why)
@@ -180,7 +181,7 @@ def _apart(
     return replace(
         judgement,
         verdict="inconclusive" if why_inconclusive else compare_verdict(ratio, MARGIN),
-        why=why_inconclusive or caveat,
+        why=why_inconclusive or "; ".join(filter(None, (precision_note(a, b), caveat))),
         ratio=ratio,
         typical_ratio=unpaired_ratio(latencies[0].typical, latencies[1].typical, items),
         basis="one run" if is_same_run else "separate runs",
