@@ -22,6 +22,7 @@ class EngineContract:
     """``target`` has one float32 input ``x`` of shape [batch, 4]."""
 
     engine: Engine
+    precision = "fp32"
 
     @pytest.fixture
     def target(self, tmp_path) -> Target:
@@ -101,7 +102,7 @@ class EngineContract:
         facts, outputs = self.engine.examine(target, self.inputs())
         with self.engine.open(target) as session:
             assert compare(session.run(self.inputs()), outputs).agrees
-        assert facts.precision == "fp32"
+        assert facts.precision == self.precision
 
     def test_its_profiler_tells_of_the_calls_that_count_and_of_no_others(
         self, target, tmp_path, monkeypatch

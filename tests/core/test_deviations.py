@@ -1,5 +1,6 @@
 """Silent defaults: where a session is not what was asked for, it is said in plain words."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -66,8 +67,10 @@ def test_what_was_asked_for_surprises_nobody():
     ("asked", "said", "text"),
     [
         ({"precision": "fp32"}, {"precision": "bf16"}, "asked for fp32, computed in bf16"),
-        ({}, {"precision": "tf32"}, "the model is fp32, computed in tf32"),
-        ({}, {"precision": "fp32+bf16"}, "the model is fp32, partly computed in bf16"),
+        ({}, {"precision": "tf32"}, "the weights are fp32, computed in tf32"),
+        ({}, {"precision": "fp32+bf16"}, "the weights are fp32, partly computed in bf16"),
+        ({"precision": "fp32"}, {"precision": "int4 weights, int8 activations"},
+         "asked for fp32, computed in int8"),
         ({"cores": 2}, {}, "the engine computes with 1 thread, 2 were asked for"),
         ({}, {"input_dtypes": {"x": "float16"}},
          "input x is float32 in the model, the engine takes float16"),
@@ -80,6 +83,24 @@ def test_what_was_asked_for_surprises_nobody():
 )  # fmt: skip
 def test_each_silent_default_has_its_sentence(asked, said, text):
     assert texts(CellSpec(**asked), **said) == [text]
+
+
+@pytest.mark.parametrize(
+    ("precision", "operators", "text"),
+    [
+        ("int4 weights, fp32 activations", {"DequantizeLinear": 1}, None),
+        ("int4 weights, int8 activations", {"com.microsoft.MatMulNBits": 1}, None),
+        ("int4 weights, int8 activations", {"DequantizeLinear": 1, "MatMul": 1},
+         "the weights are int4, the engine quantises activations to int8"),
+        ("fp32", {"DequantizeLinear": 1}, "the weights are int4, computed in fp32"),
+    ],
+)  # fmt: skip
+def test_low_bit_weights_are_told_apart_from_activations(precision, operators, text):
+    """Nothing multiplies in 4 bits; rounding the other side is the engine's own doing, unless the
+    model asks for it."""
+    weights = {"int4": 4096, "float32": 128}
+    model = replace(MODEL, weights_by_dtype=weights, nodes_by_op=operators)
+    assert texts(model=model, precision=precision) == ([text] if text else [])
 
 
 def test_nodes_that_ran_elsewhere_are_counted():

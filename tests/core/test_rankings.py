@@ -7,9 +7,9 @@ import pytest
 from modeldyno.core.documents.comparisons import RankingDocument
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.rankings import FIRST, Ranked, Ranking, placed
+from modeldyno.core.rankings import FIRST, Ranked, Ranking, placed, why_unranked
 from modeldyno.core.results import Estimate, SideResult
-from modeldyno.core.sessions import SessionFacts
+from modeldyno.core.sessions import Parity, SessionFacts
 from modeldyno.core.specs import CellSpec
 from modeldyno.present.tables import ranking_rows
 from tests import schemas
@@ -33,6 +33,28 @@ def side(low: float, high: float, unranked: str = "") -> Ranked:
 )
 def test_who_cannot_be_told_apart_shares_a_place(sides, places):
     assert [one.place for one in placed(sides)] == places
+
+
+def compared(precision, other):
+    facts = [
+        SessionFacts("e", "1", "cpu", (), 1, None, {}, precision=each)
+        for each in (precision, other)
+    ]
+    model = ModelFacts("m.onnx", "onnx", "onnx", "0" * 64, 1, 0, (), ())
+    sides = [
+        SideResult(name, CellSpec(), model, each, 0.001, 0.001, batch_size=1)
+        for name, each in zip(("ort", "ov"), facts, strict=True)
+    ]
+    return why_unranked(sides[0], sides[1], Parity(0.0, 0.0, agrees=True))
+
+
+def test_another_precision_has_no_place_and_its_name_says_why():
+    assert compared("int4 weights, int8 activations", "int4 weights, fp32 activations") == (
+        "it computes with int4 weights, int8 activations, ov with int4 weights, fp32 activations"
+    )
+    assert compared("int8", "fp32") == "it computes in int8, ov in fp32"
+    assert compared("int8+fp32", "fp32+int8") == ""
+    assert compared(None, "fp32") == ""
 
 
 def with_streams(streams, floor_s, run_id=None):

@@ -28,6 +28,24 @@ def test_a_convolution_multiplies_each_output_with_one_filter():
     assert work("Convert", [(1, 4)], [(1, 4)]).flop == 0  # which is OpenVINO's cast
 
 
+def test_numbers_of_a_few_bits_share_bytes():
+    for kind in ("int4", "u4", "Int4x2"):
+        assert Operand(kind, (3, 5)).bytes == 8
+    assert Operand("u2", (8,)).bytes == 2
+    assert Operand("odd", (8,)).bytes is None
+    assert Operand("dynamic", (0,)).bytes == 0  # an input that is left out, as OpenVINO lists it
+
+
+def test_weights_that_the_engine_hides_have_the_size_that_they_are_kept_in():
+    features, out = (4, 256), (4, 64)
+    both = 4 * (4 * 256 + 4 * 64)
+    assert work("MatMul", [features], [out]).bytes == both + 4 * 256 * 64
+    assert work("DynamicQuantizeMatMul", [features], [out]).bytes == both + 256 * 64
+    assert work("MatMulNBits", [features, (512,)], [out]).bytes is None  # 4 bits, or 8, or 2
+    assert work("MatMulNBits", [features, (512,)], [out]).flop == 2 * 4 * 64 * 256
+    assert work("GatherBlockQuantized", [(50_000, 64), (1, 7)], [(1, 7, 128)]).bytes is None
+
+
 def test_a_product_counts_weights_that_the_engine_hides():
     shown = work("MatMul", [(1, 128, 384), (384, 1536)], [(1, 128, 1536)])
     hidden = work("MatMul", [(1, 128, 384)], [(1, 128, 1536)])

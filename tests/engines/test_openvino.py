@@ -40,7 +40,10 @@ class TestContract(EngineContract):
 
 
 class TestContractOfIr(EngineContract):
+    """Unless told otherwise, OpenVINO halves the weights of the IR that it writes."""
+
     engine = OpenVino()
+    precision = "fp16 weights, fp32 activations"
 
     @pytest.fixture
     def target(self, tmp_path):

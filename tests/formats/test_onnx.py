@@ -9,10 +9,18 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
-from modeldyno.core.models import ExternalFile, IndexRange, InputSpec, ModelFacts, TensorSpec
+from modeldyno.core.models import (
+    ExternalFile,
+    IndexRange,
+    InputSpec,
+    ModelFacts,
+    TensorSpec,
+    precision_of,
+)
 from modeldyno.formats import catalog
 from modeldyno.formats.onnx.model import read
 from modeldyno.present.tables import model_rows
+from tests import low_bit_models
 from tests.onnx_models import FLOAT, INT64, STRING, embedding, linear, model, saved, value, weight
 
 
@@ -139,6 +147,33 @@ def test_weights_are_counted_in_constants_and_branches_but_shapes_are_not(tmp_pa
     assert facts.parameters == 19
     assert facts.nodes_by_op == {"Constant": 2, "If": 1}
     assert facts.nodes == 3
+
+
+@pytest.mark.parametrize("form", ["int4 DequantizeLinear", "int4 MatMulNBits 4"])
+def test_weights_of_4_bits_are_counted_one_by_one_however_they_are_stored(form, tmp_path):
+    facts = read(low_bit_models.saved(form, tmp_path))
+    elements = low_bit_models.LAYERS * low_bit_models.WIDTH**2
+    dtype = "int4" if "Dequantize" in form else "uint4"
+    scales = elements // low_bit_models.BLOCK
+    assert facts.weights_by_dtype == {dtype: elements, "float32": scales}
+    assert facts.parameters == elements + scales
+    assert precision_of(facts) == "int4"
+    assert facts.size_bytes < elements / 2 + 4 * scales + 2_000
+
+
+def test_bytes_that_only_fill_a_block_are_not_weights_and_nonsense_stays_bytes(tmp_path):
+    def counted(**attributes):
+        node = helper.make_node(
+            "MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", **attributes
+        )
+        made = model([node], [value("x")], [value("y")], [weight("w", 5, 2, 16, dtype="uint8")])
+        return read(saved(made, tmp_path / "net.onnx")).weights_by_dtype
+
+    assert counted(K=50, N=5, bits=4, block_size=32) == {"uint4": 250}
+    assert counted(K=32, N=5, bits=8, block_size=16) == {"uint8": 160}
+    assert counted(K=1 << 40, N=1 << 40, bits=4, block_size=32) == {"uint4": 320}
+    assert counted(K=-1, N=5, bits=4, block_size=32) == {"uint4": 320}
+    assert counted(K=50, N=5, bits=0, block_size=32) == {"uint8": 160}
 
 
 def test_operators_of_unknown_domains_are_noted_and_local_functions_are_not(tmp_path):

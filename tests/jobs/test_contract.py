@@ -9,6 +9,8 @@ import pytest
 from modeldyno.core.documents.benchmarks import BenchmarkDocument
 from modeldyno.core.errors import WrongOutput
 from modeldyno.core.requests.measuring import BenchmarkRequest
+from modeldyno.core.results import Standing
+from modeldyno.core.sentences import precision_sentence, remarks
 from modeldyno.core.sessions import Parity, SessionFacts, Target
 from modeldyno.core.specs import QUICK, CellSpec
 from modeldyno.jobs.cells import Cell
@@ -175,6 +177,34 @@ def test_outputs_are_compared_and_cells_ranked_only_where_sizes_are_the_same(ben
     document = BenchmarkDocument.of(result)
     assert document.best.latency is None
     assert len(document.best_by_workload) == len(result.standings_by_workload)
+
+
+def test_cells_that_are_ranked_although_they_compute_differently_have_a_sentence(bench):
+    """As where both precisions were requested."""
+    result = replace(bench("onnxruntime", "twin"), standings={"latency": Standing(0, (0,))})
+    assert precision_sentence(result) == ""
+    first, second = result.cells
+    mixed = "int4 weights, int8 activations"
+    changed = replace(second, facts=replace(second.facts, precision=mixed))
+    sentence = (
+        "Ranked together, but they compute differently: "
+        "1 cell in fp32, 1 cell with int4 weights, int8 activations"
+    )
+    ranked = replace(result, cells=(first, changed))
+    assert precision_sentence(ranked) == sentence
+    assert sentence in remarks(ranked)
+    assert precision_sentence(replace(ranked, standings={})) == ""
+
+
+def test_a_request_is_about_the_arithmetic_and_not_about_how_weights_are_stored():
+    cells = [Cell(number, CellSpec(precision="fp32")) for number in (0, 1)]
+    for cell, precision in zip(cells, ("int4 weights, fp32 activations", "fp32"), strict=True):
+        own = prepared(0)
+        cell.prepared = replace(own, facts=replace(own.facts, precision=precision))
+    set_mismatches(cells)
+    assert cells[0].mismatches == ()
+    words = f"computes in fp32, {cells[0].name} with int4 weights, fp32 activations"
+    assert cells[1].mismatches == (words,)
 
 
 def test_a_single_cell_is_not_called_the_best(bench):

@@ -291,7 +291,11 @@ def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) 
     """``run`` is its number, ``#12``."""
     from modeldyno.core import figures
     from modeldyno.core.models import format_title
-    from modeldyno.core.sentences import side_by_side_lines, unranked_sentence
+    from modeldyno.core.sentences import (
+        precision_sentence,
+        side_by_side_lines,
+        unranked_sentence,
+    )
     from modeldyno.present.advice import advise
     from modeldyno.present.tables import (
         WORDS,
@@ -326,6 +330,8 @@ def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) 
     if not quiet:
         if unranked := unranked_sentence(result):
             output.remark(unranked)
+        if differing := precision_sentence(result):
+            output.remark(differing)
         for advice in advise(result, each_cell=verbose):
             output.warn(str(advice), advice.help)
         output.message()

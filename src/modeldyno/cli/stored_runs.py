@@ -112,8 +112,8 @@ def _remarks(judgement: BenchmarkJudgement) -> None:
         output.message(f"{name} is run {side.name}, {side.model_name}")
     cells_by_reason: dict[str, list[str]] = {}
     for cell in judgement.cells:
-        if cell.why and cell.why != APART:
-            cells_by_reason.setdefault(cell.why, []).append(cell.b.name)
+        if reason := cell.why.removesuffix(APART).removesuffix("; "):
+            cells_by_reason.setdefault(reason, []).append(cell.b.name)
     for reason, cells in cells_by_reason.items():
         output.warn(f"{reason} ({_named(cells)})" if len(judgement.cells) > 1 else reason)
     for name, count in (("A", len(judgement.unmatched_a)), ("B", len(judgement.unmatched_b))):

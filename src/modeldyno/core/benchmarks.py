@@ -107,6 +107,7 @@ class VersusBaseline:
     ratio: Estimate | None = None
     verdict: Verdict | None = None
     why: str = ""  # there is no ratio, or no verdict
+    note: str = ""  # what the ratio is of, where they compute in different precisions
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from modeldyno.core import figures
+from modeldyno.core import figures, precisions
 from modeldyno.core.documents.described import Described
 from modeldyno.core.models import ModelFacts, precision_of
 from modeldyno.core.sessions import SessionFacts, UnusualOutput, device_kind, worst_outputs
@@ -29,6 +29,10 @@ LAYOUTS = {
 }
 # Roughly how many bits of a number count. Fewer than requested is a deviation.
 _BITS = {"int8": 8, "bf16": 9, "fp16": 12, "tf32": 13, "fp32": 25, "fp64": 54}
+# Weights that no processor multiplies as they are: each kernel widens them.
+_ONLY_STORED = ("int2", "int4", "fp4")
+# ONNX: by the first a model widens its weights, by the others its activations may become integers.
+_WIDENING, _QUANTISING = "DequantizeLinear", ("QuantizeLinear", "MatMulNBits")
 _NUMBERS = frozenset(
     ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8")
 )
@@ -145,9 +149,14 @@ def _precision(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterat
     if facts.precision is None:
         return
     expected = spec.precision or (precision_of(model) if model.weights_by_dtype else None)
-    reason = f"asked for {expected}" if spec.precision else f"the model is {expected}"
-    computed = [part for part in facts.precision.split("+") if part in _BITS]
-    if expected not in _BITS or not computed:
+    reason = f"asked for {expected}" if spec.precision else f"the weights are {expected}"
+    parts = precisions.parts(facts.precision)
+    computed = [each for each in dict.fromkeys(map(precisions.arithmetic, parts)) if each in _BITS]
+    if expected in _ONLY_STORED and any(part.startswith(f"{expected} weights") for part in parts):
+        if "int8" in computed and _keeps_activations(model):
+            yield Deviation("precision", f"{reason}, the engine quantises activations to int8")
+        return
+    if not computed or (expected not in _BITS and expected not in _ONLY_STORED):
         return
     fix = (
         "compare it with care"
@@ -157,9 +166,15 @@ def _precision(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterat
     if expected not in computed:
         yield Deviation("precision", f"{reason}, computed in {' and '.join(computed)}", fix)
         return
-    less = [part for part in computed if _BITS[part] < _BITS[expected]]
+    less = [each for each in computed if _BITS[each] < _BITS[expected]]
     if less:
         yield Deviation("precision", f"{reason}, partly computed in {' and '.join(less)}", fix)
+
+
+def _keeps_activations(model: ModelFacts) -> bool:
+    """Whether the file says that products take activations as they are."""
+    operators = model.nodes_by_op
+    return _WIDENING in operators and not any(w in op for op in operators for w in _QUANTISING)
 
 
 def _input_types(model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal, TypeVar
 
+from modeldyno.core import precisions
 from modeldyno.core.cell_axes import AXES, COUNTS, SIZES
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.described import Described
@@ -206,6 +207,12 @@ def doubt(a: CellResult, b: CellResult) -> str:
         if cell.measurement and cell.measurement.noise == "unusable":
             return f"the number of {name} is unusable: {cell.measurement.reasons[0]}"
     return ""
+
+
+def precision_note(a: CellResult, b: CellResult) -> str:
+    """That they compute differently; empty if they do not, or it is unknown."""
+    of_a, of_b = (cell.facts.precision if cell.facts else None for cell in (a, b))
+    return precisions.difference(of_a, of_b, ("A", "B"))
 
 
 def settings_between(

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+from modeldyno.core import precisions
 from modeldyno.core.documents.described import Count, Described, Sha256, Size
 from modeldyno.core.ids import ModelId, ProjectId
 
@@ -257,22 +258,14 @@ class Model(NewModel):
     trust_reason: str = ""
 
 
-_OF_DTYPE = {
-    "float32": "fp32",
-    "float16": "fp16",
-    "bfloat16": "bf16",
-    "int8": "int8",
-    "uint8": "int8",
-}
-
-
 def precision_of(facts: ModelFacts) -> str:
-    """``fp32``, ``fp16``, ``bf16`` or ``int8``: the one of most weights, else fp32."""
+    """Of its weights: ``fp32``, ``fp16``, ``int4`` …, the one of most of them, else fp32."""
     counts: dict[str, int] = {}
     for dtype, count in facts.weights_by_dtype.items():
-        if dtype in _OF_DTYPE:
-            counts[_OF_DTYPE[dtype]] = counts.get(_OF_DTYPE[dtype], 0) + count
-    return max(counts, key=lambda precision: counts[precision], default="fp32")
+        if dtype in precisions.NAMES:
+            name = precisions.NAMES[dtype]
+            counts[name] = counts.get(name, 0) + count
+    return max(counts, key=lambda name: counts[name], default="fp32")
 
 
 # ---------------------------------------------------------------- names from a signature

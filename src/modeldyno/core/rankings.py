@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from modeldyno.core import precisions
 from modeldyno.core.results import (
     BenchmarkResult,
     ComparisonResult,
@@ -98,7 +99,7 @@ def _compared(
         parity=comparison.parity,
         run_id=comparison.run_id,
         noise=comparison.noise,
-        unranked=_unranked(side, reference, comparison.parity),
+        unranked=why_unranked(side, reference, comparison.parity),
     )
 
 
@@ -127,7 +128,8 @@ def measured_alone(label: str, result: BenchmarkResult) -> Ranked | None:
     )
 
 
-def _unranked(side: SideResult, reference: SideResult, parity: Parity | None) -> str:
+def why_unranked(side: SideResult, reference: SideResult, parity: Parity | None) -> str:
+    """Empty if it can be ranked with the reference."""
     if parity is None:
         return f"its outputs cannot be compared with those of {reference.label}"
     if not parity.agrees:
@@ -135,10 +137,8 @@ def _unranked(side: SideResult, reference: SideResult, parity: Parity | None) ->
         return f"its outputs differ from those of {reference.label} by {far}"
     if side.contract != reference.contract:
         return f"its call is {side.contract}, that of {reference.label} is {reference.contract}"
-    precision, other = side.facts.precision, reference.facts.precision
-    if precision and other and set(precision.split("+")) != set(other.split("+")):
-        return f"it computes in {precision}, {reference.label} in {other}"
-    return ""
+    names = "it", reference.label
+    return precisions.difference(side.facts.precision, reference.facts.precision, names)
 
 
 def ranking_remarks(ranking: Ranking) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 
-from modeldyno.core import figures
+from modeldyno.core import figures, precisions
 from modeldyno.core.cell_axes import WORKLOAD
 from modeldyno.core.requests.axes import is_alike
 from modeldyno.core.results import (
@@ -84,7 +85,7 @@ def remarks(result: BenchmarkResult) -> list[str]:
     ]
     texts += [f"{cell.spec.name}: {cell.error.title}" for cell in result.cells if cell.error]
     texts += dict.fromkeys(note for cell in result.cells for note in cell.notes)
-    return [*texts, *filter(None, [unranked_sentence(result)])]
+    return [*texts, *filter(None, [unranked_sentence(result), precision_sentence(result)])]
 
 
 def comparison_sentence(result: ComparisonResult) -> str:
@@ -260,6 +261,23 @@ def unranked_sentence(result: BenchmarkResult) -> str:
         rounds = figures.counted(fewest, "round")
         return f"Not ranked after {rounds}: too few to tell the cells apart; measure longer"
     return "Not ranked: the number that leads is unusable"
+
+
+def precision_sentence(result: BenchmarkResult) -> str:
+    """That ranked cells compute differently, as where several precisions were requested; empty if
+    they do not."""
+    if not result.all_standings():
+        return ""
+    counts: Counter[str] = Counter()
+    for cell in result.cells:
+        precision = cell.facts.precision if cell.facts else None
+        if cell.measurement and not cell.mismatches and precision:
+            alike = (each for each in counts if precisions.are_alike(each, precision))
+            counts[next(alike, precision)] += 1
+    if len(counts) < 2:
+        return ""
+    groups = (f"{figures.counted(n, 'cell')} {precisions.phrase(p)}" for p, n in counts.items())
+    return f"Ranked together, but they compute differently: {', '.join(groups)}"
 
 
 def profile_sentence(result: ProfileResult) -> str:

@@ -31,8 +31,8 @@ class Operand:
 
     @property
     def bytes(self) -> int | None:
-        width = _BYTES.get(self.dtype)
-        return None if width is None else width * self.size
+        bits = _BITS.get(self.dtype) if self.size else 0  # an absent input may have any type
+        return None if bits is None else (bits * self.size + 7) // 8
 
 
 @dataclass(frozen=True)
@@ -222,6 +222,8 @@ def _sum_of_many(operands: Operands) -> float | None:
 
 
 def _bytes(name: str, operands: Operands) -> float | None:
+    if name in _LOOKS_UP_FEW_BITS:
+        return None
     if name in _PARTIAL:  # reads only what it looks up
         out = [operand.bytes for operand in operands.outputs]
         return _total([*out, *out, *(operand.bytes for operand in operands.inputs[1:])])
@@ -236,8 +238,11 @@ def _repacked(name: str, operands: Operands) -> float | None:
         return 0
     features, out = operands.inputs[0], operands.outputs[0]
     weights = [operand.shape for operand in operands.inputs[1:]]
-    width = _BYTES.get(features.dtype, 0)
+    bits = 8 if name.startswith(_WITH_INT8_WEIGHTS) else _BITS.get(features.dtype, 0)
+    width = bits / 8
     if name in _PRODUCTS and not any(len(shape) >= 2 for shape in weights):
+        if name in _WITH_FEW_BITS:
+            return None
         depth = _depth(operands)
         return None if depth is None else width * depth * (out.shape[-1] if out.shape else 1)
     if name in _GATES and sum(len(shape) == 3 for shape in weights) < 2:
@@ -264,11 +269,17 @@ def _named(words: str) -> frozenset[str]:
 
 
 _PRODUCTS = _named(
-    "matmul fusedmatmul gemm fusedgemm matmulinteger qlinearmatmul qgemm matmulnbits "
-    "matmulintegertofloat dynamicquantizematmul fullyconnected mm bmm addmm baddbmm linear "
+    "matmul fusedmatmul gemm fusedgemm matmulinteger qlinearmatmul qgemm matmulnbits matmulbnb4 "
+    "matmulintegertofloat dynamicquantizematmul fullyconnected fullyconnectedcompressed mm bmm "
+    "addmm baddbmm linear "
     "mkldnn_linear onednn_linear transposematmul batchmatmul batchmatmulv2 batchmatmulv3 "
     "fusedbatchmatmulv2 fully_connected batch_matmul batchmatrixmultiply"
 )
+# Their weights have fewer bits than their first input, whose type is a float or says nothing.
+_WITH_INT8_WEIGHTS = ("dynamicquantize", "matmulinteger", "qlinear", "qgemm")
+_WITH_FEW_BITS = _named("matmulnbits matmulbnb4")
+# Reads a few rows of a table whose scales and packed numbers are listed whole.
+_LOOKS_UP_FEW_BITS = _named("gatherblockquantized")
 _ATTENTIONS = _named(
     "multiheadattention scaleddotproductattention scaled_dot_product_attention sdpa "
     "scaled_dot_product_flash_attention_for_cpu scaled_dot_product_flash_attention "
@@ -368,15 +379,15 @@ _MOVES = _PARTIAL | _named(
     "concatv2 concatenation pack unpack splitv split_v padv2 mirrorpad mirror_pad constantpad "
     "space_to_depth depth_to_space space_to_batch_nd batch_to_space_nd reversev2 reverse_v2"
 )
-_BYTES = {
-    **dict.fromkeys(_named("double float64 f64 int64 i64 uint64 u64"), 8),
-    **dict.fromkeys(_named("float float32 f32 int32 i32 uint32 u32 int"), 4),
-    **dict.fromkeys(_named("float16 f16 bfloat16 bf16 c10::Half c10::BFloat16 int16 uint16"), 2),
-    **dict.fromkeys(_named("int8 i8 uint8 u8 bool boolean"), 1),
-    "long int": 8,
-    "short int": 2,
-    "signed char": 1,
-    "unsigned char": 1,
+_BITS = {
+    **dict.fromkeys(_named("double float64 f64 int64 i64 uint64 u64"), 64),
+    **dict.fromkeys(_named("float float32 f32 int32 i32 uint32 u32 int"), 32),
+    **dict.fromkeys(_named("float16 f16 bfloat16 bf16 c10::Half c10::BFloat16 int16 uint16"), 16),
+    **dict.fromkeys(_named("int8 i8 uint8 u8 bool boolean f8e4m3 f8e5m2 f8e8m0"), 8),
+    **dict.fromkeys(_named("int4 i4 uint4 u4 Int4x2 UInt4x2 nf4 float4 f4e2m1"), 4),
+    **dict.fromkeys(_named("int2 i2 uint2 u2 Int2x4 UInt2x4"), 2),
+    **{"u3": 3, "u6": 6, "u1": 1},
+    **{"long int": 64, "short int": 16, "signed char": 8, "unsigned char": 8},
 }
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from modeldyno.core import precisions
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.models import TensorNames, names_of, serving_signature
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
@@ -366,15 +367,17 @@ def delegated_operators(
 def _precision(operators: list[dict[str, Any]]) -> str | None:
     """The input types of the computing operators: "fp32", "int8", or several joined by +.
 
-    Weights of 8 bits beside floats mean that the floats are quantized for each product. Weights
-    that are only stored in 8 or 16 bits pass through an operator that widens them.
+    Weights of 8 or 4 bits beside floats mean that the floats become 8 bits for each product.
+    Weights that are only stored in 8 or 16 bits pass through an operator that widens them.
     """
     import numpy as np
 
-    precisions: list[str] = []
+    computed: list[str] = []
     for operator in operators:
         if any(word in operator["op_name"] for word in _COMPUTE):
             types = [str(np.dtype(kind)) for kind in operator["operand_types"]]
             names = [table[kind] for table in (_INTEGER, _FLOAT) for kind in types if kind in table]
-            precisions += names[:1]
-    return join_by_frequency(precisions)
+            if "int4" in names:  # of weights only
+                names = [precisions.of_operator("int4", "int8")]
+            computed += names[:1]
+    return join_by_frequency(computed)

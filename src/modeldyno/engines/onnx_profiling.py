@@ -15,13 +15,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from modeldyno.core.profiles import Trace
+from modeldyno.core.profiles import NodeTime, Trace
 from modeldyno.core.sessions import CallContract
 from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, Tally, counted_calls
+from modeldyno.engines.onnx_optimized import PACKED, OptimizedGraph
 from modeldyno.engines.protocol import ProfiledDefaults
 
-_KERNEL = "_kernel_time"
+KERNEL = "_kernel_time"
 _CALL = "model_run"
 _MOST_EVENT_NS = 100_000  # ten times what the slowest machine needed; see _event_ns
 _CUT_OFF_NS = 500  # of each duration, on average
@@ -31,17 +32,28 @@ _MAX_LINE_BYTES = 1 << 20  # a node with thousands of inputs lists them all on i
 
 class OnnxProfiled(ProfiledDefaults):
     """A session under the profiler; ``open_bare`` opens a session of the given model file, with the
-    profiler if its second argument is true."""
+    profiler if its second argument is true, and ``read_optimized`` the graph that ONNX Runtime
+    runs."""
 
-    def __init__(self, session: Any, open_bare: Callable[[bytes, bool], Any] | None) -> None:
+    def __init__(
+        self,
+        session: Any,
+        open_bare: Callable[[bytes, bool], Any] | None,
+        read_optimized: Callable[[], OptimizedGraph | None],
+    ) -> None:
         self._session = session
         self._open_bare = open_bare
+        self._read_optimized = read_optimized
         self._trace: Path | None = None
 
     def trace(self, keep: Sequence[bool]) -> Trace:
         self.end()
         assert self._trace is not None
-        return replace(read_trace(self._trace, keep), event_ns=self._event_ns())
+        trace = replace(read_trace(self._trace, keep), event_ns=self._event_ns())
+        if not any(node.op_type in PACKED for node in trace.nodes):
+            return trace
+        optimized = self._read_optimized()
+        return replace(trace, nodes=tuple(_with_weights(node, optimized) for node in trace.nodes))
 
     def _event_ns(self) -> int | None:
         """What recording costs inside a node, here and now: by the trace, less what it takes.
@@ -94,6 +106,17 @@ class OnnxProfiled(ProfiledDefaults):
         return call
 
 
+def _with_weights(node: NodeTime, optimized: OptimizedGraph | None) -> NodeTime:
+    """A packed kernel lists its weights as bytes, or not at all."""
+    if node.op_type not in PACKED or node.operands is None:
+        return node
+    weights = optimized.weights(node.node, node.op_type) if optimized else None
+    if weights is None:
+        return replace(node, operands=None)
+    inputs = (*node.operands.inputs[:1], *weights.constants)
+    return replace(node, operands=replace(node.operands, inputs=inputs))
+
+
 # ---------------------------------------------------------------- the trace
 
 
@@ -110,7 +133,7 @@ def read_trace(path: Path, keep: Sequence[bool]) -> Trace:
             if number in counted:
                 tally.add_call(kernels)
             number, kernels = number + 1, []
-        elif number in counted and name.endswith(_KERNEL):
+        elif number in counted and name.endswith(KERNEL):
             kernels.append(_kernel(event, name))
     return tally.trace()
 
@@ -122,7 +145,7 @@ def _kernel(event: dict[str, Any], name: str) -> NodeEvent:
     return NodeEvent(
         start_ns=int(event["ts"]) * 1000,
         duration_ns=duration_ns,
-        key=(name.removesuffix(_KERNEL), str(details.get("op_name", "")), provider),
+        key=(name.removesuffix(KERNEL), str(details.get("op_name", "")), provider),
         device_ns=None if provider in ("", "CPUExecutionProvider") else duration_ns,
         operands=_operands(details),
     )

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from modeldyno.core import precisions
+from modeldyno.core.errors import EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
-from modeldyno.engines import onnx_providers
-from modeldyno.engines.onnx_profiling import OnnxProfiled
+from modeldyno.engines import onnx_optimized, onnx_providers
+from modeldyno.engines.onnx_optimized import OptimizedGraph
+from modeldyno.engines.onnx_profiling import KERNEL, OnnxProfiled
 from modeldyno.engines.onnx_providers import OnnxDevice
 from modeldyno.engines.protocol import Capabilities, Tensors
 from modeldyno.engines.session_checks import cannot_load, join_by_frequency, require_own_precision
 from modeldyno.engines.threads import count_threads
 
 SPINNING = "session.intra_op.allow_spinning"
+_OPTIMIZED_WEIGHTS = "session.optimized_model_external_initializers_file_name"
 # Kernels whose operand types tell the precision of a model's arithmetic.
 _COMPUTE = ("Conv", "MatMul", "Gemm", "Attention", "LSTM", "GRU", "RNN", "Einsum")
+# Those that multiply integers, though they may list no integer: packed weights are left out.
+_INTEGER = ("QLinear", "QGemm", "QAttention", "MatMulInteger", "ConvInteger", "DynamicQuantize")
 _PRECISIONS = {"float": "fp32", "float16": "fp16", "bfloat16": "bf16", "double": "fp64"}
 
 
@@ -46,7 +53,9 @@ class OnnxRuntime:
             trace = Path(session.raw.end_profiling())
         events = json.loads(trace.read_text())
         trace.unlink()
-        return session.examined(events), outputs
+        kernels = _kernels_of(events)
+        optimized = self._optimized(target) if onnx_optimized.is_needed(kernels) else None
+        return session.examined(kernels, optimized), outputs
 
     @contextlib.contextmanager
     def profiled(self, target: Target, session: OnnxSession) -> Iterator[OnnxProfiled]:
@@ -58,10 +67,28 @@ class OnnxRuntime:
             return self._load(target, options, model)
 
         profiled = OnnxProfiled(
-            self._load(target, _options(target, profile="profile")), open_bare if is_cpu else None
+            self._load(target, _options(target, profile="profile")),
+            open_bare if is_cpu else None,
+            lambda: self._optimized(target),
         )
         with contextlib.closing(profiled):
             yield profiled
+
+    def _optimized(self, target: Target) -> OptimizedGraph | None:
+        """The graph that it runs; None if it cannot write it: nodes may be compiled for a device.
+
+        Opens the model once more: only for models whose profile leaves a question open.
+        """
+        with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
+            path = Path(folder) / "optimized.onnx"
+            options = _options(target)
+            options.optimized_model_filepath = str(path)
+            options.add_session_config_entry(_OPTIMIZED_WEIGHTS, "weights")  # a file beside it
+            try:
+                self._load(target, options)
+                return onnx_optimized.read(path.read_bytes())
+            except (EngineFailed, OSError, ValueError):
+                return None
 
     def _load(self, target: Target, options: Any, model: bytes | None = None) -> OnnxSession:
         import onnxruntime
@@ -167,13 +194,14 @@ class OnnxSession:
         names = [output.name for output in self.raw.get_outputs()]
         return dict(zip(names, self.raw.run(names, inputs), strict=True))
 
-    def examined(self, events: list[dict[str, Any]]) -> SessionFacts:
-        """The facts plus precision and placement, from the profiler's kernel events."""
-        kernels = [e["args"] for e in events if e.get("name", "").endswith("_kernel_time")]
+    def examined(
+        self, kernels: list[dict[str, Any]], optimized: OptimizedGraph | None
+    ) -> SessionFacts:
+        """The facts plus precision and placement, from the kernels that ran."""
         providers = Counter(kernel.get("provider", "") for kernel in kernels)
         return replace(
             self.facts,
-            precision=_precision(kernels),
+            precision=_precision(kernels, optimized),
             nodes_by_provider=dict(providers),
             layout=_layout({str(kernel.get("op_name", "")) for kernel in kernels}),
         )
@@ -192,9 +220,20 @@ def _dtype(onnx_type: str) -> str:
     return {"float": "float32", "double": "float64"}.get(name, name)
 
 
-def _precision(kernels: list[dict[str, Any]]) -> str | None:
-    """The operand types of the computing kernels: "fp32", "int8", or several joined by +."""
-    return join_by_frequency(filter(None, map(_kernel_precision, kernels)))
+def _kernels_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What the profiler says of each kernel that ran, and its ``name``."""
+    return [
+        event["args"] | {"name": event["name"].removesuffix(KERNEL)}
+        for event in events
+        if event.get("name", "").endswith(KERNEL)
+    ]
+
+
+def _precision(kernels: list[dict[str, Any]], optimized: OptimizedGraph | None) -> str | None:
+    """Of the computing kernels: "fp32", "int8", or several joined by +."""
+    return join_by_frequency(
+        filter(None, (_kernel_precision(kernel, optimized) for kernel in kernels))
+    )
 
 
 def _layout(kernels: set[str]) -> str | None:
@@ -207,11 +246,22 @@ def _layout(kernels: set[str]) -> str | None:
     return "NCHWc" if kernels & {"ReorderInput", "ReorderOutput"} else "NCHW"
 
 
-def _kernel_precision(kernel: dict[str, Any]) -> str | None:
-    name = str(kernel.get("op_name", ""))
-    if not any(word in name for word in _COMPUTE):
+def _kernel_precision(kernel: dict[str, Any], optimized: OptimizedGraph | None) -> str | None:
+    op_type = str(kernel.get("op_name", ""))
+    if not any(word in op_type for word in _COMPUTE):
         return None
     types = [next(iter(operand), "") for operand in kernel.get("input_type_shape", [])]
-    if any(kind in ("int8", "uint8") for kind in types):
+    floats = next((_PRECISIONS[kind] for kind in types if kind in _PRECISIONS), None)
+    weights = optimized.weights(str(kernel.get("name")), op_type) if optimized else None
+    if op_type in onnx_optimized.PACKED:
+        if weights is None or floats is None:
+            return precisions.of_operator("low-bit", "unknown")
+        # Only the CPU's kernels do so; those of CUDA compute in the type of their input.
+        is_on_cpu = kernel.get("provider") == "CPUExecutionProvider"
+        is_quantised = weights.quantises_activations and is_on_cpu
+        return precisions.of_operator(weights.precision, "int8" if is_quantised else floats)
+    if op_type.startswith(_INTEGER) or any(kind in ("int8", "uint8") for kind in types):
         return "int8"
-    return next((_PRECISIONS[kind] for kind in types if kind in _PRECISIONS), None)
+    if floats is None or weights is None:
+        return floats
+    return precisions.of_operator(weights.precision, floats)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from modeldyno.core import precisions
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
 from modeldyno.core.work import Operand, Operands
@@ -38,10 +40,12 @@ _COMPUTE = (
 )
 _PRECISIONS = {
     **{"f32": "fp32", "bf16": "bf16", "f16": "fp16", "f64": "fp64"},
-    **{"i8": "int8", "u8": "int8"},
+    **{f"{sign}{bits}": f"int{bits}" for sign in "iu" for bits in (2, 3, 4, 6, 8)},
+    **{"nf4": "nf4", "f4e2m1": "fp4", "f8e4m3": "fp8", "f8e5m2": "fp8"},
 }
 # OpenVINO's frontend of each format.
 _FRONTENDS = {"onnx": "onnx", "litert": "tflite", "tf-graph": "tf", "saved-model": "tf"}
+_FUSED = "Subgraph"  # of several layers, products among them
 _PASSIVE = ("Const", "Input", "Output")
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -111,6 +115,7 @@ class OpenVinoSession:
         }
         self._is_dynamic = False
         self._names_in_file: set[str] = set()  # of nodes
+        self._products: set[str] = set()  # names of matrix products
         self._shapes: Shapes = target.shapes
         self._compiled = self._compile()
 
@@ -148,14 +153,10 @@ class OpenVinoSession:
         """The facts plus precision and placement, from the compiled graph."""
         facts = self.facts
         nodes = self._compiled.get_runtime_model().get_ordered_ops()
-        layers = [
-            (_runtime_info(node, "layerType"), _runtime_info(node, "primitiveType"))
-            for node in nodes
-        ]
-        executed = sum(kind not in _PASSIVE for kind, _ in layers)
+        executed = sum(_runtime_info(node, "layerType") not in _PASSIVE for node in nodes)
         return replace(
             facts,
-            precision=_precision(layers),
+            precision=_precision(nodes, self._products),
             nodes_by_provider={"+".join(facts.providers): executed},
             layout=_layout(_runtime_info(n, "outputLayouts") for n in nodes if _is_convolution(n)),
         )
@@ -170,7 +171,7 @@ class OpenVinoSession:
         counts: Counter[str] = Counter()
         for node in self._compiled.get_runtime_model().get_ordered_ops():
             compiled_name, kind = str(node.get_friendly_name()), _runtime_info(node, "layerType")
-            parts = filter(None, _runtime_info(node, "originalLayersNames").split(","))
+            parts = _original_names(node)
             parts_in_file = tuple(part for part in parts if part in self._names_in_file)
             is_in_file = compiled_name in self._names_in_file
             name = compiled_name if is_in_file else next(iter(parts_in_file), "")
@@ -193,6 +194,11 @@ class OpenVinoSession:
             str(op.get_friendly_name())
             for op in model.get_ordered_ops()
             if op.get_friendly_name() != op.get_name()
+        }
+        self._products = {
+            str(op.get_friendly_name())
+            for op in model.get_ordered_ops()
+            if op.get_type_name() == "MatMul"
         }
         self._is_dynamic = any(port.partial_shape.is_dynamic for port in model.inputs)
         if self._is_dynamic and self._shapes:
@@ -376,15 +382,38 @@ def _runtime_info(node: Any, name: str) -> str:
     return str(details[name].astype(str)) if name in details else ""
 
 
-def _precision(layers: list[tuple[str, str]]) -> str | None:
-    """The types in which the computing layers run: "fp32", "int8", or several joined by +.
+def _precision(nodes: Iterable[Any], products: set[str]) -> str | None:
+    """Of the computing layers: "fp32", "int8", or several joined by +."""
+    return join_by_frequency(filter(None, (_layer_precision(node, products) for node in nodes)))
 
-    Taken from the end of the kernels' names (``brgemm_avx512_f32``). The precision that a layer
-    reports may be that of weights which are stored in a smaller type than they are used in.
+
+def _layer_precision(node: Any, products: set[str]) -> str | None:
+    """None if it does not compute.
+
+    The type of activations is at the end of the kernel's name (``brgemm_avx512_f32``). Weights may
+    be kept in a smaller one, which the kernel widens.
     """
-    kernels = [kernel for kind, kernel in layers if kind in _COMPUTE]
-    types = [kernel.rpartition("_")[2].lower() for kernel in kernels]
-    return join_by_frequency(_PRECISIONS.get(name, name) for name in types)
+    kind = _runtime_info(node, "layerType")
+    suffix = _runtime_info(node, "primitiveType").rpartition("_")[2].lower()
+    activations = _PRECISIONS.get(suffix, suffix)
+    types = [str(port.get_element_type().get_type_name()) for port in node.inputs()]
+    if kind == _FUSED and products.intersection(_original_names(node)):
+        # A product within a fused subgraph takes both sides in one type: floats are rounded there.
+        return "int8" if {"i8", "u8"} & set(types) else activations
+    if kind not in _COMPUTE:
+        return None
+    weights = types[1] if len(types) > 1 and _bits(types[1]) < _bits(suffix) else ""
+    return precisions.of_operator(_PRECISIONS.get(weights), activations)
+
+
+def _original_names(node: Any) -> list[str]:
+    return list(filter(None, _runtime_info(node, "originalLayersNames").split(",")))
+
+
+def _bits(kind: str) -> int:
+    """``f32`` has 32, ``f8e4m3`` has 8."""
+    digits = re.search(r"[0-9]+", kind)
+    return int(digits[0]) if digits else 0
 
 
 def _is_convolution(node: Any) -> bool:

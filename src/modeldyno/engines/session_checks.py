@@ -53,4 +53,5 @@ def cannot_load(
 
 def join_by_frequency(names: Iterable[str]) -> str | None:
     """The distinct names, most frequent first: ``bf16+fp32``; None if there are none."""
-    return "+".join(name for name, _ in Counter(names).most_common()) or None
+    distinct = [name for name, _ in Counter(names).most_common()]
+    return (" + " if any(" " in name for name in distinct) else "+").join(distinct) or None

@@ -15,6 +15,7 @@ from modeldyno.core.errors import Cancelled
 from modeldyno.core.hosts import tool_version
 from modeldyno.core.jobs import Progress, Started, SteadyShare, Unit, sensible_width
 from modeldyno.core.models import ModelFacts
+from modeldyno.core.precisions import are_alike
 from modeldyno.core.results import ComparisonResult, SideResult
 from modeldyno.core.sessions import (
     Calibration,
@@ -409,9 +410,9 @@ def _notes(a: Side, b: Side) -> tuple[str, ...]:
         notes.append("batch sizes differ: the ratio is of the time per item")
     if a.prepared.facts.streams != b.prepared.facts.streams:
         notes.append("streams differ: the ratio is of the time per item")
-    precisions = a.prepared.facts.precision, b.prepared.facts.precision
-    if None not in precisions and precisions[0] != precisions[1]:
-        notes.append(f"precision differs: {precisions[0]} against {precisions[1]}")
+    mine, theirs = a.prepared.facts.precision, b.prepared.facts.precision
+    if mine and theirs and not are_alike(mine, theirs):
+        notes.append(f"precision differs: {mine} against {theirs}")
     notes += [
         f"{side.prepared.facts.engine}: {side.prepared.facts.other_python}"
         for side in (a, b)

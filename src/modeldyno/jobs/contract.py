@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from modeldyno.core import precisions
 from modeldyno.core.cell_axes import AXES
 from modeldyno.core.requests.axes import is_alike
 from modeldyno.core.sessions import SessionFacts
@@ -72,21 +73,17 @@ def _precision(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
     actual, requested = _facts(cell).precision, cell.spec.precision
     if actual is None:
         return
-    if requested is not None and requested != actual.partition("+")[0]:  # the commonest is first
-        yield f"asked for {requested}, computes in {actual}"
+    if requested not in (None, precisions.arithmetic(precisions.parts(actual)[0])):  # the commonest
+        yield f"asked for {requested}, computes {precisions.phrase(actual)}"
         return
     for other in cells:
         if not other.is_running or other.spec.precision != requested:
             continue
         expected = _facts(other).precision
-        if other is not cell and expected is not None and _kinds(expected) != _kinds(actual):
-            yield f"computes in {actual}, {other.name} in {expected}"
+        if expected is not None and not precisions.are_alike(expected, actual):
+            mine, theirs = map(precisions.phrase, (actual, expected))
+            yield f"computes {mine}, {other.name} {theirs}"
         return
-
-
-def _kinds(precision: str) -> set[str]:
-    """``int8+fp32`` and ``fp32+int8`` are the same work."""
-    return set(precision.split("+"))
 
 
 def _input_types(cell: Cell, first: Cell) -> Iterator[str]:

@@ -19,6 +19,7 @@ from modeldyno.core.judgements import (
     machines_apart,
     matched,
     obstacle,
+    precision_note,
     settings_between,
 )
 from modeldyno.core.requests.axes import as_ran, axis_fields
@@ -109,7 +110,7 @@ def _judge(
     )
     alternation = next((each for each in alternations if _is_of(each, *sides)), None)
     if alternation is not None:
-        return _by_alternation(judgement, alternation)
+        return replace(_by_alternation(judgement, alternation), why=precision_note(*sides))
     hosts = (encode(side.result.host) for side in (a, b))
     if why := machines_apart(*hosts) or obstacle(*sides) or _lack_of_sessions(*sides):
         return replace(judgement, why=why)
@@ -138,7 +139,7 @@ def _apart(
     return replace(
         judgement,
         verdict="inconclusive" if why_inconclusive else verdict,
-        why=why_inconclusive or caveat,
+        why=why_inconclusive or "; ".join(filter(None, (precision_note(a, b), caveat))),
         ratio=ratio,
         typical_ratio=unpaired_ratio(latencies[0].typical, latencies[1].typical, items),
         basis="one run" if is_same_run else "separate runs",

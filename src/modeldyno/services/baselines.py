@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from modeldyno.core import precisions
 from modeldyno.core.benchmarks import CellFigures, StoredCells, VersusBaseline
 from modeldyno.core.ids import BenchmarkId, RunId
 from modeldyno.core.judgements import MARGIN, machines_apart, matched
@@ -57,10 +58,12 @@ def _held(baseline_id: BenchmarkId, baseline: CellFigures, cell: CellFigures) ->
     if a is None or b is None:
         return VersusBaseline(*here, why=FEW)
     ratio = unpaired_ratio(a, b, (baseline.items, cell.items))
+    of = cell.axes["precision"], baseline.axes["precision"]
+    note = precisions.difference(*of, names=("it", "the baseline"))
     for name, side in (("baseline's number", baseline), ("number", cell)):
         if side.noise == "unusable":
-            return VersusBaseline(*here, ratio, "inconclusive", f"the {name} is unusable")
-    return VersusBaseline(*here, ratio, compare_verdict(ratio, MARGIN))
+            return VersusBaseline(*here, ratio, "inconclusive", f"the {name} is unusable", note)
+    return VersusBaseline(*here, ratio, compare_verdict(ratio, MARGIN), note=note)
 
 
 def _per_item(cell: CellFigures) -> float:

@@ -12,8 +12,9 @@ from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.judgements import is_same_place
 from modeldyno.core.models import Model
+from modeldyno.core.precisions import are_alike, phrase
 from modeldyno.core.projects import Best, Happened, NextStep, Project, ProjectStanding
-from modeldyno.core.requests.axes import axis_fields
+from modeldyno.core.requests.axes import axis_fields, unique
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Objective
 from modeldyno.core.runs import LARGEST_PAGE, ListQuery, Run
 from modeldyno.core.specs import CellSpec
@@ -124,7 +125,9 @@ def _best(
     leader = min(running, key=lambda cell: _seconds(cell, by).value)
     tied = [cell for cell in running if cell is not leader and not _is_behind(leader, cell, by)]
     elsewhere, unusable = len(measured) - len(here), len(sure) - len(usable)
-    return Best(by, leader, tuple(tied), _note(leader, tied, by, unusable, elsewhere))
+    notes = _precision_notes(leader, usable)
+    notes += _notes(leader, tied, by, unusable, elsewhere)
+    return Best(by, leader, tuple(tied), "; ".join(notes))
 
 
 def _of_latest_machine(measured: Sequence[MeasuredCell]) -> list[MeasuredCell]:
@@ -134,13 +137,19 @@ def _of_latest_machine(measured: Sequence[MeasuredCell]) -> list[MeasuredCell]:
     return [cell for cell in measured if not are_machines_different(cell.figures.machine, latest)]
 
 
-def _note(
+def _precision_notes(leader: MeasuredCell, ranked: Sequence[MeasuredCell]) -> list[str]:
+    own, *others = (cell.figures.axes["precision"] for cell in (leader, *ranked))
+    other = [each for each in unique(others) if each and own and not are_alike(own, each)]
+    return [f"it computes {phrase(own)}, others {' or '.join(map(phrase, other))}"] if other else []
+
+
+def _notes(
     leader: MeasuredCell,
     tied: Sequence[MeasuredCell],
     by: Objective,
     unusable: int,
     elsewhere: int,
-) -> str:
+) -> list[str]:
     notes = []
     if tied:
         others = counted(len(tied), "other")
@@ -154,7 +163,7 @@ def _note(
     if elsewhere:
         verb = "was" if elsewhere == 1 else "were"
         notes.append(f"{counted(elsewhere, 'number')} {verb} measured on another machine")
-    return "; ".join(notes)
+    return notes
 
 
 def _is_behind(leader: MeasuredCell, other: MeasuredCell, by: Objective) -> bool:

@@ -66,6 +66,24 @@ def test_an_unusable_number_is_never_called_faster(served, slow_and_quick):
     assert cell["sentence"].startswith("Not judged: B is unusable (B takes 0.3")
 
 
+def test_a_verdict_on_two_precisions_names_both(served, slow_and_quick):
+    _, _, (slow, quick, _) = slow_and_quick
+    runs = [served.get(f"benchmarks/{one}").json["latest_run"]["id"] for one in (slow, quick)]
+    paths = [served.workspace / "runs" / run / "result.json" for run in runs]
+    before = [path.read_text() for path in paths]
+    for path, precision in zip(paths, ("fp32", "int4 weights, int8 activations"), strict=True):
+        result = json.loads(path.read_text())
+        for cell in result["cells"]:
+            cell["facts"]["precision"] = precision
+        path.write_text(json.dumps(result))
+    cell = judged(served, slow, quick)["cells"][0]
+    for path, text in zip(paths, before, strict=True):
+        path.write_text(text)
+    assert cell["verdict"] == "faster"
+    words = "A computes in fp32, B with int4 weights, int8 activations; "
+    assert cell["why"].startswith(words)
+
+
 def test_two_machines_that_look_alike_get_no_verdict(served, slow_and_quick):
     _, _, (slow, quick, _) = slow_and_quick
     runs = [served.get(f"benchmarks/{one}").json["latest_run"]["id"] for one in (slow, quick)]

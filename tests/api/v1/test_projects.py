@@ -7,11 +7,13 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from modeldyno.core.documents.benchmarks import BenchmarkDetailsDocument, BenchmarkSummary
 from modeldyno.core.ids import BenchmarkId, RunId
 from modeldyno.core.projects import Project
 from modeldyno.core.runs import RunOf
+from modeldyno.store.tables import CELLS
 from tests import schemas, values
 from tests.api.v1.shapes import Page, fits, problem
 
@@ -123,6 +125,24 @@ def test_what_the_baseline_has_no_counterpart_of_has_no_ratio_and_says_why(serve
     found = served.get(f"benchmarks/{other}").json["vs_baseline"]
     assert found["ratio"] is None
     assert "axes" in found["why"]
+
+
+def test_a_baseline_of_another_precision_is_named_beside_the_ratio(served):
+    project = served.project("Precise")
+    slow, quick = measured(served, project, 0.003), measured(served, project, 0.001)
+    served.patch(f"projects/{project}", {"baseline_benchmark_id": slow})
+    records = served.server.records
+    for benchmark, precision in ((slow, "fp32"), (quick, "int4 weights, int8 activations")):
+        with records.database.writing() as connection:
+            run = records.benchmarks.details(benchmark).latest.id
+            row = update(CELLS).where(CELLS.c.run_id == run)
+            connection.execute(row.values(precision=precision))
+    found = served.get(f"benchmarks/{quick}").json["vs_baseline"]
+    assert (found["verdict"], found["why"]) == ("faster", "")
+    assert found["note"] == (
+        "it computes with int4 weights, int8 activations, the baseline in fp32"
+    )
+    assert served.get(f"benchmarks/{slow}").json["vs_baseline"]["note"] == ""
 
 
 def written(served, benchmark, **host):

@@ -58,6 +58,19 @@ def test_what_overlaps_is_a_tie_and_not_the_best(served, project):
     assert actions(told)[0] == "compare"
 
 
+def test_the_best_says_that_others_compute_in_another_precision(served, project):
+    quick, slow = measured(served, project, 0.001), measured(served, project, 0.003)
+    records = served.server.records
+    for benchmark, precision in ((quick, "int8"), (slow, "fp32")):
+        with records.database.writing() as connection:
+            run = records.benchmarks.details(benchmark).latest.id
+            row = update(CELLS).where(CELLS.c.run_id == run)
+            connection.execute(row.values(precision=precision))
+    told = standing(served, project)
+    assert leader(told) == (quick, True)
+    assert told["best"][0]["note"] == "it computes in int8, others in fp32"
+
+
 def test_an_unusable_number_is_never_the_best_and_a_contended_one_says_so(served, project):
     measured(served, project, 0.001, noise="unusable")
     slower = measured(served, project, 0.003, noise="contended")

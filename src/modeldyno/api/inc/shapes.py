@@ -168,7 +168,7 @@ def path_of(model: Model) -> str:
 def precision(model: Model) -> Numbered:
     """As the user said, or else that of its weights."""
     name = model.precision or (precision_of(model.facts) if model.facts else "")
-    return find_named(PRECISIONS, name) or FP32
+    return find_named(PRECISIONS, name) or (Numbered(0, name) if name else FP32)
 
 
 def megabytes(size_bytes: int) -> float:

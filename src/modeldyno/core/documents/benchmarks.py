@@ -262,6 +262,8 @@ class VersusBaselineDocument(Described):
     """Null without a ratio."""
     why: str
     """Why there is no ratio, or no verdict; may be empty."""
+    note: str = ""
+    """That the two compute in different precisions; empty if they do not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

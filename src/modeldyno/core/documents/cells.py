@@ -182,8 +182,8 @@ class EffectiveDocument(Described):
     providers: tuple[str, ...] | None
     """Back ends inside the engine, in order of preference."""
     precision: str | None
-    """Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. Null
-    when the engine does not tell."""
+    """How the computing kernels really ran: fp32, fp16, int8; where weights are kept in another
+    type, int4 weights, int8 activations; several joined by +. Null: the engine does not tell."""
     input_dtypes: dict[str, str]
     """Types of the inputs as the engine takes them, by name."""
     layout: str | None

@@ -106,7 +106,7 @@ class ModelDocument(Described):
     """Size of the model file and its external files together."""
     parameters: Count
     """Learned numbers: elements of initializers and of larger constants, without those of types
-    that only shapes and indices have."""
+    that only shapes and indices have. Of weights that share bytes, each counts."""
     inputs: tuple[TensorDocument, ...]
     """What a caller must give; weights that old files list as inputs are left out."""
     outputs: tuple[TensorDocument, ...]

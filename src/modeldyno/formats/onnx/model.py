@@ -24,6 +24,7 @@ from modeldyno.formats.onnx.messages import (
     tensor_spec,
     tensors,
 )
+from modeldyno.formats.onnx.packed_weights import packed_weights
 from modeldyno.formats.refusals import damaged, printable_name
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
     ``without_weights``: absent weights files are listed as missing, not refused.
 
     Parameters are the elements of all initializers and of the constants with more than one
-    element, in sub-graphs too, except those of types that only shapes and indices have.
+    element, in sub-graphs too, except those of types that only shapes and indices have. Of weights
+    that operators keep several to a byte, each counts.
     """
     with decoding_names(path):
         return _facts(path, parse(path), without_weights)
@@ -56,14 +58,13 @@ def _facts(path: Path, model: onnx.ModelProto, without_weights: bool) -> ModelFa
             fix="Export it without functions that call functions",
         )
     external, missing = _external_files(path, model, without_weights)
-    weights = ((dtype_name(w.data_type), math.prod(w.dims)) for w in _weights(model))
     return model_facts(
         path,
         "onnx",
         "onnx",
         inputs=_inputs(model),
         outputs=map(tensor_spec, model.graph.output),
-        weights=count_weights(weights),
+        weights=count_weights(_weights(model)),
         operators=map(_operator_name, nodes(model)),
         names=(model.graph.name, *(node.name for node in nodes(model))),
         external=external,
@@ -86,7 +87,18 @@ def _inputs(model: onnx.ModelProto) -> Iterator[InputSpec]:
         yield InputSpec(spec.name, spec.dtype, spec.shape, ranges.get(spec.name))
 
 
-def _weights(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+def _weights(model: onnx.ModelProto) -> Iterator[tuple[str, int]]:
+    """Type and number of elements of each tensor."""
+    packed = packed_weights(model)
+    for tensor in _learned(model):
+        dtype, elements = dtype_name(tensor.data_type), math.prod(tensor.dims)
+        if dtype == "uint8" and tensor.name in packed:
+            yield packed[tensor.name].unpacked(elements)
+        else:
+            yield dtype, elements
+
+
+def _learned(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     for graph in graphs(model):
         yield from graph.initializer
         yield from (sparse.values for sparse in graph.sparse_initializer)

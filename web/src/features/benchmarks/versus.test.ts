@@ -2,10 +2,12 @@ import { expect, test } from "vitest";
 
 import { versusWords } from "@/features/benchmarks/versus";
 
-const versus = { benchmark_id: 1, baseline_cell: 0, cell: 0, why: "", ratio: { value: 0.5, low: 0.4, high: 0.625 } };
+const versus = { benchmark_id: 1, baseline_cell: 0, cell: 0, why: "", note: "", ratio: { value: 0.5, low: 0.4, high: 0.625 } };
 
 test("a clear difference is told as people say it", () => {
   expect(versusWords(2, { ...versus, verdict: "faster" })).toEqual({ text: "2.00× (1.60–2.50) faster than baseline #1", isClear: true });
+  const note = "it computes in int8, the baseline in fp32";
+  expect(versusWords(2, { ...versus, verdict: "faster", note })?.text).toBe(`2.00× (1.60–2.50) faster than baseline #1; ${note}`);
   expect(versusWords(2, { ...versus, verdict: "slower", ratio: { value: 2, low: 1.5, high: 2.5 } })?.text).toBe("2.00× (1.50–2.50) slower than baseline #1");
 });
 

@@ -3,8 +3,15 @@ import { ratio } from "@/format/numbers";
 
 const MARGIN = 0.02; // of the server's verdicts on baselines
 
+type Words = { text: string; isClear: boolean };
+
 /** How a benchmark stands against the baseline, in words; grey where nothing is clear. */
-export function versusWords(id: number, versus: VersusBaselineDocument | null): { text: string; isClear: boolean } | null {
+export function versusWords(id: number, versus: VersusBaselineDocument | null): Words | null {
+  const words = withoutNote(id, versus);
+  return words && versus?.note ? { ...words, text: `${words.text}; ${versus.note}` } : words;
+}
+
+function withoutNote(id: number, versus: VersusBaselineDocument | null): Words | null {
   if (versus === null) return null;
   if (versus.benchmark_id === id) return { text: "This is the baseline", isClear: true };
   const than = `baseline #${versus.benchmark_id}`;
