@@ -174,7 +174,7 @@ def _grid(cells: tuple[CellProgress, ...]) -> RenderableType:
 def _estimate(seconds: float | None, half_width: float | None) -> str:
     parts = [] if seconds is None else [duration(seconds)]
     if half_width is not None:
-        parts.append(f"±{percent(half_width)} so far")
+        parts.append(f"±{percent(half_width)}")
     return "  ".join(parts)
 
 

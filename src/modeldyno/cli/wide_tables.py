@@ -46,7 +46,11 @@ def folded(text: str, width: int, indent: str = "") -> str:
     """In lines, broken at ordinary spaces alone: a thin one is part of a number. A longer word
     keeps a line of its own."""
     return textwrap.fill(
-        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        text,
+        max(1, width),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
