@@ -55,5 +55,6 @@ export const PLANNED: CellDocument = {
   "trend": null,
   "cores_used": null,
   "page_faults": null,
-  "side_by_side": null
+  "side_by_side": null,
+  "machine_speed": null
 };

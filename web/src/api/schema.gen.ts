@@ -2327,6 +2327,12 @@ export interface components {
              */
             load_ms: number | null;
             /**
+             * @description How fast this machine was, as a share of its usual speed: a fixed piece of work before each
+             *     session, against the median of the latest runs here. Null before there are three of them.
+             * @default null
+             */
+            machine_speed: number | null;
+            /**
              * @description The readings behind peak_memory_bytes; null when the system does not tell.
              * @default null
              */
@@ -2499,7 +2505,7 @@ export interface components {
             estimate_ms: number | null;
             /** @description In words: onnxruntime · 1 core · batch 1. */
             name: string;
-            /** @description Half its interval, as a share of it. */
+            /** @description Half its interval over the units so far, as a share of it. */
             relative_half_width: number | null;
             /** @description That are kept. */
             sessions: number;
@@ -3758,7 +3764,7 @@ export interface components {
                  */
                 ratio: number | null;
                 /**
-                 * @description Half its interval, as a share of it.
+                 * @description Half its interval over the units so far, as a share of it.
                  * @default null
                  */
                 relative_half_width: number | null;
@@ -5067,7 +5073,7 @@ export interface components {
                  */
                 ratio: number | null;
                 /**
-                 * @description Half its interval, as a share of it.
+                 * @description Half its interval over the units so far, as a share of it.
                  * @default null
                  */
                 relative_half_width: number | null;
@@ -5196,7 +5202,8 @@ export interface components {
         };
         /**
          * RatioDocument
-         * @description With its 95 % interval.
+         * @description With its 95 % interval: over the pairs of a comparison, else over the sessions of each
+         *     run, which leaves out what changed between them.
          */
         RatioDocument: {
             /** @description Upper end. */
