@@ -20,8 +20,6 @@ export const PLANNED: CellDocument = {
   "notes": [],
   "call_contract": "api",
   "input_shapes": {},
-  "guessed": false,
-  "shape": "",
   "sandbox": null,
   "effective": null,
   "mismatches": [],
@@ -58,6 +56,5 @@ export const PLANNED: CellDocument = {
   "cores_used": null,
   "page_faults": null,
   "side_by_side": null,
-  "tokens_per_s": null,
-  "time_to_first_token_ms": null
+  "machine_speed": null
 };
