@@ -35,7 +35,7 @@ def test_who_cannot_be_told_apart_shares_a_place(sides, places):
     assert [one.place for one in placed(sides)] == places
 
 
-def compared(precision, other):
+def compared(precision, other, error=0.0):
     facts = [
         SessionFacts("e", "1", "cpu", (), 1, None, {}, precision=each)
         for each in (precision, other)
@@ -45,7 +45,7 @@ def compared(precision, other):
         SideResult(name, CellSpec(), model, each, 0.001, 0.001, batch_size=1)
         for name, each in zip(("ort", "ov"), facts, strict=True)
     ]
-    return why_unranked(sides[0], sides[1], Parity(0.0, 0.0, agrees=True))
+    return why_unranked(sides[0], sides[1], Parity(error, error, agrees=error < 0.01))
 
 
 def test_another_precision_has_no_place_and_its_name_says_why():
@@ -53,6 +53,10 @@ def test_another_precision_has_no_place_and_its_name_says_why():
         "it computes with int4 weights, int8 activations, ov with int4 weights, fp32 activations"
     )
     assert compared("int8", "fp32") == "it computes in int8, ov in fp32"
+    assert compared("int8", "fp32", error=0.02) == (
+        "its outputs differ from those of ov by 0.02 of the largest value; "
+        "it computes in int8, ov in fp32"
+    )
     assert compared("int8+fp32", "fp32+int8") == ""
     assert compared(None, "fp32") == ""
 

@@ -132,13 +132,15 @@ def why_unranked(side: SideResult, reference: SideResult, parity: Parity | None)
     """Empty if it can be ranked with the reference."""
     if parity is None:
         return f"its outputs cannot be compared with those of {reference.label}"
+    names = "it", reference.label
+    apart = precisions.difference(side.facts.precision, reference.facts.precision, names)
     if not parity.agrees:
         far = f"{parity.max_rel_error:.2g} of the largest value"
-        return f"its outputs differ from those of {reference.label} by {far}"
+        differ = f"its outputs differ from those of {reference.label} by {far}"
+        return f"{differ}; {apart}" if apart else differ
     if side.contract != reference.contract:
         return f"its call is {side.contract}, that of {reference.label} is {reference.contract}"
-    names = "it", reference.label
-    return precisions.difference(side.facts.precision, reference.facts.precision, names)
+    return apart
 
 
 def ranking_remarks(ranking: Ranking) -> list[str]:

@@ -398,12 +398,15 @@ def _layer_precision(node: Any, products: set[str]) -> str | None:
     activations = _PRECISIONS.get(suffix, suffix)
     types = [str(port.get_element_type().get_type_name()) for port in node.inputs()]
     if kind == _FUSED and products.intersection(_original_names(node)):
-        # A product within a fused subgraph takes both sides in one type: floats are rounded there.
-        return "int8" if {"i8", "u8"} & set(types) else activations
-    if kind not in _COMPUTE:
+        if "i8" in types:  # a product in there takes integers on both sides: it rounds floats first
+            return "int8"
+        weights = [each for each in types[1:] if "f" in each]  # and no masks
+    elif kind in _COMPUTE:
+        weights = types[1:2]
+    else:
         return None
-    weights = types[1] if len(types) > 1 and _bits(types[1]) < _bits(suffix) else ""
-    return precisions.of_operator(_PRECISIONS.get(weights), activations)
+    smaller = (each for each in weights if 0 < _bits(each) < _bits(suffix))
+    return precisions.of_operator(_PRECISIONS.get(next(smaller, "")), activations)
 
 
 def _original_names(node: Any) -> list[str]:

@@ -3171,8 +3171,8 @@ export interface components {
                 python: string;
             } | null;
             /**
-             * @description Types that the computing kernels really got: fp32, fp16, int8, or several joined by +. Null
-             *     when the engine does not tell.
+             * @description How the computing kernels really ran: fp32, fp16, int8; where weights are kept in another
+             *     type, int4 weights, int8 activations; several joined by +. Null: the engine does not tell.
              */
             precision: string | null;
             /** @description Back ends inside the engine, in order of preference. */
@@ -4222,7 +4222,7 @@ export interface components {
             outputs: components["schemas"]["TensorDocument"][];
             /**
              * @description Learned numbers: elements of initializers and of larger constants, without those of types
-             *     that only shapes and indices have.
+             *     that only shapes and indices have. Of weights that share bytes, each counts.
              */
             parameters: number;
             /** @description Absolute path of the file that was read; a server shows no more than its name. */
@@ -6045,6 +6045,11 @@ export interface components {
             benchmark_id: number;
             /** @description The cell that is held against it. */
             cell: number | null;
+            /**
+             * @description That the two compute in different precisions; empty if they do not.
+             * @default
+             */
+            note: string;
             /** @description Its time by the baseline's, per item. */
             ratio: components["schemas"]["RatioDocument"] | null;
             /** @description Null without a ratio. */
