@@ -55,5 +55,6 @@ export const PLANNED: CellDocument = {
   "trend": null,
   "cores_used": null,
   "page_faults": null,
+  "interval_budget_s": null,
   "side_by_side": null
 };

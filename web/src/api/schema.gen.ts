@@ -2276,6 +2276,12 @@ export interface components {
             /** @description Processes running side by side. */
             instances: number;
             /**
+             * @description About the budget with which it would have had an interval; null where it has one, or where
+             *     time did not end it.
+             * @default null
+             */
+            interval_budget_s: number | null;
+            /**
              * @description Why there is no interval over sessions, where there is none.
              * @default null
              */
