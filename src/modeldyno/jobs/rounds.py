@@ -422,20 +422,22 @@ class Rounds:
         return self._total_s() - sum(cell.used_s for cell in self._cells)
 
     def _announce(self) -> None:
-        """If loading and running the cells once shows that the budget is too little, say what it
-        will take, before it is spent."""
-        if self._spec.iterations is not None:
-            return
+        """Say how long it will take, perhaps more than the budget: each cell was loaded and run
+        once."""
         cells = [cell for cell in self._open_cells() if not cell.units]
-        if not cells:
+        if self._spec.iterations is not None or not cells:
             return
         budgets_s = [budget_s(self._spec, cell.spec) for cell in cells]
         # The first session of a cell loads and runs it once more, at least.
         least_s = [max(s, c.before_s + c.trial_s) for s, c in zip(budgets_s, cells, strict=True)]
         slowest = max(cells, key=lambda cell: cell.trial_s)
         what = slowest.name if self.is_sweep else "engine and model"
-        if notice := slow_notice(what, slowest.trial_s, sum(least_s), sum(budgets_s)):
-            self._context.send(Progress(self._done, self._planned(), "measuring", notice=notice))
+        progress = replace(
+            self._progress(cells[0]),
+            remaining_s=sum(least_s) - sum(cell.used_s for cell in cells),
+            notice=slow_notice(what, slowest.trial_s, sum(least_s), sum(budgets_s)),
+        )
+        self._context.send(progress)
 
     def _note_interval_budgets(self) -> None:
         for cell in self._cells:

@@ -55,6 +55,6 @@ export const PLANNED: CellDocument = {
   "trend": null,
   "cores_used": null,
   "page_faults": null,
-  "side_by_side": null,
-  "machine_speed": null
+  "interval_budget_s": null,
+  "side_by_side": null
 };
