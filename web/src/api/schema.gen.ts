@@ -2885,8 +2885,10 @@ export interface components {
             op_types: string[];
             /** @description What ran them. */
             providers: string[];
-            /** @description In one call of the model. */
+            /** @description In one call of the model; its `value` is null where not known: see `unknown`. */
             total_ms: components["schemas"]["Figure"];
+            /** @description Why its time is not known; null where it is. */
+            unknown: string | null;
         };
         /**
          * DiffSideDocument
@@ -2901,6 +2903,12 @@ export interface components {
             latency_ms: components["schemas"]["Figure"];
             /** @description Name of the model's file. */
             model: string;
+            /** @description Engine, model and run: no two profiles share it. */
+            name: string;
+            /** @description How far to trust it; null of a profile by an earlier version. */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /** @description Why it is called so. */
+            noise_reasons: string[];
             /** @description Fresh sessions that were measured. */
             repeats: number;
             /** @description Name of the run's folder in the workspace. */
@@ -4796,8 +4804,8 @@ export interface components {
                 a: components["schemas"]["DiffPartDocument"] | null;
                 /** @description What B has of it; null: nothing. */
                 b: components["schemas"]["DiffPartDocument"] | null;
-                /** @description B less A. */
-                delta_ms: number;
+                /** @description B less A; null where either is not known. */
+                delta_ms: number | null;
                 /**
                  * @description How the counterpart was found: by its name, by the model's nodes it is made of, by operator
                  *     and place, or by its kind of work; null where there is none.
@@ -4812,7 +4820,7 @@ export interface components {
                 standing: "kept" | "moved" | "appeared" | "vanished";
                 /**
                  * @description Faster or slower where the intervals do not overlap; not comparable: measured on two
-                 *     machines.
+                 *     machines, or a time is not known.
                  * @enum {string}
                  */
                 verdict: "faster" | "slower" | "no clear difference" | "not comparable" | "only in A" | "only in B";
@@ -4834,6 +4842,8 @@ export interface components {
              * @enum {string}
              */
             verdict: "faster" | "slower" | "no clear difference" | "not comparable" | "only in A" | "only in B";
+            /** @description The same in a sentence; null where nothing differs. */
+            warning: string | null;
         };
         /**
          * ProfileDocument
@@ -4878,6 +4888,10 @@ export interface components {
             model: components["schemas"]["ModelDocument"];
             /** @description The slowest first. */
             nodes: components["schemas"]["TimeDocument"][];
+            /** @description How far to trust it, as of a cell; null of a profile by an earlier version. */
+            noise: ("quiet" | "noisy" | "contended" | "unusable") | null;
+            /** @description Why it is called so, and what to do about it. */
+            noise_reasons: string[];
             /** @description What was guessed, adjusted or taken out. */
             notes: string[];
             /** @description The slowest first. */
@@ -5859,7 +5873,7 @@ export interface components {
             calls: number;
             /** @description Of that, not on an accelerator. */
             cpu_ms: number | null;
-            /** @description With all that are slower. */
+            /** @description With all that are slower, those of unknown time included as far as they could be told. */
             cumulative_share: number | null;
             /** @description Its name in the model, or operator and place where it has none; null of an operator. */
             node: string | null;
@@ -5875,8 +5889,13 @@ export interface components {
             recorded_ms: number | null;
             /** @description Of the latency. */
             share: number | null;
-            /** @description What the profiler added is taken out. */
+            /**
+             * @description What the profiler added is taken out. Its `value` is null where that leaves nothing to rely
+             *     on: see `unknown`.
+             */
             total_ms: components["schemas"]["Figure"];
+            /** @description Why its time, and all that follows from it, is null; null where it is known. */
+            unknown: string | null;
             /**
              * WorkDocument
              * @description What it has to do in that time.
@@ -5892,9 +5911,9 @@ export interface components {
                 flop: number | null;
                 /** @description Its arithmetic for each byte that it moves. */
                 flop_per_byte: number | null;
-                /** @description What it reached. */
+                /** @description What it reached; null as above. */
                 gbyte_per_s: number | null;
-                /** @description What it reached. */
+                /** @description What it reached; null where not known, or above the machine's peak: see `bound_reason`. */
                 gflop_per_s: number | null;
             };
         };
