@@ -496,6 +496,8 @@ def expect_a_story(seen):
     assert seen[-1].state == "done"
     assert {job.state for job in seen} <= {"queued", "running", "done"}
     done = [job.progress.units_done for job in seen if job.progress]
+    estimates = [job.estimate_ms for job in seen]
+    assert estimates == [job.progress.estimate_ms if job.progress else None for job in seen]
     assert done == sorted(done)
     assert len(done) >= 1
 

@@ -274,7 +274,7 @@ class JobDocument(Described):
         return self.state not in ACTIVE
 
     @property
-    def estimatemilliseconds(self) -> float | None:
+    def estimate_ms(self) -> float | None:
         return self.progress.estimate_ms if self.progress else None
 
 
