@@ -379,7 +379,7 @@ def test_a_worker_dies_with_its_parent_even_when_that_is_killed(start, tmp_path)
 
 
 def test_a_worker_whose_parent_was_gone_before_it_began_does_not_stay(tmp_path):
-    boot = "from modeldyno.worker.main import die_with; die_with({}); print('alive')"
+    boot = "from modeldyno.worker.main import die_with_parent; die_with_parent({}); print('alive')"
     ended = subprocess.run([sys.executable, "-c", boot.format(1)], capture_output=True, check=False)
     assert (ended.returncode, ended.stdout) == (1, b"")
 
