@@ -9,7 +9,7 @@ import pytest
 import modeldyno
 from modeldyno.core.profiles import AGREES
 from modeldyno.core.requests.measuring import ModelFile, ProfileRequest
-from modeldyno.services.requests import profile_spec
+from modeldyno.services.requests import make_profile_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import litert_files
@@ -43,14 +43,14 @@ def test_the_nodes_of_a_real_model_add_up_to_its_latency(
     monkeypatch.chdir(ARCHITECTURE)  # where a checkpoint's code is looked for
     request = ProfileRequest(inputs=TORCH.get(model, ()), repeats=1)
     file = BUILT if model == CHECKPOINT else ModelFile(model)
-    expect_agreement(service, profile_spec(request, file), record_property)
+    expect_agreement(service, make_profile_spec(request, file), record_property)
 
 
 @pytest.mark.engine("openvino")
 @pytest.mark.parametrize("model", [*LIGHT[:4], MINILM / "minilm.onnx"], ids=lambda path: path.stem)
 def test_they_do_in_openvino(model, service, record_property):
     request = ProfileRequest(engine="openvino", repeats=1)
-    expect_agreement(service, profile_spec(request, model), record_property)
+    expect_agreement(service, make_profile_spec(request, model), record_property)
 
 
 @pytest.mark.engine("litert")
@@ -68,7 +68,7 @@ def test_they_do_in_litert(xnnpack, tmp_path, service, record_property):
     model = litert_files.model([operator_code(litert_files.FULLY_CONNECTED)], [net], values)
     path = litert_files.saved(tmp_path / "m.tflite", model)
     request = ProfileRequest(engine="litert", options={"xnnpack": xnnpack}, repeats=1)
-    expect_agreement(service, profile_spec(request, path), record_property)
+    expect_agreement(service, make_profile_spec(request, path), record_property)
 
 
 def expect_agreement(service, asked, record_property):

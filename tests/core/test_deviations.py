@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import modeldyno
-from modeldyno.core.deviations import fallback_share, find_deviations, ran_as
+from modeldyno.core.deviations import describe_effective_run, fallback_share, find_deviations
 from modeldyno.core.documents.benchmarks import BenchmarkDocument
 from modeldyno.core.documents.comparisons import ComparisonDocument
 from modeldyno.core.documents.described import json_value
@@ -90,8 +90,10 @@ def test_nodes_that_ran_elsewhere_are_counted():
     assert fallback_share(facts(nodes_by_provider={})) is None
     kernels = {"providers": ("oneDNN", "own"), "nodes_by_provider": {"oneDNN": 2, "own": 8}}
     assert texts(**kernels, at_home=("oneDNN", "own")) == []
-    assert ran_as(facts(**kernels, at_home=("oneDNN", "own"))).endswith("on oneDNN and own")
-    assert ran_as(facts(**placed)) == (
+    assert describe_effective_run(facts(**kernels, at_home=("oneDNN", "own"))).endswith(
+        "on oneDNN and own"
+    )
+    assert describe_effective_run(facts(**placed)) == (
         "fp32 · float32 and int64 in · 1 thread · 73 of 85 nodes on CUDA"
     )
 

@@ -7,7 +7,7 @@ import pytest
 import modeldyno
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.documents.profiles import ProfileDiffDocument
-from modeldyno.core.profile_diffs import diff, diff_sentence
+from modeldyno.core.profile_diffs import compare_profiles, diff_sentence
 from modeldyno.core.results import NodeResult
 from modeldyno.core.sentences import profile_sentence
 from modeldyno.present.profile_tables import profile_rows
@@ -40,7 +40,7 @@ def node(name, op="Conv", ms=1.0, parts=(), provider="CPU", flop=None):
 def changes(profile, a, b, by="node", engine="scripted"):
     facts = replace(profile.facts, engine=engine)
     sides = replace(profile, rows=tuple(a)), replace(profile, rows=tuple(b), facts=facts)
-    found = diff(*sides, by)
+    found = compare_profiles(*sides, by)
     schemas.check("profile-diff", json_value(ProfileDiffDocument.of(found)))
     return found.changes
 
@@ -129,12 +129,12 @@ def test_operators_that_engines_call_differently_are_one_kind(profile):
 
 
 def test_what_was_measured_otherwise_is_said(profile):
-    found = diff(profile, replace(profile, batch_size=8))
+    found = compare_profiles(profile, replace(profile, batch_size=8))
     assert found.differences == ("batch size: 1 in A, 8 in B",)
     assert "no clear difference" in diff_sentence(found)
     cell = replace(profile.spec.cell, contract="e2e", options={"xnnpack": False})
     other = replace(profile, spec=replace(profile.spec, cell=cell))
-    assert diff(profile, other).differences == (
+    assert compare_profiles(profile, other).differences == (
         "contract: hot in A, e2e in B",
         "options: no options in A, xnnpack=off in B",
     )
@@ -145,10 +145,10 @@ def test_profiles_of_two_machines_are_shown_and_not_judged(profile):
         replace(profile, rows=(node("a", ms=ms),), host=replace(profile.host, machine=name))
         for ms, name in ((1.0, "lab-1"), (2.0, "lab-2"))
     ]
-    found = diff(*sides)
+    found = compare_profiles(*sides)
     schemas.check("profile-diff", json_value(ProfileDiffDocument.of(found)))
     assert (found.verdict, found.changes[0].verdict) == ("not comparable", "not comparable")
     assert found.changes[0].delta_s == pytest.approx(1e-3)
     assert found.differences == ("machine: lab-1 in A, lab-2 in B",)
-    same = diff(sides[0], replace(sides[1], host=sides[0].host))
+    same = compare_profiles(sides[0], replace(sides[1], host=sides[0].host))
     assert (same.changes[0].verdict, same.differences) == ("slower", ())

@@ -3,7 +3,7 @@
 import pytest
 
 from modeldyno.core.documents.hosts import Peak, Peaks
-from modeldyno.core.roofline import held, roof_of
+from modeldyno.core.roofline import compare_to_roof, roof_of
 
 PEAKS = Peaks(
     fingerprint="f",
@@ -29,7 +29,7 @@ PEAKS = Peaks(
     ],
 )
 def test_the_limit_follows_from_what_was_reached(flop, moved, bound, reason):
-    found = held(flop, moved, 1.0, roof_of(PEAKS, 1, "cpu"))
+    found = compare_to_roof(flop, moved, 1.0, roof_of(PEAKS, 1, "cpu"))
     assert found.bound == bound
     assert reason in found.reason
 
@@ -45,7 +45,7 @@ def test_peaks_are_those_of_so_many_cores():
 
 
 def test_without_peaks_it_says_how_to_get_them():
-    nowhere = held(70e9, 1e9, 1.0, roof_of(None, 1, "cpu"))
+    nowhere = compare_to_roof(70e9, 1e9, 1.0, roof_of(None, 1, "cpu"))
     assert nowhere.bound is None
     assert "doctor --peaks" in nowhere.reason
     assert nowhere.flops_per_s == 70e9

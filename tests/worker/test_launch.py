@@ -23,7 +23,7 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sessions import SandboxReport, SessionFacts
-from modeldyno.formats.file_reading import sha256
+from modeldyno.formats.file_reading import hash_file
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, environment, launch, launched
 from modeldyno.worker.messages import CommandFailed as FailedReply
 from modeldyno.worker.messages import Examined, Inspect, Inspected, SessionMeasured, pack
@@ -75,7 +75,7 @@ def test_a_worker_reads_a_model_and_reports_its_content(worker, stop, tmp_path):
             path=str(model),
             format="scripted",
             framework="scripted",
-            sha256=sha256(model),
+            sha256=hash_file(model),
             size_bytes=model.stat().st_size,
             parameters=0,
             inputs=(InputSpec("x", "float32", ("batch", 4)),),

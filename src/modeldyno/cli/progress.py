@@ -36,12 +36,14 @@ def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener]:
 
     console = Console(stderr=True, highlight=False)
     # Redrawn only when a unit is done: a timer thread would run inside somebody's measurement.
-    with Live(_view(None, first), console=console, auto_refresh=False, transient=True) as screen:
+    with Live(
+        _progress_view(None, first), console=console, auto_refresh=False, transient=True
+    ) as screen:
         screen.refresh()
 
         def listen(message: JobMessage) -> None:
             if isinstance(message, Progress):
-                screen.update(_view(message), refresh=True)
+                screen.update(_progress_view(message), refresh=True)
 
         yield listen
 
@@ -83,7 +85,7 @@ def fetching(quiet: bool, name: str) -> Iterator[Callable[[int, int | None], Non
     console = Console(stderr=True, highlight=False)
     first = output.styled(f"Fetching {name}")
     with Live(first, console=console, auto_refresh=False, transient=True) as screen:
-        yield lambda done, total: screen.update(_fetched(name, done, total), refresh=True)
+        yield lambda done, total: screen.update(_fetched_line(name, done, total), refresh=True)
 
 
 @contextmanager
@@ -97,16 +99,16 @@ def doing(quiet: bool) -> Iterator[Callable[[str], None]]:
 
     console = Console(stderr=True, highlight=False)
     with Live(output.styled(""), console=console, auto_refresh=False, transient=True) as screen:
-        yield lambda line: screen.update(_one_row(line), refresh=True)
+        yield lambda line: screen.update(_fit_on_one_row(line), refresh=True)
 
 
-def _one_row(line: str) -> RenderableType:
+def _fit_on_one_row(line: str) -> RenderableType:
     text = output.styled(line)
     text.overflow, text.no_wrap = "ellipsis", True
     return text
 
 
-def _fetched(name: str, done: int, total: int | None) -> RenderableType:
+def _fetched_line(name: str, done: int, total: int | None) -> RenderableType:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
@@ -117,28 +119,28 @@ def _fetched(name: str, done: int, total: int | None) -> RenderableType:
     return line
 
 
-def _view(progress: Progress | None, first: str = "") -> RenderableType:
+def _progress_view(progress: Progress | None, first: str = "") -> RenderableType:
     from rich.console import Group
 
     if progress is None:
         return output.styled(first)
     if len(progress.cells) < 2:
-        return _line(progress)
-    return Group(_grid(progress.cells), _line(progress))
+        return _progress_line(progress)
+    return Group(_cells_grid(progress.cells), _progress_line(progress))
 
 
-def _line(progress: Progress) -> RenderableType:
+def _progress_line(progress: Progress) -> RenderableType:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
     line = Table.grid(padding=(0, 1))
     bar = ProgressBar(progress.units_planned or 1, progress.units_done, width=_BAR_WIDTH)
     count = f"{progress.units_done}/{progress.units_planned or '?'}"
-    line.add_row(output.styled(progress.doing), bar, count, output.styled(_detail(progress)))
+    line.add_row(output.styled(progress.doing), bar, count, output.styled(_detail_text(progress)))
     return line
 
 
-def _grid(cells: tuple[CellProgress, ...]) -> RenderableType:
+def _cells_grid(cells: tuple[CellProgress, ...]) -> RenderableType:
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
@@ -147,23 +149,23 @@ def _grid(cells: tuple[CellProgress, ...]) -> RenderableType:
             _STATES[cell.state],
             output.styled(cell.name),
             counted(cell.sessions, "session"),
-            output.styled(_estimate(cell.estimate_s, cell.relative_half_width)),
+            output.styled(_estimate_text(cell.estimate_s, cell.relative_half_width)),
         )
     return grid
 
 
-def _estimate(seconds: float | None, half_width: float | None) -> str:
+def _estimate_text(seconds: float | None, half_width: float | None) -> str:
     parts = [] if seconds is None else [duration(seconds)]
     if half_width is not None:
         parts.append(f"±{percent(half_width)}")
     return "  ".join(parts)
 
 
-def _detail(progress: Progress) -> str:
+def _detail_text(progress: Progress) -> str:
     parts = []
     if progress.ratio is not None:
         parts.append(f"B {change(progress.ratio)}")
-    parts.append(_estimate(progress.estimate_s, progress.relative_half_width))
+    parts.append(_estimate_text(progress.estimate_s, progress.relative_half_width))
     if progress.remaining_s is not None:
         parts.append(f"≤ {progress.remaining_s:.0f} s left")
     return "  ".join(part for part in parts if part)

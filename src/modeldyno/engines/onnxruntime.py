@@ -35,11 +35,11 @@ class OnnxRuntime:
 
     @contextlib.contextmanager
     def open(self, target: Target) -> Iterator[OnnxSession]:
-        yield self._load(target, _options(target))
+        yield self._load(target, _make_session_options(target))
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Run once under ONNX Runtime's own profiler, which reports each kernel's operand types."""
-        session = self._load(target, _options(target, profile="examine"))
+        session = self._load(target, _make_session_options(target, profile="examine"))
         try:
             outputs = session.run(inputs)
         finally:
@@ -53,8 +53,10 @@ class OnnxRuntime:
         """Another session: this profiler starts with a session and cannot be paused."""
         is_cpu = target.device.partition(":")[0] == "cpu"
         profiled = OnnxProfiled(
-            self._load(target, _options(target, profile="profile")),
-            (lambda model: self._load(target, _options(target), model)) if is_cpu else None,
+            self._load(target, _make_session_options(target, profile="profile")),
+            (lambda model: self._load(target, _make_session_options(target), model))
+            if is_cpu
+            else None,
         )
         with contextlib.closing(profiled):
             yield profiled
@@ -75,7 +77,7 @@ class OnnxRuntime:
         return OnnxSession(raw, device, 1 + count_threads() - threads_before)
 
 
-def _options(target: Target, profile: str = "") -> Any:
+def _make_session_options(target: Target, profile: str = "") -> Any:
     """``profile``: how the file of its profiler begins; empty: no profiler."""
     import onnxruntime
 
@@ -110,8 +112,8 @@ class OnnxSession:
             device=self._device.name,
             providers=tuple(self.raw.get_providers()),
             threads=self._threads,
-            spinning=_spins(options) if self._threads > 1 else None,
-            input_dtypes={i.name: _dtype(i.type) for i in self.raw.get_inputs()},
+            spinning=_has_spinning(options) if self._threads > 1 else None,
+            input_dtypes={i.name: _dtype_name(i.type) for i in self.raw.get_inputs()},
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
@@ -119,10 +121,10 @@ class OnnxSession:
         if contract == "api":
             return lambda: run(None, inputs)
         if contract == "e2e":
-            return self._end_to_end(inputs)
-        return self._hot(inputs)
+            return self._bind_end_to_end(inputs)
+        return self._bind_hot(inputs)
 
-    def _end_to_end(self, inputs: Tensors) -> Callable[[], object]:
+    def _bind_end_to_end(self, inputs: Tensors) -> Callable[[], object]:
         """Inputs and outputs copied: the cost for a caller who converts on every call."""
         import numpy as np
 
@@ -135,13 +137,13 @@ class OnnxSession:
 
         return call
 
-    def _hot(self, inputs: Tensors) -> Callable[[], object]:
+    def _bind_hot(self, inputs: Tensors) -> Callable[[], object]:
         """Inputs bound and outputs preallocated once, on the device: the engine's floor."""
         binding = self.raw.io_binding()
         for name, array in inputs.items():
-            binding.bind_ortvalue_input(name, self._device_value(array))
+            binding.bind_ortvalue_input(name, self._copy_to_device(array))
         for output, array in zip(self.raw.get_outputs(), self.raw.run(None, inputs), strict=True):
-            binding.bind_ortvalue_output(output.name, self._device_value(array))
+            binding.bind_ortvalue_output(output.name, self._copy_to_device(array))
         run, wait = self.raw.run_with_iobinding, binding.synchronize_outputs
         if self._device.memory == "cpu":
             return lambda: run(binding)
@@ -152,7 +154,7 @@ class OnnxSession:
 
         return call
 
-    def _device_value(self, array: Any) -> Any:
+    def _copy_to_device(self, array: Any) -> Any:
         import onnxruntime
 
         return onnxruntime.OrtValue.ortvalue_from_numpy(
@@ -169,31 +171,31 @@ class OnnxSession:
         providers = Counter(kernel.get("provider", "") for kernel in kernels)
         return replace(
             self.facts,
-            precision=_precision(kernels),
+            precision=_effective_precision(kernels),
             nodes_by_provider=dict(providers),
-            layout=_layout({str(kernel.get("op_name", "")) for kernel in kernels}),
+            layout=_effective_layout({str(kernel.get("op_name", "")) for kernel in kernels}),
         )
 
 
-def _spins(options: Any) -> bool:
+def _has_spinning(options: Any) -> bool:
     try:
         return bool(options.get_session_config_entry(SPINNING) != "0")
     except RuntimeError:  # never set: ONNX Runtime's own default is to spin
         return True
 
 
-def _dtype(onnx_type: str) -> str:
+def _dtype_name(onnx_type: str) -> str:
     """``tensor(float)`` → ``float32``: types have the same names in all engines."""
     name = onnx_type.removeprefix("tensor(").removesuffix(")")
     return {"float": "float32", "double": "float64"}.get(name, name)
 
 
-def _precision(kernels: list[dict[str, Any]]) -> str | None:
+def _effective_precision(kernels: list[dict[str, Any]]) -> str | None:
     """The operand types of the computing kernels: "fp32", "int8", or several joined by +."""
-    return join_by_frequency(filter(None, map(_kernel_precision, kernels)))
+    return join_by_frequency(filter(None, map(_precision_of_kernel, kernels)))
 
 
-def _layout(kernels: set[str]) -> str | None:
+def _effective_layout(kernels: set[str]) -> str | None:
     """The optimiser moves channels into blocks on CPUs with wide vectors, or last for int8; the
     kernels' names show it."""
     if any(name.startswith("Nhwc") for name in kernels):
@@ -203,7 +205,7 @@ def _layout(kernels: set[str]) -> str | None:
     return "NCHWc" if kernels & {"ReorderInput", "ReorderOutput"} else "NCHW"
 
 
-def _kernel_precision(kernel: dict[str, Any]) -> str | None:
+def _precision_of_kernel(kernel: dict[str, Any]) -> str | None:
     name = str(kernel.get("op_name", ""))
     if not any(word in name for word in _COMPUTE):
         return None

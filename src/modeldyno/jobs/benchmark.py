@@ -15,7 +15,7 @@ from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file
 from modeldyno.core.results import BenchmarkResult, CellResult, Standings
-from modeldyno.core.sessions import Session, took_s
+from modeldyno.core.sessions import Session, duration_s
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.visible import visible
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
@@ -102,7 +102,7 @@ def _restore_units(cells: list[Cell], units: Sequence[Unit]) -> None:
         cell = cells[unit.cell]
         if isinstance(unit.measured, Session):
             cell.units.append(MeasuredUnit(unit.process, unit.round, unit.measured))
-            cell.used_s += took_s(unit.measured)
+            cell.used_s += duration_s(unit.measured)
 
 
 def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[ModelFacts, Path]:
@@ -120,7 +120,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
                 trials.close()
     if all(isinstance(cell.error, UserError) for cell in cells):
         raise cells[0].error or AssertionError
-    _drop_repeated(cells)
+    _drop_repeated_cells(cells)
     set_mismatches(cells)
     return facts, copy
 
@@ -133,7 +133,7 @@ def _log_notes(cell: Cell, context: Context) -> None:
             log.add(lines.encode())
 
 
-def _drop_repeated(cells: list[Cell]) -> None:
+def _drop_repeated_cells(cells: list[Cell]) -> None:
     """With a fixed batch, several cells are the same: keep the first, with the others' notes."""
     kept: dict[str, Cell] = {}
     for cell in list(cells):

@@ -16,7 +16,7 @@ from modeldyno.core.results import (
     Failure,
     StopReason,
 )
-from modeldyno.core.sessions import SandboxReport, Session, SessionFacts, examined_as
+from modeldyno.core.sessions import SandboxReport, Session, SessionFacts, with_examined_facts
 from modeldyno.core.specs import CellSpec
 from modeldyno.jobs.leases import wait_note
 from modeldyno.jobs.preparation import Prepared
@@ -124,11 +124,11 @@ class Cell:
             units = [MeasuredSession(unit.process, unit.session) for unit in self.units]
             reason = self.stop_reason or "aborted"
             measurement = summarise(units, self.items, reason, weather, self.spec.cores)
-        facts = self._facts()
+        facts = self._session_facts()
         return CellResult(
             model=model.path,
             spec=self.spec,
-            status=_status(error, measured=measurement is not None),
+            status=_cell_status(error, measured=measurement is not None),
             batch_size=self.batch_size,
             facts=facts,
             measurement=measurement,
@@ -147,14 +147,14 @@ class Cell:
             return {}
         return {tensor.name: tensor.shape for tensor in self.prepared.inputs.tensors}
 
-    def _facts(self) -> SessionFacts | None:
+    def _session_facts(self) -> SessionFacts | None:
         """What the measured sessions reported, with the precision that was examined before."""
         if self.prepared is None or not self.units:
             return self.prepared.facts if self.prepared else None
-        return examined_as(self.sessions[0].facts, self.prepared.facts)
+        return with_examined_facts(self.sessions[0].facts, self.prepared.facts)
 
 
-def _status(error: ModeldynoError | None, measured: bool) -> CellStatus:
+def _cell_status(error: ModeldynoError | None, measured: bool) -> CellStatus:
     if error is None:
         return "done"
     return "partial" if measured and isinstance(error, Cancelled) else "failed"

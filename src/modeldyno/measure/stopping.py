@@ -31,7 +31,7 @@ def choose_stop_reason(
         unmet = [values for values, width in targets if relative_width(values) > width]
         if not unmet:
             return "precise"
-        if elapsed_s < budget.seconds and all(is_flat(values) for values in unmet):
+        if elapsed_s < budget.seconds and all(has_stopped_narrowing(values) for values in unmet):
             return "flat"
     return "budget" if elapsed_s >= budget.seconds else None
 
@@ -46,7 +46,7 @@ def relative_width(values: Sequence[float]) -> float:
     return log_t(values, STOPPED_LEVEL, "sessions").relative
 
 
-def is_flat(values: Sequence[float]) -> bool:
+def has_stopped_narrowing(values: Sequence[float]) -> bool:
     """Whether the second half of the sessions hardly narrowed the interval: more will not help."""
     if len(values) < FLAT_FROM:
         return False

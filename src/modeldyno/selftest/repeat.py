@@ -36,23 +36,27 @@ Expectation = Callable[[Estimate, Sequence[Estimate]], Repeat | None]
 
 def run(machines: int = 400, seed: int = 18, expect: Expectation = repeat_of) -> Outcome:
     rng = np.random.default_rng(seed)
-    drifting = [_runs(rng, DRIFT_SD) for _ in range(machines)]
-    calm = [_runs(rng, 0.0) for _ in range(machines)]
+    drifting = [_simulate_runs(rng, DRIFT_SD) for _ in range(machines)]
+    calm = [_simulate_runs(rng, 0.0) for _ in range(machines)]
     repeats = [_repeat_intervals(runs, expect) for runs in drifting]
     calm_repeats = [_repeat_intervals(runs, expect) for runs in calm]
     within = [[(figure.low, figure.high) for figure in runs] for runs in drifting]
     spread = float(np.mean([np.std(np.log([f.value for f in runs]), ddof=1) for runs in drifting]))
     observed = {
-        "coverage": _coverage(repeats),
-        "sixes_that_agree": _sixes_that_agree(repeats),
-        "half_width_first": _half_width(repeats, 0),
-        "half_width_last": _half_width(repeats, RUNS - 1),
-        "width_over_spread": _half_width(repeats, RUNS - 1) / (1.96 * spread),
-        "calm_coverage": _coverage(calm_repeats),
-        "calm_shrinks": _half_width(calm_repeats, 0) / _half_width(calm_repeats, RUNS - 1),
+        "coverage": _covered_share(repeats),
+        "sixes_that_agree": _share_of_sixes_that_agree(repeats),
+        "half_width_first": _mean_half_width(repeats, 0),
+        "half_width_last": _mean_half_width(repeats, RUNS - 1),
+        "width_over_spread": _mean_half_width(repeats, RUNS - 1) / (1.96 * spread),
+        "calm_coverage": _covered_share(calm_repeats),
+        "calm_shrinks": _mean_half_width(calm_repeats, 0)
+        / _mean_half_width(calm_repeats, RUNS - 1),
         "machines": machines,
     }
-    control = {"coverage": _coverage(within), "sixes_that_agree": _sixes_that_agree(within)}
+    control = {
+        "coverage": _covered_share(within),
+        "sixes_that_agree": _share_of_sixes_that_agree(within),
+    }
     passed = (
         COVERS[0] <= observed["coverage"] <= COVERS[1]
         and observed["sixes_that_agree"] >= SIXES_THAT_AGREE
@@ -74,16 +78,18 @@ def run(machines: int = 400, seed: int = 18, expect: Expectation = repeat_of) ->
     return Outcome(passed, observed, threshold, control, seed)
 
 
-def _runs(rng: np.random.Generator, drift_sd: float) -> list[Estimate]:
+def _simulate_runs(rng: np.random.Generator, drift_sd: float) -> list[Estimate]:
     """Six runs on one machine; the true level is 1."""
     moments = [run * (SESSIONS * SESSION_S + PAUSE_S) + n * SESSION_S
                for run in range(RUNS) for n in range(SESSIONS)]  # fmt: skip
-    logs = _drift(rng, np.array(moments), drift_sd) + rng.normal(0, SESSION_SD, len(moments))
+    logs = _simulate_drift(rng, np.array(moments), drift_sd) + rng.normal(
+        0, SESSION_SD, len(moments)
+    )
     sessions = np.exp(logs).reshape(RUNS, SESSIONS)
     return [log_t(row.tolist(), LEVEL, "sessions") for row in sessions]
 
 
-def _drift(rng: np.random.Generator, moments_s: FloatArray, sd: float) -> FloatArray:
+def _simulate_drift(rng: np.random.Generator, moments_s: FloatArray, sd: float) -> FloatArray:
     """Ornstein-Uhlenbeck: it forgets where it was in about ``DRIFT_S``."""
     drift = np.empty(len(moments_s))
     drift[0] = rng.normal(0, sd)
@@ -102,19 +108,19 @@ def _repeat_intervals(runs: list[Estimate], expect: Expectation) -> list[Interva
     return intervals
 
 
-def _coverage(machines: list[list[Interval]]) -> float:
+def _covered_share(machines: list[list[Interval]]) -> float:
     return float(np.mean([low <= 1 <= high for runs in machines for low, high in runs]))
 
 
-def _sixes_that_agree(machines: list[list[Interval]]) -> float:
+def _share_of_sixes_that_agree(machines: list[list[Interval]]) -> float:
     """Of all sixes, those in which at most one of the 15 pairs does not overlap."""
-    return float(np.mean([_pairs_apart(runs) <= MOST_APART for runs in machines]))
+    return float(np.mean([_count_pairs_apart(runs) <= MOST_APART for runs in machines]))
 
 
-def _pairs_apart(runs: list[Interval]) -> int:
+def _count_pairs_apart(runs: list[Interval]) -> int:
     return sum(a[1] < b[0] or b[1] < a[0] for a, b in combinations(runs, 2))
 
 
-def _half_width(machines: list[list[Interval]], number: int) -> float:
+def _mean_half_width(machines: list[list[Interval]], number: int) -> float:
     widths = [(runs[number][1] - runs[number][0]) / 2 for runs in machines]
     return float(np.mean(widths))

@@ -17,14 +17,14 @@ from modeldyno.core.judgements import (
     JudgedSide,
     Picked,
     axes_of,
-    doubt,
     environment_between,
     machines_apart,
-    matched,
-    obstacle,
+    match_cells,
     settings_between,
+    why_doubtful,
+    why_incomparable,
 )
-from modeldyno.core.requests.axes import as_ran, axis_fields
+from modeldyno.core.requests.axes import axis_fields, with_effective_settings
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, SideResult
 from modeldyno.core.specs import CellSpec
 from modeldyno.measure.verdicts import compare_verdict, is_over_sessions, unpaired_ratio
@@ -75,10 +75,10 @@ class JudgementService:
     def judge(self, a: Picked, b: Picked) -> BenchmarkJudgement:
         """Raises NotFound for a benchmark that does not exist or was not measured, and BadValue for
         a cell that it does not have."""
-        first, second = self._measured(a), self._measured(b)
-        pairs = _pairs(first, second)
-        alternations = self._alternations(first, second)
-        cells = tuple(_judge(first, second, pair, alternations) for pair in pairs)
+        first, second = self._read_measured(a), self._read_measured(b)
+        pairs = _matching_cells(first, second)
+        alternations = self._find_alternations(first, second)
+        cells = tuple(_judge_cells(first, second, pair, alternations) for pair in pairs)
         compared = pairs[0] if pairs else (first.numbers[0], second.numbers[0])
         settings = settings_between(
             first.result, second.result, first.cell(compared[0]), second.cell(compared[1])
@@ -93,7 +93,7 @@ class JudgementService:
             environment=environment_between(first.result, second.result),
         )
 
-    def _measured(self, picked: Picked) -> _Measured:
+    def _read_measured(self, picked: Picked) -> _Measured:
         outcome = self._records.benchmarks.outcome(picked.benchmark_id)
         if outcome.measured is None:
             raise NotFound(
@@ -109,7 +109,7 @@ class JudgementService:
             )
         return _Measured(picked, outcome, result)
 
-    def _alternations(self, a: _Measured, b: _Measured) -> list[_Alternation]:
+    def _find_alternations(self, a: _Measured, b: _Measured) -> list[_Alternation]:
         """Newest first, without unreadable ones."""
         models = a.outcome.benchmark.model_id, b.outcome.benchmark.model_id
         alternations = []
@@ -127,18 +127,18 @@ class JudgementService:
         return alternations
 
 
-def _pairs(a: _Measured, b: _Measured) -> list[tuple[int, int]]:
+def _matching_cells(a: _Measured, b: _Measured) -> list[tuple[int, int]]:
     if a.picked.cell is not None and b.picked.cell is not None:
         return [(a.picked.cell, b.picked.cell)]
     here, there = ([axes_of(side.cell(n)) for n in side.numbers] for side in (a, b))
-    return [(a.numbers[i], b.numbers[j]) for i, j in matched(here, there)]
+    return [(a.numbers[i], b.numbers[j]) for i, j in match_cells(here, there)]
 
 
-def _judge(
+def _judge_cells(
     a: _Measured, b: _Measured, pair: tuple[int, int], alternations: list[_Alternation]
 ) -> CellJudgement:
     sides = a.cell(pair[0]), b.cell(pair[1])
-    first, second = (_side(number, cell) for number, cell in zip(pair, sides, strict=True))
+    first, second = (_cell_side(number, cell) for number, cell in zip(pair, sides, strict=True))
     judgement = CellJudgement(
         a=first,
         b=second,
@@ -150,13 +150,13 @@ def _judge(
         comparison_id=None,
         pairs=None,
     )
-    alternation = next((each for each in alternations if _is_of(each, *sides)), None)
+    alternation = next((each for each in alternations if _measured_same_cells(each, *sides)), None)
     if alternation is not None:
-        return _by_alternation(judgement, alternation)
+        return _judge_by_alternation(judgement, alternation)
     hosts = (encode(side.result.host) for side in (a, b))
-    if why := machines_apart(*hosts) or obstacle(*sides) or _lack_of_sessions(*sides):
+    if why := machines_apart(*hosts) or why_incomparable(*sides) or _lack_of_sessions(*sides):
         return replace(judgement, why=why)
-    return _apart(judgement, *sides, is_same_run=a.result.run_id == b.result.run_id)
+    return _judge_unpaired(judgement, *sides, is_same_run=a.result.run_id == b.result.run_id)
 
 
 def _lack_of_sessions(a: CellResult, b: CellResult) -> str:
@@ -166,7 +166,7 @@ def _lack_of_sessions(a: CellResult, b: CellResult) -> str:
     return ""
 
 
-def _apart(
+def _judge_unpaired(
     judgement: CellJudgement, a: CellResult, b: CellResult, *, is_same_run: bool
 ) -> CellJudgement:
     """From separate measurements of two cells that both have one."""
@@ -175,7 +175,7 @@ def _apart(
     latencies = a.measurement.latency, b.measurement.latency
     items = a.items, b.items
     ratio = unpaired_ratio(latencies[0].floor, latencies[1].floor, items)
-    why_inconclusive = doubt(a, b)
+    why_inconclusive = why_doubtful(a, b)
     caveat = "" if is_same_run else "measured one after the other: what changed between is in it"
     return replace(
         judgement,
@@ -187,7 +187,7 @@ def _apart(
     )
 
 
-def _by_alternation(judgement: CellJudgement, alternation: _Alternation) -> CellJudgement:
+def _judge_by_alternation(judgement: CellJudgement, alternation: _Alternation) -> CellJudgement:
     result = alternation.result
     ratio, typical = result.ratio, result.typical_ratio
     if alternation.is_swapped:
@@ -204,7 +204,7 @@ def _by_alternation(judgement: CellJudgement, alternation: _Alternation) -> Cell
     )
 
 
-def _side(number: int, cell: CellResult) -> JudgedCell:
+def _cell_side(number: int, cell: CellResult) -> JudgedCell:
     measurement = cell.measurement
     return JudgedCell(
         number=number,
@@ -215,7 +215,7 @@ def _side(number: int, cell: CellResult) -> JudgedCell:
     )
 
 
-def _is_of(alternation: _Alternation, a: CellResult, b: CellResult) -> bool:
+def _measured_same_cells(alternation: _Alternation, a: CellResult, b: CellResult) -> bool:
     """Whether it compared the very cells ``a`` and ``b``."""
     result = alternation.result
     sides = [*zip((result.a, result.b), result.spec.configurations(), strict=True)]
@@ -224,6 +224,6 @@ def _is_of(alternation: _Alternation, a: CellResult, b: CellResult) -> bool:
 
 
 def _is_side(side: SideResult, spec: CellSpec, cell: CellResult) -> bool:
-    if axis_fields(as_ran(spec, side.batch_size, side.facts)) != axes_of(cell):
+    if axis_fields(with_effective_settings(spec, side.batch_size, side.facts)) != axes_of(cell):
         return False
     return side.contract == cell.contract

@@ -28,7 +28,7 @@ class History:
         """The newest runs, newest first; and the ids of those that cannot be read."""
         runs: list[StoredRun] = []
         unreadable: list[RunId] = []
-        for run_id in self.ids()[:count]:
+        for run_id in self.list_ids()[:count]:
             try:
                 runs.append(self.read(run_id))
             except (OSError, ValueError, KeyError):  # of another version or damaged
@@ -48,9 +48,9 @@ class History:
             ) from error
 
     def folder(self, run_id: RunId) -> RunFolder:
-        return RunFolder(self.path(run_id))
+        return RunFolder(self.folder_path(run_id))
 
-    def path(self, run_id: RunId) -> Path:
+    def folder_path(self, run_id: RunId) -> Path:
         """Of its folder."""
         return self._root / checked(run_id)
 
@@ -68,11 +68,11 @@ class History:
 
     def units_kept(self, run_id: RunId) -> int:
         """How many sessions or pairs it has on the disk; 0 without a folder."""
-        return sum(_units(self.folder(run_id)).values())
+        return sum(_count_units_by_cell(self.folder(run_id)).values())
 
     def id_of(self, word: str | None = None) -> RunId:
         """As ``find``, for a run that may be unreadable; ``latest`` also means the newest."""
-        ids = self.ids()
+        ids = self.list_ids()
         if word in (None, LATEST) and ids:
             return ids[0]
         matches = [run_id for run_id in ids if word and word in run_id]
@@ -86,11 +86,11 @@ class History:
         title = f"There is no run {word!r}" if word else "There is no run yet"
         raise RunNotFound(f"{title} in this workspace", fix="`modeldyno ls` lists those there are")
 
-    def ids(self) -> list[RunId]:
+    def list_ids(self) -> list[RunId]:
         """Newest first."""
         if not self._root.is_dir():
             return []
-        names = (path.name for path in self._root.iterdir() if _began(path.name))
+        names = (path.name for path in self._root.iterdir() if _parse_start_time(path.name))
         return [RunId(name) for name in sorted(names, reverse=True)]
 
     def read(self, run_id: RunId) -> StoredRun:
@@ -105,9 +105,9 @@ class History:
         spec = folder.spec()
         if not spec.is_kept:
             raise ValueError("the inspection of a model leaves no run")
-        began = _began(run_id)
+        began = _parse_start_time(run_id)
         assert began is not None
-        counts = _units(folder)
+        counts = _count_units_by_cell(folder)
         file = folder.path / "result.json"
         result = None
         # While a run is being resumed, the result is that of its earlier end.
@@ -121,11 +121,11 @@ class History:
             sessions=tuple(counts[cell] for cell in range(spec.cells_kept())),
             result=result,
             failure=folder.failure(),
-            artifacts=folder.artifacts_kept(),
+            artifacts=folder.read_artifacts(),
         )
 
 
-def _began(run_id: str) -> datetime | None:
+def _parse_start_time(run_id: str) -> datetime | None:
     """The time that a run's id begins with; None for other names."""
     try:
         return datetime.strptime(run_id[:15], "%Y%m%d-%H%M%S").replace(tzinfo=UTC)
@@ -133,7 +133,7 @@ def _began(run_id: str) -> datetime | None:
         return None
 
 
-def _units(folder: RunFolder) -> Counter[int]:
+def _count_units_by_cell(folder: RunFolder) -> Counter[int]:
     """How many units each cell has; a torn last line does not count."""
     path = folder.path / "units.jsonl"
     if not path.exists():
