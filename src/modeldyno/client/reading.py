@@ -50,8 +50,8 @@ def _read_dataclass(kind: Any, content: dict[str, Any]) -> Any:
 
 
 @functools.cache
-def _field_types(kind: Any) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _field_types(cls: Any) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
 
 
 def parse_error(status: int, body: bytes) -> errors.ModeldynoError:
