@@ -101,7 +101,7 @@ def whole_path(weights: Path, workspace: Path) -> None:
             precisions=(precision,),
             inputs=("x=float32[batch,3,224,224]",),
         )
-        spec = requests.benchmark_spec(request, ModelFile(weights, architecture=FACTORY))
+        spec = requests.make_benchmark_spec(request, ModelFile(weights, architecture=FACTORY))
         for cell in getattr(service.run(spec), "cells", ()):
             found = cell.measurement
             if found is None:

@@ -28,7 +28,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from modeldyno.core.graphs import Graph
 from modeldyno.services.graphs import GraphService
-from modeldyno.services.requests import graph_spec
+from modeldyno.services.requests import make_graph_spec
 from modeldyno.settings import Settings
 from modeldyno.store.graphs import Graphs
 from modeldyno.workbench import open_workbench
@@ -96,7 +96,7 @@ def measure(model: Path, rounds: int) -> dict[str, Any]:
         workspace = Path(folder)
         workbench = open_workbench(Settings(workspace))
         service = workbench.graphs
-        spec = graph_spec(model)
+        spec = make_graph_spec(model)
         cold, graph = timed(lambda: service.graph(spec))
         assert isinstance(graph, Graph)
         (kept,) = (workspace / "graphs").iterdir()

@@ -225,14 +225,14 @@ def fill(
     from modeldyno.core.models import NewModel
     from modeldyno.core.runs import RunOf
     from modeldyno.core.specs import QUICK, BenchmarkSpec, CellSpec, ModelSpec
-    from modeldyno.services.requests import inspection_spec
+    from modeldyno.services.requests import make_inspection_spec
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_records, open_workbench
 
     settings = replace(Settings.read(workspace), database_url=database_url)
     model_file = workspace / "chain.onnx"
     chain(4000, model_file)
-    facts = open_workbench(settings).service.run(inspection_spec(model_file))
+    facts = open_workbench(settings).service.run(make_inspection_spec(model_file))
     records = open_records(settings)
     for number in range(50):
         records.projects.add(f"project {number}")
@@ -269,7 +269,7 @@ def of_old_version(workspace: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(workspace / FILE, folder)
         records = open_records(Settings.read(Path(folder)))
-        schema.move_to(records.database.engine, OLD)
+        schema.migrate_to(records.database.engine, OLD)
         records.close()
         yield Path(folder)
 

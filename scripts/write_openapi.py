@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.api.access import Access
-from modeldyno.api.app import application
+from modeldyno.api.app import make_application
 from modeldyno.api.guard import App
 from modeldyno.api.listening import Listening
 from modeldyno.api.routing import PREFIX
@@ -26,7 +26,9 @@ def main(file: Path) -> None:
         server = open_server(Settings(Path(folder)))
         try:
             listening = Listening(needs_token=False)
-            app = application(server, listening, Access(None, listening.cookie, FailedAttempts()))
+            app = make_application(
+                server, listening, Access(None, listening.cookie, FailedAttempts())
+            )
             found = json.loads(asyncio.run(_asked(app, f"{PREFIX}/openapi.json")))
         finally:
             server.lifetime.close()

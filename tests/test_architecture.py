@@ -198,10 +198,10 @@ def test_a_worker_that_has_measured_holds_only_its_engine(tmp_path):
     code = f"""
 import json
 from modeldyno.core.codec import decode
-from modeldyno.worker.main import answer
+from modeldyno.worker.main import execute_and_reply
 from modeldyno.worker.messages import Command
 for command in json.loads({json.dumps([encode(command) for command in commands])!r}):
-    reply = answer(decode(Command, command))
+    reply = execute_and_reply(decode(Command, command))
     assert reply.kind in ("examined", "session-measured"), reply
 """
     loaded = loaded_by(code, "-P", "-s", cwd=tmp_path)

@@ -35,7 +35,7 @@ from modeldyno.core.jobs import Progress, Started
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.results import BenchmarkResult, ComparisonResult, ProfileResult
 from modeldyno.demo import model_path
-from modeldyno.services.requests import cell_specs
+from modeldyno.services.requests import make_cell_specs
 from tests.api.live import live
 from tests.scripts import fault, script
 
@@ -261,9 +261,9 @@ def test_nothing_is_sent_because_a_server_names_it(client, tmp_path, monkeypatch
     name = name.replace("SECRET", str(secret))
 
     def read(kind, told):
-        return replace(reading.read(kind, told), missing=(name,))
+        return replace(reading.read_value(kind, told), missing=(name,))
 
-    monkeypatch.setattr(transport, "read", read)
+    monkeypatch.setattr(transport, "read_value", read)
     sent: list[int] = []
     with pytest.raises(errors.ServerFailed, match=r"asks for .*, which is not sent"):
         client.models.upload(1, path, on_progress=lambda _, size: sent.append(size))
@@ -329,7 +329,7 @@ def test_bench_returns_what_modeldyno_bench_returns(client, net):
         upload=lambda done, _: sent.append(done),
     )  # fmt: skip
     assert isinstance(result, BenchmarkResult)
-    cells = cell_specs(BenchmarkRequest(batch_sizes=(1, 2)))
+    cells = make_cell_specs(BenchmarkRequest(batch_sizes=(1, 2)))
     assert tuple(cell.spec for cell in result.cells) == cells
     assert [cell.status for cell in result.cells] == ["done", "done"]
     assert str(net.parent) not in result.to_json()
@@ -409,7 +409,7 @@ def test_results_are_read_again_and_exported(client, server, model, tmp_path, ca
     log.write_bytes(b"\x07" * (2 << 20) + b"after that\n")  # more than a stretch of no text
     assert client.jobs.log(job.id) == "after that\n"
     capsys.readouterr()
-    monkeypatch.setattr(remote, "connected", lambda *_: client)
+    monkeypatch.setattr(remote, "connect_client", lambda *_: client)
     jobs.logs(job.id)
     assert capsys.readouterr().out == "after that\n"
     benchmark = client.benchmarks.get(run.of_id)
@@ -454,7 +454,7 @@ class ScriptedServer:
 
     async def fetch(self, kind, _call):
         state = self._next("fetch")
-        return reading.read(kind, job_json(state))
+        return reading.read_value(kind, job_json(state))
 
     async def subscribe(self, _project_id, _after):
         return self._next("subscribe")
@@ -496,6 +496,8 @@ def expect_a_story(seen):
     assert seen[-1].state == "done"
     assert {job.state for job in seen} <= {"queued", "running", "done"}
     done = [job.progress.units_done for job in seen if job.progress]
+    estimates = [job.estimate_ms for job in seen]
+    assert estimates == [job.progress.estimate_ms if job.progress else None for job in seen]
     assert done == sorted(done)
     assert len(done) >= 1
 

@@ -8,13 +8,13 @@ import pytest
 
 import modeldyno
 from modeldyno.core.documents.profiles import ProfileDocument
-from modeldyno.core.profiles import AGREES, slices
+from modeldyno.core.profiles import AGREES, make_slices
 from modeldyno.core.requests.measuring import ModelFile, ProfileRequest
 from modeldyno.measure import host
 from modeldyno.measure.profile import DISTURBED
 from modeldyno.selftest.neighbours import busy_processes
 from modeldyno.services import peak_measurement
-from modeldyno.services.requests import profile_spec
+from modeldyno.services.requests import make_profile_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import litert_files
@@ -48,14 +48,14 @@ def test_the_nodes_of_a_real_model_add_up_to_its_latency(
     monkeypatch.chdir(ARCHITECTURE)  # where a checkpoint's code is looked for
     request = ProfileRequest(inputs=TORCH.get(model, ()), repeats=1)
     file = BUILT if model == CHECKPOINT else ModelFile(model)
-    expect_agreement(service, profile_spec(request, file), record_property)
+    expect_agreement(service, make_profile_spec(request, file), record_property)
 
 
 @pytest.mark.engine("openvino")
 @pytest.mark.parametrize("model", [*LIGHT[:4], MINILM / "minilm.onnx"], ids=lambda path: path.stem)
 def test_they_do_in_openvino(model, service, record_property):
     request = ProfileRequest(engine="openvino", repeats=1)
-    expect_agreement(service, profile_spec(request, model), record_property)
+    expect_agreement(service, make_profile_spec(request, model), record_property)
 
 
 @pytest.mark.engine("litert")
@@ -73,7 +73,7 @@ def test_they_do_in_litert(xnnpack, tmp_path, service, record_property):
     model = litert_files.model([operator_code(litert_files.FULLY_CONNECTED)], [net], values)
     path = litert_files.saved(tmp_path / "m.tflite", model)
     request = ProfileRequest(engine="litert", options={"xnnpack": xnnpack}, repeats=1)
-    expect_agreement(service, profile_spec(request, path), record_property)
+    expect_agreement(service, make_profile_spec(request, path), record_property)
 
 
 def expect_agreement(service, asked, record_property):
@@ -105,7 +105,7 @@ def test_busy_neighbours_move_no_share_that_is_shown(
     engine, model, service, peaks, record_property
 ):
     """Each within a quarter of its share on the calm machine, or a dash; no rate above the peak."""
-    spec = profile_spec(ProfileRequest(engine=engine), model)
+    spec = make_profile_spec(ProfileRequest(engine=engine), model)
     for _ in range(2):  # once more when other work made the calm machine busy
         calm = service.run(spec)
         with busy_processes(NEIGHBOURS):
@@ -128,10 +128,12 @@ def peaks(service, tmp_path_factory):
 
 
 def moved_shares(calm, busy):
-    before = {(part.node, part.op_type): part for part in slices(calm, "node") if not part.unknown}
+    before = {
+        (part.node, part.op_type): part for part in make_slices(calm, "node") if not part.unknown
+    }
     return [
         f"{part.node}: {before[key].share:.2%} became {part.share:.2%}"
-        for part in slices(busy, "node")
+        for part in make_slices(busy, "node")
         if not part.unknown
         and (key := (part.node, part.op_type)) in before
         and abs(part.share / before[key].share - 1) > ALIKE

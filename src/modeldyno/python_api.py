@@ -59,7 +59,7 @@ def bench(
     Ctrl-C stops the measurement and returns what was measured until then.
     """
     request = request_of(BenchmarkRequest, words)
-    spec = requests.benchmark_spec(request, file_of(model, words))
+    spec = requests.make_benchmark_spec(request, file_of(model, words))
     result: BenchmarkResult = _workbench(workspace).service.run(spec, listen)
     return result
 
@@ -77,7 +77,7 @@ def compare(
     signature, ``"folder@signature=encode"``."""
     sides = file_of(a, words), file_of(b, words)
     common, pairing = request_of(SideRequest, words), request_of(PairingRequest, words)
-    spec = requests.comparison_spec(*sides, common, pairing)
+    spec = requests.make_comparison_spec(*sides, common, pairing)
     result: ComparisonResult = _workbench(workspace).service.run(spec, listen)
     return result
 
@@ -96,7 +96,7 @@ def rank(
     fails says why and spoils no other. Ctrl-C returns what was measured until then.
     """
     in_all = engine == "all"
-    return rankings.ranked(
+    return rankings.rank_models(
         [file_of(model, words) for model in models],
         request_of(SideRequest, words, engine=None if in_all else engine),
         request_of(PairingRequest, words),
@@ -119,7 +119,7 @@ def profile(
 
     Ctrl-C stops it and returns what was measured until then.
     """
-    spec = requests.profile_spec(request_of(ProfileRequest, words), file_of(model, words))
+    spec = requests.make_profile_spec(request_of(ProfileRequest, words), file_of(model, words))
     result: ProfileResult = _workbench(workspace).service.run(spec, listen)
     return result
 
@@ -138,7 +138,7 @@ def convert(
     beside the model unless said. Raises WrongOutput when the two compute different things, and then
     nothing is kept."""
     request = request_of(ConversionRequest, words, to=to)
-    spec = requests.conversion_spec(request, file_of(model, words), output)
+    spec = requests.make_conversion_spec(request, file_of(model, words), output)
     result = _workbench(workspace).service.run(spec, listen)
     assert isinstance(result, ConversionResult)
     return result
@@ -146,7 +146,7 @@ def convert(
 
 def inspect(model: str | Path, *, signature: str = "", timeout: float = 60.0) -> ModelFacts:
     """What is in a model file, read in a worker process; nothing of it is run."""
-    spec = requests.inspection_spec(model, timeout, signature)
+    spec = requests.make_inspection_spec(model, timeout, signature)
     result = _workbench(None).service.run(spec)
     assert isinstance(result, ModelFacts)
     return result
@@ -160,7 +160,7 @@ def graph(
     workspace: str | Path | None = None,
 ) -> Graph:
     """A model's graph, read in a worker process; kept in the workspace for the next look."""
-    return _workbench(workspace).graphs.graph(requests.graph_spec(model, timeout, signature))
+    return _workbench(workspace).graphs.graph(requests.make_graph_spec(model, timeout, signature))
 
 
 def _workbench(workspace: str | Path | None) -> Workbench:

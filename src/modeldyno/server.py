@@ -162,9 +162,11 @@ def open_server(
         reading = open_workbench(settings, readers)
         models = ModelService(records, Trust(settings.workspace / "trust.json"), reading.graphs)
         named = NamedModels(settings.workspace)
-        roots = Roots((*settings.models_roots, *named.make_folders()))
+        roots = Roots((*settings.models_roots, *named.create_folders()))
         examples = open_examples(settings)
-        files = ModelFiles(records, objects, bundles, roots, reading.service, examples.kept)
+        files = ModelFiles(
+            records, objects, bundles, roots, reading.service, examples.readable_slugs
+        )
         progress = LiveProgress()
         endings = JobEndings(records, folders, history, resumes=settings.resume)
         endings.recover()
@@ -178,8 +180,8 @@ def open_server(
             leases,
             writes,
             progress.hear,
-            models.admit,
-            sole.confirm,
+            models.require_still_trusted,
+            sole.require_still_sole,
             job_limit_s,
             settings.workspace / "queue-paused",
         )
@@ -202,7 +204,7 @@ def open_server(
         watch = FolderWatch(records, history, settings.workspace / "runs")
         rebuilding = Rebuilding(records.database, history)
         feed.on_event(cleanup.hear)
-        feed.on_event(run_end_callbacks.hear)
+        feed.on_event(run_end_callbacks.call_on_end)
         return Server(
             settings=settings,
             lock=lock,

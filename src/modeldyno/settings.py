@@ -42,11 +42,11 @@ class Settings:
             require_trust=bool(environment.get("MODELDYNO_REQUIRE_TRUST")),
             allow_downloads=bool(environment.get("MODELDYNO_ALLOW_DOWNLOADS")),
             database_url=environment.get("MODELDYNO_DATABASE_URL") or None,
-            engines=_folder(environment.get("MODELDYNO_ENGINES")),
+            engines=_to_folder(environment.get("MODELDYNO_ENGINES")),
             resume=bool(environment.get("MODELDYNO_RESUME")),
             machine=machine_name(machine) if machine else None,
         )
 
 
-def _folder(said: str | None) -> Path | None:
+def _to_folder(said: str | None) -> Path | None:
     return Path(said).expanduser().absolute() if said else None

@@ -68,11 +68,11 @@ def open_records(settings: Settings, upgrading: UpgradeProgress | None = None) -
     the terminal's runs indexed."""
     from modeldyno.store.database import open_database
     from modeldyno.store.indexing import RunIndex
-    from modeldyno.store.records.all import records_of
+    from modeldyno.store.records.all import open_all_records
 
     database = open_database(settings.workspace, settings.database_url, upgrading=upgrading)
-    RunIndex(database, open_history(settings)).refresh()
-    return records_of(database)
+    RunIndex(database, open_history(settings)).index_changed_runs()
+    return open_all_records(database)
 
 
 @contextmanager
@@ -118,13 +118,13 @@ def open_doctor(settings: Settings) -> DoctorService:
 def open_examples(settings: Settings) -> ExampleService:
     from modeldyno.services.examples import ExampleService
     from modeldyno.store.downloads import Downloads
-    from modeldyno.store.examples import catalogue, hosts
+    from modeldyno.store.examples import list_download_hosts, read_catalogue
     from modeldyno.store.objects import Objects
     from modeldyno.store.transfers import Network
 
     return ExampleService(
-        catalogue(),
+        read_catalogue(),
         Objects(settings.workspace / "objects"),
-        Downloads(settings.workspace / "downloads", Network(hosts())),
+        Downloads(settings.workspace / "downloads", Network(list_download_hosts())),
         allow_downloads=settings.allow_downloads,
     )

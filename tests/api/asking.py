@@ -139,7 +139,7 @@ class Door:
 
     def cookie(self):
         """A signed-in browser: its cookie header, and what its page knows."""
-        found = self.sign_ins.redeem(self.sign_ins.new_code())
+        found = self.sign_ins.sign_in_with_code(self.sign_ins.new_code())
         assert found
         secret, sign_in = found
         return ("Cookie", f"modeldyno-5000={secret}"), ("X-Modeldyno-CSRF", sign_in.csrf)

@@ -20,7 +20,7 @@ from fastapi import FastAPI, Request, Response
 from modeldyno.api.access import CALLER, Access
 from modeldyno.api.errors import Refusal
 from modeldyno.api.guard import Guard, Rules
-from modeldyno.api.listening import UVICORN, Listening, landing, set_cookie
+from modeldyno.api.listening import UVICORN, Listening, cookie_header, safe_landing_path
 from modeldyno.core.redaction import RedactingFormatter
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import LIFETIME_S, SignIns, SignInsInMemory
@@ -42,8 +42,12 @@ def build(listening: Listening, token: TokenFile, guarded: bool):
         found = access.sign_in(request.scope, code)
         if isinstance(found, Refusal):
             return Response("no", status_code=found.status)
-        cookie = set_cookie(listening.cookie, found[0], LIFETIME_S)
-        headers = {"location": landing(next), "set-cookie": cookie, "x-csrf": found[1].csrf}
+        cookie = cookie_header(listening.cookie, found[0], LIFETIME_S)
+        headers = {
+            "location": safe_landing_path(next),
+            "set-cookie": cookie,
+            "x-csrf": found[1].csrf,
+        }
         return Response(status_code=303, headers=headers)
 
     async def code():
@@ -76,7 +80,7 @@ def build(listening: Listening, token: TokenFile, guarded: bool):
     sio = socketio.AsyncServer(async_mode="asgi", cors_allowed_origins=[])
 
     async def connect(sid, environ, auth):
-        if access.connects(environ["asgi.scope"], auth) is None and guarded:
+        if access.identify_socket_client(environ["asgi.scope"], auth) is None and guarded:
             raise socketio.exceptions.ConnectionRefusedError("token")
         await sio.enter_room(sid, "known")
 

@@ -13,7 +13,7 @@ import uvicorn
 
 import modeldyno
 from modeldyno.api.access import Access
-from modeldyno.api.app import application
+from modeldyno.api.app import make_application
 from modeldyno.api.events import Patience
 from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.models import NewModel
@@ -21,7 +21,7 @@ from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.server import Server, open_server
 from modeldyno.services.failed_attempts import FailedAttempts
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 from modeldyno.settings import Settings
 from modeldyno.store.tokens import TokenFile
@@ -65,7 +65,7 @@ class Live:
                 iterations=iterations,
                 budget=seconds or "default",
             )
-            return benchmark_spec(request, path)
+            return make_benchmark_spec(request, path)
 
         _, job = self.server.benchmarks.create(model.project_id, model.id, "b", spec, start=True)
         assert job
@@ -101,7 +101,7 @@ def live(workspace: Path, patience=QUICK, needs_token=True, send_buffer=None, **
     sign_ins = SignIns(token.current, SignInsInMemory()) if needs_token else None
     access = Access(sign_ins, listening.cookie, FailedAttempts())
     server = open_server(Settings(workspace, **settings))
-    app = application(server, listening, access, patience)
+    app = make_application(server, listening, access, patience)
     config = uvicorn.Config(app, log_config=None, **UVICORN)
     running = uvicorn.Server(config)
     loops: list[asyncio.AbstractEventLoop] = []

@@ -4,7 +4,7 @@ import pytest
 
 from modeldyno.api import errors
 from modeldyno.api.access import READING
-from modeldyno.api.listening import Listening, landing, set_cookie
+from modeldyno.api.listening import Listening, cookie_header, safe_landing_path
 from tests.api.asking import BEARER, ORIGIN, TOKEN, Door
 
 SAME = ("Sec-Fetch-Site", "same-origin")
@@ -154,10 +154,10 @@ def test_w18_a_new_token_ends_every_sign_in(door):
 
 
 def test_the_cookie_is_for_this_server_alone():
-    told = set_cookie("modeldyno-5000", "secret", 60)
+    told = cookie_header("modeldyno-5000", "secret", 60)
     assert told == "modeldyno-5000=secret; Path=/; Max-Age=60; HttpOnly; SameSite=Strict"
-    assert set_cookie("n", "s", 60, secure=True).endswith("; Secure")
-    assert "Max-Age=0" in set_cookie("n", "", 60)
+    assert cookie_header("n", "s", 60, secure=True).endswith("; Secure")
+    assert "Max-Age=0" in cookie_header("n", "", 60)
 
 
 # ---------------------------------------------------------------- Socket.IO
@@ -168,11 +168,11 @@ def test_w8_a_socket_needs_the_token_at_the_latest_when_it_connects(door):
     assert door.inner.caller is None
     scope = door.inner.scopes[-1]
     for auth in (None, {}, {"token": None}, {"token": ""}, {"token": "x"}, TOKEN, [TOKEN]):
-        assert door.access.connects(scope, auth) is None
-    assert door.access.connects(scope, {"token": TOKEN}).by == "token"
-    assert door.access.connects({}, {}) is None
+        assert door.access.identify_socket_client(scope, auth) is None
+    assert door.access.identify_socket_client(scope, {"token": TOKEN}).by == "token"
+    assert door.access.identify_socket_client({}, {}) is None
     for _ in range(3):
-        door.access.connects(scope, None)
+        door.access.identify_socket_client(scope, None)
     assert status(door, "GET", "/api/v1/x") == 429  # those counted, too
 
 
@@ -180,14 +180,14 @@ def test_w18_a_connection_that_lasts_ends_with_the_token(door):
     cookie, _ = door.cookie()
     door.ask("GET", "/socket.io/", BEARER, kind="websocket")
     door.ask("GET", "/socket.io/", cookie, HERE, kind="websocket")
-    callers = [door.access.connects(scope, None) for scope in door.inner.scopes]
-    callers.append(door.access.connects({}, {"token": TOKEN}))
-    assert [door.access.still(caller) for caller in callers] == [True] * 3
+    callers = [door.access.identify_socket_client(scope, None) for scope in door.inner.scopes]
+    callers.append(door.access.identify_socket_client({}, {"token": TOKEN}))
+    assert [door.access.is_still_allowed(caller) for caller in callers] == [True] * 3
     door.token = "n" * 43
-    assert [door.access.still(caller) for caller in callers] == [False] * 3
+    assert [door.access.is_still_allowed(caller) for caller in callers] == [False] * 3
     door.token = TOKEN
     door.sign_ins.revoke_all()
-    assert [door.access.still(caller) for caller in callers] == [True, False, True]
+    assert [door.access.is_still_allowed(caller) for caller in callers] == [True, False, True]
 
 
 def test_signing_in_is_limited_like_everything_else(door):
@@ -196,7 +196,7 @@ def test_signing_in_is_limited_like_everything_else(door):
     assert door.access.sign_in(scope, token=TOKEN)[1].csrf
     wrong = [("", ""), ("x", ""), ("", "x"), ("x", TOKEN)] * 3
     found = [door.access.sign_in(scope, code, token) for code, token in wrong]
-    assert found == [errors.TOKEN] * 10 + [errors.limited(60)] * 2
+    assert found == [errors.TOKEN] * 10 + [errors.rate_limit_refusal(60)] * 2
     open_door = Door(Listening(needs_token=False))
     assert open_door.access.sign_in(scope, token=TOKEN) == errors.TOKEN
 
@@ -206,15 +206,15 @@ def test_w9_a_socket_with_a_wrong_token_is_not_even_opened(door):
     assert door.ask("GET", "/socket.io/", wrong, kind="websocket").closed == 1008
     assert door.ask("GET", "/socket.io/", wrong).status == 401
     assert door.ask("GET", "/socket.io/", BEARER, kind="websocket").status == 101
-    assert door.access.connects(door.inner.scopes[-1], None)
+    assert door.access.identify_socket_client(door.inner.scopes[-1], None)
 
 
 def test_a_cookie_opens_a_socket_for_our_own_page(door):
     cookie, _ = door.cookie()
     assert door.ask("GET", "/socket.io/", cookie, HERE, kind="websocket").status == 101
-    assert door.access.connects(door.inner.scopes[-1], None)
+    assert door.access.identify_socket_client(door.inner.scopes[-1], None)
     assert door.ask("GET", "/socket.io/", cookie, kind="websocket").status == 101
-    assert door.access.connects(door.inner.scopes[-1], None) is None
+    assert door.access.identify_socket_client(door.inner.scopes[-1], None) is None
 
 
 # ---------------------------------------------------------------- where one lands
@@ -222,7 +222,7 @@ def test_a_cookie_opens_a_socket_for_our_own_page(door):
 
 @pytest.mark.parametrize("wanted", ["/", "/projects/1", "/runs?id=1&tab=log", "/a#b"])
 def test_one_lands_on_the_page_one_wanted(wanted):
-    assert landing(wanted) == wanted
+    assert safe_landing_path(wanted) == wanted
 
 
 @pytest.mark.parametrize(
@@ -235,4 +235,4 @@ def test_one_lands_on_the_page_one_wanted(wanted):
     ],
 )  # fmt: skip
 def test_w20_one_never_lands_elsewhere(wanted):
-    assert landing(wanted) == "/"
+    assert safe_landing_path(wanted) == "/"

@@ -10,7 +10,7 @@ import pytest
 from modeldyno.api import answers
 from modeldyno.api.answers import Answers
 from modeldyno.store.database import FILE, open_database
-from modeldyno.store.records.all import records_of
+from modeldyno.store.records.all import open_all_records
 
 
 class Counting:
@@ -59,7 +59,7 @@ def test_another_query_is_another_question(database):
 def test_after_a_change_everything_is_asked_anew(database):
     app = Answers(Counting(), database)
     ask(app)
-    records_of(database).projects.add("x")
+    open_all_records(database).projects.add("x")
     assert [ask(app), ask(app)] == [b"2", b"2"]
 
 
@@ -76,7 +76,7 @@ def test_a_change_while_the_answer_is_made_leaves_it_old(database):
     counting = Counting()
 
     async def changing(scope, receive, send):
-        records_of(database).projects.add("x")
+        open_all_records(database).projects.add("x")
         await counting(scope, receive, send)
 
     app = Answers(changing, database)

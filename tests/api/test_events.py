@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect as open_websocket
 
 from modeldyno.api.events import MESSAGE_BYTES, MOST_STRANGERS, Patience
-from modeldyno.client.io import ordered_client
+from modeldyno.client.io import make_ordered_client
 from modeldyno.store.records.events import add_events
 from tests.api.live import live
 from tests.api.node import following, needs_node
@@ -36,7 +36,7 @@ def server(tmp_path_factory):
 @contextmanager
 def listening(server, wish=None, **said):
     """A python-socketio client that is connected and, with a wish, has subscribed."""
-    client = ordered_client(socketio)(reconnection=False, handle_sigint=False)
+    client = make_ordered_client(socketio)(reconnection=False, handle_sigint=False)
     said = {"auth": {"token": server.token}, "namespace": "/v1", "wait_timeout": SOON_S} | said
     client.connect(server.url, **said)
     try:

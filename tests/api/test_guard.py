@@ -83,7 +83,7 @@ def test_the_other_api_refuses_with_plain_text_and_403(path):
 def test_every_refusal_fits_every_surface(surface):
     told = [r for r in vars(errors).values() if isinstance(r, errors.Refusal)]
     assert len(told) >= 9
-    for refusal in [*told, errors.limited(3)]:
+    for refusal in [*told, errors.rate_limit_refusal(3)]:
         status, headers, body = errors.body_of(refusal, surface)
         assert dict(headers)[b"content-length"] == str(len(body)).encode()
         assert status == refusal.status or (surface, status) == ("inc", 403)

@@ -124,6 +124,6 @@ def test_stuck_is_who_takes_nothing_of_what_waits():
 def test_an_allowance_is_spent_and_grows_again():
     clock = Clock()
     allowance = Allowance(2.0, 3, clock)
-    assert [allowance.spend() for _ in range(4)] == [True, True, True, False]
+    assert [allowance.try_to_spend() for _ in range(4)] == [True, True, True, False]
     clock.now_s += 0.5
-    assert [allowance.spend() for _ in range(2)] == [True, False]
+    assert [allowance.try_to_spend() for _ in range(2)] == [True, False]

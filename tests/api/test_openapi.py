@@ -11,7 +11,7 @@ from starlette.routing import compile_path
 
 from modeldyno.api import errors
 from modeldyno.api.head import NAMED
-from modeldyno.api.openapi import TAGS, example_of, operations
+from modeldyno.api.openapi import TAGS, iterate_operations, make_example
 from modeldyno.core.hosts import tool_version
 from tests.api.serving import ROOT
 from tests.api.v1.server import serving
@@ -27,7 +27,7 @@ def document(tmp_path_factory, starts_processes):
 
 
 def each(document):
-    return list(operations(document))
+    return list(iterate_operations(document))
 
 
 def test_it_says_what_it_describes_and_how_to_come_in(document):
@@ -166,7 +166,7 @@ def test_examples_fit_their_schemas(document):
             continue
         bodies += 1
         schema = {**content["schema"], "components": document["components"]}
-        wrong = Draft202012Validator(schema).iter_errors(example_of(content["schema"], document))
+        wrong = Draft202012Validator(schema).iter_errors(make_example(content["schema"], document))
         assert [f"{e.json_path}: {e.message}" for e in wrong] == [], (method, path)
     assert bodies >= 5
     schemas = document["components"]["schemas"]
@@ -188,7 +188,10 @@ def test_no_operation_takes_an_address(document):
 
 def test_every_refusal_of_the_door_is_documented():
     refusals = [one for one in vars(errors).values() if isinstance(one, errors.Refusal)]
-    codes = {one.code for one in (*refusals, errors.limited(1), errors.unreadable_json(""))}
+    codes = {
+        one.code
+        for one in (*refusals, errors.rate_limit_refusal(1), errors.unreadable_json_refusal(""))
+    }
     page = (ROOT / "docs" / "api.md").read_text()
     assert len(codes) >= 12
     assert sorted(code for code in codes if f"`{code}`" not in page) == []

@@ -85,7 +85,7 @@ def test_all_that_share_an_address_are_built_together():
 def test_whoever_describes_them_gets_all_in_their_order():
     routes = made(Things("dogs"), Things("cats"))
     ask(routes, "/api/v1/cats/1")
-    assert [route.path for route in routes.described()] == [
+    assert [route.path for route in routes.list_described()] == [
         "/api/v1/dogs/{number}",
         "/api/v1/dogs/plan",
         "/api/v1/cats/{number}",
@@ -108,7 +108,7 @@ def test_what_may_be_done_at_an_address_is_told():
 def test_a_group_has_no_routes_but_those_of_its_nouns():
     wrong = RouteGroup(["birds"], Things("cats").group.build)
     with pytest.raises(AssertionError):
-        Routes([wrong], [], {}, NO_UPLOADS, lambda _: None).described()
+        Routes([wrong], [], {}, NO_UPLOADS, lambda _: None).list_described()
 
 
 def test_there_is_nothing_at_other_addresses():

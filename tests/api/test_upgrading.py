@@ -16,7 +16,7 @@ from modeldyno.store.upgrades import Step
 from tests.fixtures.workspaces import unpack
 from tests.terminal import serving
 
-AHEAD = sorted(number for number in schema._known() if number > "0009")
+AHEAD = sorted(number for number in schema._list_revisions() if number > "0009")
 
 
 class Enough(Exception):

@@ -19,8 +19,8 @@ from modeldyno.core.specs import (
     SideSpec,
 )
 from modeldyno.services.requests import (
-    benchmark_spec,
-    comparison_spec,
+    make_benchmark_spec,
+    make_comparison_spec,
 )
 from tests.onnx_models import linear, saved
 from tests.scripts import script
@@ -62,7 +62,7 @@ def test_a_benchmark_with_many_settings_is_the_same_again(spec_of, tmp_path):
         timeout_s=30.5,
         seed=3,
     )
-    spec = benchmark_spec(request, model)
+    spec = make_benchmark_spec(request, model)
     assert spec_of(bench_command(spec, str(model))) == spec
 
 
@@ -70,7 +70,7 @@ def test_a_benchmark_with_many_settings_is_the_same_again(spec_of, tmp_path):
 def test_a_comparison_is_the_same_again(spec_of, model):
     pairing = PairingRequest(margin=0.05, budget="quick", adaptive=True, seed=4)
     other = f"{model}@batch=2,contract=api,engine=scripted"
-    spec = comparison_spec(model, other, SideRequest(), pairing)
+    spec = make_comparison_spec(model, other, SideRequest(), pairing)
     again = spec_of(compare_command(spec, str(model), str(model)))
     assert isinstance(again, ComparisonSpec)
     assert (again.a, again.b.cell, again.margin) == (spec.a, spec.b.cell, spec.margin)

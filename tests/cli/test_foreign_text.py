@@ -172,7 +172,7 @@ def printed(print_it) -> str:
 
 
 def bug(text: str) -> None:
-    output.confess(RuntimeError(text))
+    output.print_bug(RuntimeError(text))
 
 
 def shown_live(text: str) -> None:
@@ -192,8 +192,10 @@ WAYS = {
     "headline": output.headline,
     "warn": lambda text: output.warn(text, text),
     "table": lambda text: output.table((text, "b"), [(text, text)], left=(text,)),
-    "complain": lambda text: output.complain(EngineFailed(text, why=text, fix=text)),
-    "fault": lambda text: output.fault(text, Failure.of(BadValue(text, why=text, fix=text))),
+    "complain": lambda text: output.print_error(EngineFailed(text, why=text, fix=text)),
+    "fault": lambda text: output.print_failure(
+        text, Failure.of(BadValue(text, why=text, fix=text))
+    ),
     "confess": bug,
     "document": lambda text: output.document({text: text}),
     "line": lambda text: output.line({text: text}),
@@ -216,7 +218,7 @@ def test_texts_of_several_lines_keep_them_and_nothing_else(way):
 
 def test_reasons_of_several_lines_stay_readable_and_indented():
     error = EngineFailed("It failed", why="first\n\nsecond\nerror[FORGED]: x", fix="try")
-    assert printed(lambda: output.fault("cell", Failure.of(error))).splitlines() == [
+    assert printed(lambda: output.print_failure("cell", Failure.of(error))).splitlines() == [
         "x cell: error[ENGINE_FAILED] It failed",
         "  why: first",
         "       second",

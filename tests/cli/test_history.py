@@ -67,11 +67,7 @@ def test_runs_are_listed_newest_first_with_their_numbers(ask, measured):
     assert "comparison m.onnx against m.onnx done " in compared
     assert "benchmark m.onnx done " in both
     assert both.endswith((", lowest of 2 cells", ", lowest usable of 2 cells"))
-<<<<<<< HEAD
     table = benched.out.replace("\N{NARROW NO-BREAK SPACE}", "")  # between thousands
-=======
-    table = benched.out.replace("\u202f", "")  # between thousands
->>>>>>> w-repeat
     cells = [row.split() for row in table.splitlines()[1:]]
     lowest = min(cells, key=lambda cell: ("unusable" in cell, float(cell[2])))
     shown, interval, unit = re.findall(r"([0-9.]+)( ±[0-9.]+)? (ns|µs|ms),", both)[0]

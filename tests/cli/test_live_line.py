@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from modeldyno.cli.progress import _view, live
+from modeldyno.cli.progress import _progress_view, live
 from modeldyno.core.jobs import CellProgress, Progress, SteadyShare, sensible_width
 
 NAME = "onnxruntime · 2 cores · batch 8 · a model with a very long name.onnx"
@@ -14,7 +14,7 @@ CELLS = tuple(CellProgress(NAME, 12, "measuring", 0.00351, 0.012) for _ in range
 
 def shown(progress: Progress, width: int) -> list[str]:
     console = Console(file=io.StringIO(), width=width)
-    console.print(_view(progress, width))
+    console.print(_progress_view(progress, width))
     file = console.file
     assert isinstance(file, io.StringIO)
     return file.getvalue().splitlines()

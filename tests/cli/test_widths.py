@@ -111,7 +111,7 @@ def test_doctor_shows_every_number_and_state_whole(typed, workspace, monkeypatch
     document = typed("doctor", "--json", "--quiet", "--workspace", workspace).document
     findings = decode(DoctorDocument, document).findings
     monkeypatch.setattr(output, "PIPED_WIDTH", width)
-    doctor_command._show(findings, None, quiet=True)
+    doctor_command._print_findings(findings, None, quiet=True)
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= width
     assert_whole(numbers_of([[finding.value] for finding in findings]), text)

@@ -40,7 +40,7 @@ from modeldyno.formats import sidecar
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, note_ending
-from modeldyno.store.content import described, with_files
+from modeldyno.store.content import describe_file, list_files_in_spec
 from tests.onnx_models import linear
 
 CELL = CellSpec("onnxruntime")
@@ -126,10 +126,10 @@ class ContentContract:
             beside: dict[str, Any] = {"location": "w.bin", "size_threshold": 0}
             onnx.save(made, path, save_as_external_data=external, **beside if external else {})
             if making is not None:
-                Path(str(path) + sidecar.SUFFIX).write_text(sidecar.to_toml(making))
+                Path(str(path) + sidecar.SUFFIX).write_text(sidecar.making_to_toml(making))
             facts = run(here, InspectionSpec(ModelSpec(str(path))))
             assert isinstance(facts, ModelFacts)
-            return with_files(ModelSpec(str(path)), facts)
+            return list_files_in_spec(ModelSpec(str(path)), facts)
 
         return make
 
@@ -211,7 +211,7 @@ class ContentContract:
         spec = model("m")
         data = Path(spec.path).with_name("inputs.npz")
         np.savez(data, x=np.full((1, 4), 3, dtype="float32"))
-        spec = replace(spec, data=str(data), data_file=described(data))
+        spec = replace(spec, data=str(data), data_file=describe_file(data))
         here, there = both(BenchmarkSpec(spec, (CELL,), iterations=5))
         assert [cell.status for cell in there.cells] == ["done"]
         assert there.spec.model.data == str(data)

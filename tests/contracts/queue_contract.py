@@ -19,13 +19,13 @@ from modeldyno.jobs.leases import Leases
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.server import open_server
 from modeldyno.store.database import Database, open_database
-from modeldyno.store.owners import this_job_owner
+from modeldyno.store.owners import current_job_owner
 from modeldyno.worker.launch import Stop
 from tests import values
 from tests.processes import is_running, until
 from tests.queue_room import QueueRoom
 
-GONE = JobOwner(this_job_owner().host, "an earlier boot", 4711, 99)
+GONE = JobOwner(current_job_owner().host, "an earlier boot", 4711, 99)
 
 
 class QueueContract:
@@ -239,7 +239,9 @@ class QueueContract:
             until(lambda: not room.job(job.id).reason, "the reason to be gone")
             held = server.jobs.leases()
             assert {lease.core for lease in held} == set(allowed_cpus())
-            assert {(lease.job_id, lease.owner) for lease in held} == {(job.id, this_job_owner())}
+            assert {(lease.job_id, lease.owner) for lease in held} == {
+                (job.id, current_job_owner())
+            }
             server.jobs.cancel(job.id)
             room.until_state(job.id, "cancelled")
             assert not [lease for lease in server.jobs.leases() if lease.job_id == job.id]

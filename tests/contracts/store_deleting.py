@@ -105,7 +105,7 @@ class Deleting:
             desk.records.benchmarks.delete(benchmark.id)
         assert refusal.value.users == (("optimization", optimization.id, "int8"),)
         desk.records.benchmarks.delete(benchmark.id, cascade=True)
-        assert desk.records.pins.of([optimization.id]) == ()
+        assert desk.records.pins.read_of_optimizations([optimization.id]) == ()
         assert desk.records.optimizations.get(optimization.id).name == "int8"
 
     def test_a_trial_outlives_its_model_and_a_model_its_optimization(self, desk):

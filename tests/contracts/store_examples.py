@@ -20,7 +20,7 @@ from modeldyno.core.projects import Project
 from modeldyno.core.runs import Run, RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.store.database import Database
-from modeldyno.store.records.all import Records, records_of
+from modeldyno.store.records.all import Records, open_all_records
 from modeldyno.store.tables import LINKS, RUNNABLES
 from tests import values
 
@@ -48,7 +48,7 @@ class Desk:
     def __init__(self, database: Database) -> None:
         self.database = database
         self.clock = Ticking()
-        self.records: Records = records_of(database, self.clock)
+        self.records: Records = open_all_records(database, self.clock)
 
     def project(self, name: str = "resnet") -> Project:
         return self.records.projects.add(name)

@@ -19,8 +19,8 @@ from modeldyno.core.errors import NotFound
 from modeldyno.core.ids import RunId
 from modeldyno.core.runs import ListQuery, RunOf
 from modeldyno.store.history import History
-from modeldyno.store.indexing import Indexed, RunIndex, sweep
-from modeldyno.store.owners import this_process
+from modeldyno.store.indexing import Indexed, RunIndex, delete_folders_of_deleted_runs
+from modeldyno.store.owners import current_process
 from modeldyno.store.runs import RunFolder
 from modeldyno.store.tables import CELLS, RUNS
 from tests import values
@@ -55,8 +55,8 @@ class Indexing:
         return RunIndex(desk.database, history, desk.clock)
 
     def test_runs_of_the_terminal_appear_with_their_figures(self, desk, index, history):
-        indexed = index.refresh()
-        assert indexed == Indexed(added=tuple(reversed(history.ids())))
+        indexed = index.index_changed_runs()
+        assert indexed == Indexed(added=tuple(reversed(history.list_ids())))
         (project,) = desk.records.projects.page().items
         (model,) = desk.records.models.page().items
         assert (project.name, model.name, model.origin) == ("Terminal", "digits.onnx", "terminal")
@@ -83,10 +83,10 @@ class Indexing:
         assert ratio.low <= ratio.value
 
     def test_looking_again_reads_and_changes_nothing(self, desk, index, history):
-        index.refresh()
+        index.index_changed_runs()
         before = desk.records.events.last_number()
         history.read_runs.clear()
-        assert index.refresh() == Indexed()
+        assert index.index_changed_runs() == Indexed()
         assert desk.records.events.last_number() == before
         assert not history.read_runs
 
@@ -98,14 +98,14 @@ class Indexing:
         done = state.read_text()
         state.write_text(json.dumps({"state": "running", "failure": None, "owner": GONE}))
         assert RunFolder(folders / run_id).state() == "running"  # of another machine, as we see it
-        index.refresh()
+        index.index_changed_runs()
         assert desk.records.runs.get(run_id).state == "running"
         state.write_text(json.dumps({"state": "running", "failure": None}))  # its owner is gone
-        assert index.refresh().changed == (run_id,)
+        assert index.index_changed_runs().changed == (run_id,)
         assert desk.records.runs.get(run_id).state == "interrupted"
         seen = desk.records.events.last_number()
         state.write_text(done)  # resumed and finished since we looked
-        assert index.refresh().changed == (run_id,)
+        assert index.index_changed_runs().changed == (run_id,)
         assert desk.records.runs.get(run_id).state == "done"
         # one change for all its steps; what it measures was known when it began
         assert desk.kinds(seen) == ["run.changed"]
@@ -119,12 +119,12 @@ class Indexing:
             (folder / "state.json").write_text(json.dumps(state))
             for name in ("result.json", "model.json"):
                 (folder / name).unlink(missing_ok=True)
-        index.refresh()
+        index.index_changed_runs()
         (model,) = desk.records.models.page().items
         assert (model.sha256, model.facts) == (None, None)
         seen = desk.records.events.last_number()
         shutil.copytree(ended, folders, dirs_exist_ok=True)
-        assert len(index.refresh().changed) == 4
+        assert len(index.index_changed_runs().changed) == 4
         (model,) = desk.records.models.page().items
         assert model.facts is not None
         assert (model.sha256, model.size_bytes) == (model.facts.sha256, model.facts.size_bytes)
@@ -133,12 +133,12 @@ class Indexing:
 
     def test_a_model_that_was_known_before_is_listed_once(self, desk, index, folders, history):
         """A comparison is met before anybody knows what it compares."""
-        index.refresh()
+        index.index_changed_runs()
         (comparison,) = desk.records.comparisons.page().items
         (model,) = desk.records.models.page().items
         (before,) = desk.records.runs.page(of=RunOf("comparison", comparison.id)).items
         ended = folders / before.id
-        again = RunId(max(history.ids())[:-6] + "ffffff")
+        again = RunId(max(history.list_ids())[:-6] + "ffffff")
         shutil.copytree(ended, folders / again)
         result, state = (folders / again / name for name in ("result.json", "state.json"))
         contents = [
@@ -148,72 +148,72 @@ class Indexing:
         (folders / again / "model.json").unlink(missing_ok=True)
         result.unlink()
         state.write_text(json.dumps({"state": "running", "failure": None, "owner": GONE}))
-        index.refresh()
+        index.index_changed_runs()
         assert len(desk.records.models.page().items) == 2
         for path, text in contents:
             path.write_text(text)
-        assert index.refresh().changed == (again,)
+        assert index.index_changed_runs().changed == (again,)
         assert [row.id for row in desk.records.models.page().items] == [model.id]
         for row in desk.records.comparisons.page().items:
             assert (row.a_model_id, row.b_model_id) == (model.id, model.id)
 
     def test_a_comparison_with_another_gate_is_the_same_one(self, desk, index, folders, history):
-        index.refresh()
+        index.index_changed_runs()
         (comparison,) = desk.records.comparisons.page().items
         (before,) = desk.records.runs.page(of=RunOf("comparison", comparison.id)).items
-        again = RunId(max(history.ids())[:-6] + "ffffff")
+        again = RunId(max(history.list_ids())[:-6] + "ffffff")
         shutil.copytree(folders / before.id, folders / again)
         for name in ("spec.json", "result.json"):
             path = folders / again / name
             document = json.loads(path.read_text().replace(before.id, again))
             (document["spec"] if name == "result.json" else document)["fail_if_slower"] = 0.05
             path.write_text(json.dumps(document))
-        index.refresh()
+        index.index_changed_runs()
         assert [row.id for row in desk.records.comparisons.page().items] == [comparison.id]
         assert len(desk.records.runs.page(of=RunOf("comparison", comparison.id)).items) == 2
 
     def test_a_run_that_its_terminal_forgot_has_failed(self, desk, index, folders, history):
-        index.refresh()
-        run_id = max(history.ids())
+        index.index_changed_runs()
+        run_id = max(history.list_ids())
         state = folders / run_id / "state.json"
-        owner = encode(this_process())
+        owner = encode(current_process())
         state.write_text(json.dumps({"state": "running", "failure": None, "owner": owner}))
         again = RunId(run_id[:-6] + "ffffff")
         (folders / run_id).rename(folders / again)
-        index.refresh()
+        index.index_changed_runs()
         assert desk.records.runs.get(again).state == "running"
         shutil.rmtree(folders / again)
-        assert index.refresh().changed == (again,)
+        assert index.index_changed_runs().changed == (again,)
         run = desk.records.runs.get(again)
         assert run.state == "failed"
         assert run.failure is not None
         assert run.failure["code"] == "RUN_FAILED"
         assert run.finished_at is not None
-        assert index.refresh().changed == ()
+        assert index.index_changed_runs().changed == ()
 
     def test_a_folder_that_cannot_be_read_hides_no_other(self, index, folders, history):
-        broken, torn, *rest = history.ids()
+        broken, torn, *rest = history.list_ids()
         (folders / broken / "spec.json").write_text("{")
         (folders / torn / "state.json").write_text("[]")
         (folders / "20261115-000000-zzzzzz").mkdir()
         (folders / "notes.txt").write_text("mine")
-        indexed = index.refresh()
+        indexed = index.index_changed_runs()
         assert set(indexed.unreadable) == {broken, torn}
         assert set(indexed.added) == set(rest)
 
     def test_a_run_that_no_row_can_hold_hides_no_other(self, desk, index, folders, history):
-        first, odd, *rest = history.ids()
+        first, odd, *rest = history.list_ids()
         spec = folders / odd / "spec.json"
         surrogate = re.sub(r'"engine": "\w*"', r'"engine": "\\ud800"', spec.read_text())
         spec.write_text(surrogate)
-        indexed = index.refresh()
+        indexed = index.index_changed_runs()
         assert (set(indexed.added), indexed.unreadable) == ({first, *rest}, (odd,))
         assert {run.id for run in desk.records.runs.page().items} == {first, *rest}
-        assert index.refresh() == Indexed(unreadable=(odd,))
+        assert index.index_changed_runs() == Indexed(unreadable=(odd,))
 
     def test_rows_that_differ_from_their_folders_are_rebuilt(self, desk, index, history):
-        index.refresh()
-        ids = tuple(reversed(history.ids()))
+        index.index_changed_runs()
+        ids = tuple(reversed(history.list_ids()))
         figures, cells, gone, _ = ids
         before = desk.records.runs.page().items
         with desk.database.writing() as connection:
@@ -225,12 +225,14 @@ class Indexing:
             is_check=True, checked=4, missing=(gone,), different=(figures, cells)
         )
         progress: list[tuple[int, int]] = []
-        differences = index.rebuild(check=True, on_progress=lambda *done: progress.append(done))
+        differences = index.rebuild_from_folders(
+            check=True, on_progress=lambda *done: progress.append(done)
+        )
         assert differences == expected
         assert progress[-1] == (4, 4)
-        assert index.rebuild(check=True) == expected  # nothing was changed
-        assert index.rebuild() == replace(expected, is_check=False)
-        assert index.rebuild(check=True) == ReindexDocument(is_check=True, checked=4)
+        assert index.rebuild_from_folders(check=True) == expected  # nothing was changed
+        assert index.rebuild_from_folders() == replace(expected, is_check=False)
+        assert index.rebuild_from_folders(check=True) == ReindexDocument(is_check=True, checked=4)
         assert desk.records.runs.page().items == before
         assert len(desk.records.runs.cells(cells)) == 1
 
@@ -244,55 +246,55 @@ class Indexing:
             del result["host"]["machine"]
             result["host"] |= {"machine": name} if name else {}
             path.write_text(json.dumps(result))
-        index.refresh()
+        index.index_changed_runs()
         assert _machines(desk) == names
-        assert index.rebuild(check=True).different == ()
+        assert index.rebuild_from_folders(check=True).different == ()
         with desk.database.writing() as connection:
             connection.execute(update(RUNS).values(machine=None))
             connection.execute(update(CELLS).values(machine="lab-3"))
-        assert set(index.rebuild().different) == {*ids[1:], *ids[:1]}
+        assert set(index.rebuild_from_folders().different) == {*ids[1:], *ids[:1]}
         assert _machines(desk) == names
 
     def test_rebuilding_leaves_alone_what_only_the_database_has(self, desk, index, folders):
-        index.refresh()
+        index.index_changed_runs()
         run_id, broken = (run.id for run in desk.records.runs.page().items[:2])
         shutil.rmtree(folders / run_id)
         (folders / broken / "spec.json").write_text("{")
-        assert index.rebuild() == ReindexDocument(
+        assert index.rebuild_from_folders() == ReindexDocument(
             is_check=False, checked=3, without_folder=(run_id,), unreadable=(broken,)
         )
         assert desk.records.runs.get(run_id).state == "done"
 
     def test_a_deleted_run_stays_deleted_and_its_folder_follows(self, desk, index, folders):
-        index.refresh()
+        index.index_changed_runs()
         run_id = desk.records.runs.page().items[0].id
         desk.records.runs.delete(run_id)
-        assert index.refresh() == Indexed()
+        assert index.index_changed_runs() == Indexed()
         with pytest.raises(NotFound):
             desk.records.runs.get(run_id)
         assert (folders / run_id).exists()
-        assert sweep(desk.records.runs, folders) == (run_id,)
+        assert delete_folders_of_deleted_runs(desk.records.runs, folders) == (run_id,)
         assert not (folders / run_id).exists()
-        assert sweep(desk.records.runs, folders) == ()
+        assert delete_folders_of_deleted_runs(desk.records.runs, folders) == ()
         assert desk.records.runs.tombstones() == ()
 
     def test_the_folder_of_a_deleted_run_that_is_being_measured_waits(self, desk, index, folders):
-        index.refresh()
+        index.index_changed_runs()
         run_id = desk.records.runs.page().items[0].id
         desk.records.runs.delete(run_id)
         state = folders / run_id / "state.json"
         done = state.read_text()
-        running = {"state": "running", "failure": None, "owner": encode(this_process())}
+        running = {"state": "running", "failure": None, "owner": encode(current_process())}
         state.write_text(json.dumps(running))
-        assert sweep(desk.records.runs, folders) == ()
+        assert delete_folders_of_deleted_runs(desk.records.runs, folders) == ()
         assert state.exists()
         state.write_text(done)
-        assert sweep(desk.records.runs, folders) == (run_id,)
+        assert delete_folders_of_deleted_runs(desk.records.runs, folders) == (run_id,)
 
     def test_two_who_look_at_once_keep_each_run_once(self, desk, folders):
         def look(_: int) -> int:
             index = RunIndex(desk.database, History(folders), desk.clock)
-            return len(index.refresh().added)
+            return len(index.index_changed_runs().added)
 
         with ThreadPoolExecutor(3) as pool:
             added = list(pool.map(look, range(3)))
@@ -301,14 +303,14 @@ class Indexing:
 
     def test_a_run_of_the_server_is_its_own_business(self, desk, index, folders, history):
         benchmark = desk.benchmark()
-        run_id = history.ids()[0]
+        run_id = history.list_ids()[0]
         desk.records.runs.add(RunOf("benchmark", benchmark.id), {}, run_id)
-        assert run_id not in index.refresh().added
+        assert run_id not in index.index_changed_runs().added
         assert desk.records.runs.get(run_id).state == "queued"
 
     def test_no_runs_are_no_trouble(self, desk, tmp_path):
         index = RunIndex(desk.database, History(tmp_path / "nowhere"), desk.clock)
-        assert index.refresh() == Indexed()
+        assert index.index_changed_runs() == Indexed()
         assert desk.records.projects.page().items == ()
 
 

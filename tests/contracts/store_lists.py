@@ -13,7 +13,7 @@ from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.runs import ListQuery, Page, RunOf
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
-from modeldyno.store.statements import rows_of
+from modeldyno.store.statements import fetch_rows
 from modeldyno.store.tables import EVENTS, MODELS, PROJECTS, RUNNABLES, RUNS
 from tests import values
 from tests.contracts.store_examples import BEGIN, Desk, counted
@@ -39,7 +39,7 @@ class Lists:
             for table in (PROJECTS, MODELS, RUNNABLES, RUNS, EVENTS):
                 expected = [row._asdict() for row in connection.execute(select(table))]
                 assert expected
-                assert [row._asdict() for row in rows_of(connection, select(table))] == expected
+                assert [row._asdict() for row in fetch_rows(connection, select(table))] == expected
 
     @pytest.mark.parametrize("descending", [True, False])
     @pytest.mark.parametrize("sort", [*SORTS, "samples"])
@@ -199,8 +199,8 @@ class Lists:
         self.is_one(desk, desk.records.jobs.waiting)
         self.is_one(desk, desk.records.projects.counts, model.project_id)
         self.is_one(desk, desk.records.benchmarks.get, benchmark.id)
-        self.is_one(desk, desk.records.pins.of, [1, 2, 3])
-        self.is_one(desk, desk.records.optimizations.best_trials, [1, 2, 3])
+        self.is_one(desk, desk.records.pins.read_of_optimizations, [1, 2, 3])
+        self.is_one(desk, desk.records.optimizations.read_best_trials, [1, 2, 3])
 
     def test_a_list_of_benchmarks_with_their_cells_is_two_queries(self, desk):
         model = desk.model()

@@ -52,7 +52,7 @@ class Nouns:
 
     def test_a_project_can_be_marked_as_modified(self, desk):
         project = desk.project()
-        touched = desk.records.projects.touch(project.id)
+        touched = desk.records.projects.mark_as_used(project.id)
         assert touched == replace(project, modified_at=desk.clock.now)
         assert desk.kinds() == ["project.created", "project.changed"]
 
@@ -132,16 +132,16 @@ class Nouns:
 
     def test_a_model_is_found_by_its_content(self, desk):
         model = desk.model(sha256="d" * 64)
-        assert desk.records.models.of_content(model.project_id, "d" * 64) == model
-        assert desk.records.models.of_content(model.project_id, "e" * 64) is None
+        assert desk.records.models.find_by_content(model.project_id, "d" * 64) == model
+        assert desk.records.models.find_by_content(model.project_id, "e" * 64) is None
 
     def test_a_project_began_with_its_first_model_that_nothing_made(self, desk):
         project = desk.project()
-        assert desk.records.models.input_of(project.id) is None
+        assert desk.records.models.find_first_input(project.id) is None
         desk.model(project, origin="optimization")
         first = desk.model(project)
         desk.model(project)
-        assert desk.records.models.input_of(project.id) == first
+        assert desk.records.models.find_first_input(project.id) == first
 
     def test_a_model_is_found_by_its_path_and_by_where_it_came_from(self, desk):
         models = desk.records.models
@@ -149,11 +149,19 @@ class Nouns:
         first = desk.model(**said)
         newest = desk.model(**said)
         desk.model(**said | {"facts": None})  # nobody has looked into it
-        assert models.copied_from("/data/models/net.onnx") == models.kept_at(first.path) == newest
+        assert (
+            models.find_newest_copied_from("/data/models/net.onnx")
+            == models.find_newest_at_path(first.path)
+            == newest
+        )
         uploaded = desk.model(**said | {"origin": "upload"})
-        assert models.copied_from("/data/models/net.onnx") == newest
-        assert models.kept_at(first.path) == uploaded
-        assert models.kept_at("/data/models/net.onnx") is models.copied_from(first.path) is None
+        assert models.find_newest_copied_from("/data/models/net.onnx") == newest
+        assert models.find_newest_at_path(first.path) == uploaded
+        assert (
+            models.find_newest_at_path("/data/models/net.onnx")
+            is models.find_newest_copied_from(first.path)
+            is None
+        )
 
     # ------------------------------------------------------------ datasets
 
@@ -381,7 +389,9 @@ class Nouns:
         desk.records.optimizations.add_trial(one)
         desk.records.optimizations.add_trial(two)
         assert desk.records.optimizations.trials(run.id) == (replace(one, is_best=False), two)
-        assert desk.records.optimizations.best_trials([optimization.id]) == {optimization.id: two}
+        assert desk.records.optimizations.read_best_trials([optimization.id]) == {
+            optimization.id: two
+        }
         with pytest.raises(BadValue, match="has no trials"):
             desk.records.optimizations.add_trial(replace(one, run_id=desk.run().id))
 
@@ -401,7 +411,7 @@ class Nouns:
         ]
         desk.records.profiles.add_rows(run.id, rows)
         assert desk.records.profiles.rows(run.id) == tuple(rows)
-        conv, relu = desk.records.profiles.by_op_type(run.id)
+        conv, relu = desk.records.profiles.sum_rows_by_op_type(run.id)
         assert conv == OpTypeRow(
             op_type="Conv",
             nodes=2,
@@ -428,7 +438,7 @@ class Nouns:
         desk.records.profiles.add_rows(run.id, rows)  # of the whole, once it has gone on
 
         def nodes(**options):
-            selected = desk.records.profiles.some_rows(
+            selected = desk.records.profiles.read_page_of_rows(
                 run.id, ProfileRowsQuery(by="node", **options)
             )
             return [row.node for row in selected]
@@ -436,7 +446,9 @@ class Nouns:
         assert nodes() == ["a", "b", "c"]
         assert nodes(sort="graph") == ["b", "a", "c"]
         assert nodes(start=1, limit=1) == ["b"]
-        by_op = desk.records.profiles.some_rows(run.id, ProfileRowsQuery(by="op", sort="name"))
+        by_op = desk.records.profiles.read_page_of_rows(
+            run.id, ProfileRowsQuery(by="op", sort="name")
+        )
         assert [row.op_type for row in by_op] == ["Add", "Conv", "Relu"]
         agreement = desk.records.profiles.agreement(profile.id)
         assert (agreement.run_id, agreement.nodes, agreement.sum_s) == (run.id, 3, 0.875)
@@ -463,10 +475,10 @@ class Nouns:
         )
         of_input, fast = desk.benchmark(model), desk.benchmark(made)
         pin = desk.records.pins.put(Pin(optimization.id, "performance", fast.id))
-        assert desk.records.pins.of([optimization.id]) == (pin,)
+        assert desk.records.pins.read_of_optimizations([optimization.id]) == (pin,)
         faster = desk.benchmark(made)
         again = desk.records.pins.put(Pin(optimization.id, "performance", faster.id))
-        assert desk.records.pins.of([optimization.id]) == (again,)
+        assert desk.records.pins.read_of_optimizations([optimization.id]) == (again,)
         with pytest.raises(BadValue, match="did not make"):
             desk.records.pins.put(Pin(optimization.id, "performance", of_input.id))
         with pytest.raises(BadValue, match="it measures performance") as mistaken:

@@ -16,7 +16,7 @@ from modeldyno.core.jobs import CoreLease, JobOwner
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import MOVES, RunOf, RunState, shortest_path
 from modeldyno.store.moves import move_run
-from modeldyno.store.owners import this_job_owner
+from modeldyno.store.owners import current_job_owner
 from tests import values
 from tests.contracts.store_examples import OWNER, Desk
 
@@ -87,7 +87,7 @@ class States:
         assert desk.records.jobs.move(job.id, "queued").position >= 1
         assert desk.records.jobs.claim(job.id, OTHER).attempts == 2
         assert desk.records.runs.move(run.id, "done").state == "done"
-        assert desk.records.jobs.of_run(run.id) == replace(
+        assert desk.records.jobs.find_of_run(run.id) == replace(
             desk.records.jobs.get(job.id), state="done"
         )
 
@@ -129,22 +129,22 @@ class States:
         for run in (waits, ended):
             desk.records.jobs.add(run.id, request_id="r")
         desk.records.jobs.add(desk.run().id)
-        assert desk.records.jobs.with_unannounced_end() == ()
-        job = desk.records.jobs.of_run(ended.id)
+        assert desk.records.jobs.list_with_unannounced_end() == ()
+        job = desk.records.jobs.find_of_run(ended.id)
         desk.records.jobs.move(job.id, "cancelled")
-        assert desk.records.jobs.with_unannounced_end() == (
+        assert desk.records.jobs.list_with_unannounced_end() == (
             (desk.records.jobs.get(job.id), ended.of),
         )
         desk.records.jobs.forget_request(ended.id)
-        assert desk.records.jobs.with_unannounced_end() == ()
-        assert desk.records.jobs.of_run(waits.id).request_id == "r"
+        assert desk.records.jobs.list_with_unannounced_end() == ()
+        assert desk.records.jobs.find_of_run(waits.id).request_id == "r"
 
     def test_what_runs_and_what_waits_is_told_in_order(self, desk):
         runs = [desk.run() for _ in range(3)]
         jobs = [desk.records.jobs.add(run.id) for run in runs]
         desk.records.jobs.claim(jobs[0].id, OWNER)
         desk.records.jobs.run_next(jobs[2].id)
-        assert desk.records.jobs.in_order() == ([runs[0].of], [runs[2].of, runs[1].of])
+        assert desk.records.jobs.list_owners_in_order() == ([runs[0].of], [runs[2].of, runs[1].of])
 
     def waiting(self, desk: Desk) -> list[JobId]:
         return [job.id for job in desk.records.jobs.waiting()]
@@ -153,7 +153,7 @@ class States:
         job = desk.records.jobs.add(desk.run().id)
         seen = desk.records.events.last_number()
         for _ in range(3):
-            desk.records.jobs.explain(job.id, "waiting for cores 0-3")
+            desk.records.jobs.set_reason(job.id, "waiting for cores 0-3")
         assert desk.records.jobs.get(job.id).reason == "waiting for cores 0-3"
         assert desk.kinds(seen) == ["job.changed"]
 
@@ -211,7 +211,7 @@ class States:
 
     def test_leases_of_a_process_that_is_gone_give_way(self, desk):
         old, job = (desk.records.jobs.add(desk.run().id) for _ in range(2))
-        alive = this_job_owner()
+        alive = current_job_owner()
         desk.records.leases.take(old.id, replace(alive, boot_id="an earlier boot"), [0, 1])
         assert desk.records.leases.take(job.id, alive, [0]) == ()
         held = desk.records.leases.held()

@@ -13,7 +13,7 @@ from modeldyno.core.sessions import Calibration, Memory, Samples, Session, Sessi
 from modeldyno.core.specs import CellSpec
 from modeldyno.measure.benchmark import MeasuredSession, summarise
 from modeldyno.measure.loop import Block, Clocks
-from modeldyno.store.documents import cell_columns
+from modeldyno.store.documents import cell_to_columns
 
 CALM = HostWeather(None, 0.0, 0.0, None)
 
@@ -50,14 +50,14 @@ def test_four_sessions_have_an_interval_around_every_figure():
     assert (cell.sessions, cell.samples, cell.interval_note) == (4, 200, None)
     assert cell.peak_memory_bytes == 20
     assert cell.noise_reasons
-    columns = cell_columns(cell, {})
+    columns = cell_to_columns(cell, {})
     assert columns["floor_low_s"] == pytest.approx(cell.latency_ms.floor.low / 1e3)
     assert (columns["interval_level"], columns["sessions"]) == (0.95, 4)
 
 
 def test_three_sessions_have_figures_and_no_interval():
     cell = measured(1.0, 1.1, 0.9)
-    columns = cell_columns(cell, {})
+    columns = cell_to_columns(cell, {})
     assert columns["typical_s"] == pytest.approx(0.001)
     ends = ("floor_low_s", "floor_high_s", "throughput_low_per_s", "interval_level")
     assert [columns[name] for name in ends] == [None] * 4

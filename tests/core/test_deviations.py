@@ -8,10 +8,10 @@ from onnx import TensorProto, helper
 
 import modeldyno
 from modeldyno.core.deviations import (
+    describe_effective_run,
     fallback_share,
     find_deviations,
     output_deviations,
-    ran_as,
 )
 from modeldyno.core.documents.benchmarks import BenchmarkDocument
 from modeldyno.core.documents.comparisons import ComparisonDocument
@@ -117,8 +117,10 @@ def test_nodes_that_ran_elsewhere_are_counted():
     assert fallback_share(facts(nodes_by_provider={})) is None
     kernels = {"providers": ("oneDNN", "own"), "nodes_by_provider": {"oneDNN": 2, "own": 8}}
     assert texts(**kernels, at_home=("oneDNN", "own")) == []
-    assert ran_as(facts(**kernels, at_home=("oneDNN", "own"))).endswith("on oneDNN and own")
-    assert ran_as(facts(**placed)) == (
+    assert describe_effective_run(facts(**kernels, at_home=("oneDNN", "own"))).endswith(
+        "on oneDNN and own"
+    )
+    assert describe_effective_run(facts(**placed)) == (
         "fp32 · float32 and int64 in · 1 thread · 73 of 85 nodes on CUDA"
     )
 

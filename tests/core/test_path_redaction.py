@@ -7,7 +7,7 @@ import pytest
 
 import modeldyno
 from modeldyno.core.codec import encode
-from modeldyno.core.redaction import placeless
+from modeldyno.core.redaction import without_model_places
 from modeldyno.core.results import BenchmarkResult, Failure
 from modeldyno.present.markdown import benchmark_markdown, plain
 from tests.scripts import script
@@ -24,19 +24,21 @@ def test_a_result_keeps_everything_but_its_folders(tmp_path):
     result = replace(result, cells=(cell,))
     assert str(tmp_path) in json.dumps(encode(result))  # the control
 
-    found = placeless(result, {path: "My net"})
+    found = without_model_places(result, {path: "My net"})
     assert isinstance(found, BenchmarkResult)
     assert "/" not in json.dumps(encode(replace(found, host=result.host))).replace("items/s", "")
     assert (found.model.path, found.spec.model.path) == ("My net", "My net")
     assert found.cells[0].error == Failure("X", "cannot open My net nor x.bin")
     assert found.cells[0].notes == ("see a.txt",)
     assert found.cells[0].measurement == result.cells[0].measurement
-    assert placeless(result, {}).model.path == "net.json"
+    assert without_model_places(result, {}).model.path == "net.json"
 
     text = benchmark_markdown(found)
     assert text.startswith("### My net\n")
     assert "```sh\nmodeldyno bench 'My net' --iterations 3\n```\n" in text
-    text = benchmark_markdown(placeless(result, {path: "```evil"}))  # ends no block of code
+    text = benchmark_markdown(
+        without_model_places(result, {path: "```evil"})
+    )  # ends no block of code
     assert "````sh\nmodeldyno bench '```evil' --iterations 3\n````\n" in text
 
 

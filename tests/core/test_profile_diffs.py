@@ -7,7 +7,7 @@ import pytest
 import modeldyno
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.documents.profiles import ProfileDiffDocument
-from modeldyno.core.profile_diffs import diff, diff_sentence
+from modeldyno.core.profile_diffs import compare_profiles, diff_sentence
 from modeldyno.core.results import NodeResult
 from modeldyno.core.sentences import profile_sentence
 from modeldyno.present.profile_tables import diff_rows, profile_rows
@@ -42,7 +42,7 @@ def node(name, op="Conv", ms=1.0, parts=(), provider="CPU", flop=None):
 def changes(profile, a, b, by="node", engine="scripted"):
     facts = replace(profile.facts, engine=engine)
     sides = replace(profile, rows=tuple(a)), replace(profile, rows=tuple(b), facts=facts)
-    found = diff(*sides, by)
+    found = compare_profiles(*sides, by)
     schemas.check("profile-diff", json_value(ProfileDiffDocument.of(found)))
     return found.changes
 
@@ -131,12 +131,12 @@ def test_operators_that_engines_call_differently_are_one_kind(profile):
 
 
 def test_what_was_measured_otherwise_is_said(profile):
-    found = diff(profile, replace(profile, batch_size=8))
+    found = compare_profiles(profile, replace(profile, batch_size=8))
     assert found.differences == ("batch size: 1 in A, 8 in B",)
     assert "no clear difference" in diff_sentence(found)
     cell = replace(profile.spec.cell, contract="e2e", options={"xnnpack": False})
     other = replace(profile, spec=replace(profile.spec, cell=cell))
-    assert diff(profile, other).differences == (
+    assert compare_profiles(profile, other).differences == (
         "contract: hot in A, e2e in B",
         "options: no options in A, xnnpack=off in B",
     )
@@ -147,19 +147,19 @@ def test_profiles_of_two_machines_are_shown_and_not_judged(profile):
         replace(profile, rows=(node("a", ms=ms),), host=replace(profile.host, machine=name))
         for ms, name in ((1.0, "lab-1"), (2.0, "lab-2"))
     ]
-    found = diff(*sides)
+    found = compare_profiles(*sides)
     schemas.check("profile-diff", json_value(ProfileDiffDocument.of(found)))
     assert (found.verdict, found.changes[0].verdict) == ("not comparable", "not comparable")
     assert found.changes[0].delta_s == pytest.approx(1e-3)
     assert found.differences == ("machine: lab-1 in A, lab-2 in B",)
-    same = diff(sides[0], replace(sides[1], host=sides[0].host))
+    same = compare_profiles(sides[0], replace(sides[1], host=sides[0].host))
     assert (same.changes[0].verdict, same.differences) == ("slower", ())
 
 
 def test_unlike_conditions_are_named_in_a_sentence(profile):
     calm = replace(profile, noise="quiet", weather=replace(profile.weather, load_1m=0.4))
     busy = replace(calm, run_id="b", noise="contended", weather=replace(calm.weather, load_1m=5.2))
-    found = diff(calm, busy)
+    found = compare_profiles(calm, busy)
     assert found.differences == (
         "quality: quiet in A, contended in B",
         "load: 0.4 in A, 5.2 in B",
@@ -171,7 +171,7 @@ def test_unlike_conditions_are_named_in_a_sentence(profile):
     )
     assert (document.a.noise, document.b.noise) == ("quiet", "contended")
     similar = replace(calm, weather=replace(calm.weather, load_1m=1.2))
-    alike = diff(calm, similar)
+    alike = compare_profiles(calm, similar)
     assert (alike.differences, ProfileDiffDocument.of(alike).warning) == ((), None)
 
 
@@ -179,7 +179,7 @@ def test_both_totals_are_told_and_no_two_sides_share_a_name(profile):
     facts = replace(profile.facts, engine="openvino", engine_version="2026.4")
     a = replace(profile, latency_s=2.57e-3)
     b = replace(a, run_id="20261119-203001-3fa9c1", latency_s=2.26e-3, facts=facts)
-    found = diff(a, b)
+    found = compare_profiles(a, b)
     sentence = "A call takes 2.57 ms in A and 2.26 ms in B, 0.310 ms less (no clear difference)"
     assert diff_sentence(found).startswith(sentence)
     document = ProfileDiffDocument.of(found)
@@ -193,7 +193,7 @@ def test_a_time_that_is_not_known_on_one_side_has_no_difference(profile, by):
     whole = replace(profile, latency_s=5e-3, ci95_s_by_op={"Conv": (0.99e-3, 1.01e-3)})
     a = replace(whole, rows=(known,))
     b = replace(whole, rows=(unknown,), unknown_by_op={"Conv": unknown.unknown})
-    found = diff(a, b, by)
+    found = compare_profiles(a, b, by)
     schemas.check("profile-diff", json_value(ProfileDiffDocument.of(found)))
     (change,) = found.changes
     assert (change.delta_s, change.verdict) == (None, "not comparable")

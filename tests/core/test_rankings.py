@@ -7,7 +7,7 @@ import pytest
 from modeldyno.core.documents.comparisons import RankingDocument
 from modeldyno.core.documents.described import json_value
 from modeldyno.core.models import ModelFacts
-from modeldyno.core.rankings import FIRST, Ranked, Ranking, placed, why_unranked
+from modeldyno.core.rankings import FIRST, Ranked, Ranking, why_unranked, with_places
 from modeldyno.core.results import Estimate, SideResult
 from modeldyno.core.sessions import Parity, SessionFacts
 from modeldyno.core.specs import CellSpec
@@ -32,7 +32,7 @@ def side(low: float, high: float, unranked: str = "") -> Ranked:
     ],
 )
 def test_who_cannot_be_told_apart_shares_a_place(sides, places):
-    assert [one.place for one in placed(sides)] == places
+    assert [one.place for one in with_places(sides)] == places
 
 
 def compared(precision, other, error=0.0):

@@ -34,7 +34,7 @@ from modeldyno.core.requests.measuring import (
 from modeldyno.core.requests.texts import request_of, side_with, split_side, typed_request
 from modeldyno.core.specs import CellSpec
 from modeldyno.engines.catalog import Entry
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from tests.scripts import script
 
 FULL = BenchmarkRequest(
@@ -153,7 +153,7 @@ def test_errors_name_a_setting_as_people_typed_it():
 
 def test_a_spec_tells_the_request_that_it_came_from(tmp_path):
     request = replace(FULL, devices=("cpu",), precisions=(), streams=(1,))
-    assert benchmark_request(benchmark_spec(request, script(tmp_path / "m.json"))) == request
+    assert benchmark_request(make_benchmark_spec(request, script(tmp_path / "m.json"))) == request
 
 
 def test_every_axis_is_a_field_of_requests_and_of_cells():
@@ -175,7 +175,7 @@ def test_what_an_axis_needs_of_an_engine_is_something_that_engines_say():
 
 
 def test_every_axis_is_in_the_command_the_config_file_and_the_settings(tmp_path):
-    spec = benchmark_spec(BenchmarkRequest(), script(tmp_path / "m.json"))
+    spec = make_benchmark_spec(BenchmarkRequest(), script(tmp_path / "m.json"))
     for axis in AXES:
         value: Any = {"word": "x", "count": 3, "sizes": {"seq": 3}}[axis.kind]
         changed = replace(spec, cells=(replace(CellSpec(), **{axis.name: value}),))

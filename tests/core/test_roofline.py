@@ -3,7 +3,7 @@
 import pytest
 
 from modeldyno.core.documents.hosts import Peak, Peaks
-from modeldyno.core.roofline import held, roof_of
+from modeldyno.core.roofline import compare_to_roof, roof_of
 
 PEAKS = Peaks(
     fingerprint="f",
@@ -29,7 +29,7 @@ PEAKS = Peaks(
     ],
 )
 def test_the_limit_follows_from_what_was_reached(flop, moved, bound, reason):
-    found = held(flop, moved, 1.0, roof_of(PEAKS, 1, "cpu"))
+    found = compare_to_roof(flop, moved, 1.0, roof_of(PEAKS, 1, "cpu"))
     assert found.bound == bound
     assert reason in found.reason
 
@@ -45,7 +45,7 @@ def test_peaks_are_those_of_so_many_cores():
 
 
 def test_without_peaks_it_says_how_to_get_them():
-    nowhere = held(70e9, 1e9, 1.0, roof_of(None, 1, "cpu"))
+    nowhere = compare_to_roof(70e9, 1e9, 1.0, roof_of(None, 1, "cpu"))
     assert nowhere.bound is None
     assert "doctor --peaks" in nowhere.reason
     assert nowhere.flops_per_s == 70e9
@@ -54,16 +54,18 @@ def test_without_peaks_it_says_how_to_get_them():
 
 def test_a_rate_above_the_peak_is_not_shown_and_the_reason_says_so():
     roof = roof_of(PEAKS, 1, "cpu")
-    cached, quick = held(40e9, 30e9, 1.0, roof), held(140e9, 1e9, 1.0, roof)
+    cached, quick = compare_to_roof(40e9, 30e9, 1.0, roof), compare_to_roof(140e9, 1e9, 1.0, roof)
     assert (cached.flops_per_s, cached.bytes_per_s) == (40e9, None)
     assert "30.0 GB/s, 300 % of the peak, out of caches or in a time too short" in cached.reason
     assert (quick.flops_per_s, quick.bytes_per_s) == (None, 1e9)
     assert "140 % of the peak, in other arithmetic or a time too short" in quick.reason
-    at_peak = held(100e9, 10e9, 1.0, roof)  # the control
+    at_peak = compare_to_roof(100e9, 10e9, 1.0, roof)  # the control
     assert (at_peak.flops_per_s, at_peak.bytes_per_s) == (100e9, 10e9)
 
 
 def test_what_took_an_unknown_time_has_no_rates():
-    found = held(70e9, 1e9, 1.0, roof_of(PEAKS, 1, "cpu"), unknown="other work interrupted it")
+    found = compare_to_roof(
+        70e9, 1e9, 1.0, roof_of(PEAKS, 1, "cpu"), unknown="other work interrupted it"
+    )
     assert (found.flops_per_s, found.bytes_per_s, found.bound) == (None, None, None)
     assert found.reason == "its time is not known: other work interrupted it"

@@ -12,7 +12,7 @@ from typing import Any
 
 import socketio
 
-from modeldyno.client.io import ordered_client
+from modeldyno.client.io import make_ordered_client
 from tests.api.node import FOLDER
 
 PATIENCE_S = 90.0  # other tests may hold the cores
@@ -24,7 +24,7 @@ class Ears:
     """Everything that was pushed since it came, in order."""
 
     def __init__(self, url: str, token: str) -> None:
-        self._client = ordered_client(socketio)(reconnection=False, handle_sigint=False)
+        self._client = make_ordered_client(socketio)(reconnection=False, handle_sigint=False)
         # As the stock GUI of INC Bench would, if it had to say who it is.
         self._client.connect(url, headers={"Authorization": token}, wait_timeout=PATIENCE_S)
         self.heard: list[Heard] = []

@@ -9,7 +9,7 @@ import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed
 from modeldyno.core.work import Operand, Operands, Work, work_of
 from modeldyno.engines import litert_library
-from modeldyno.engines.litert import EMPTY_MODEL, LiteRt, _precision, delegated_operators
+from modeldyno.engines.litert import EMPTY_MODEL, LiteRt, _effective_precision, delegated_operators
 from modeldyno.engines.litert_library import OPERATOR, XNNPACK_OPERATOR, RecordedEvent
 from modeldyno.engines.litert_profiling import (
     FileOperator,
@@ -102,7 +102,9 @@ def test_a_delegate_runs_the_operators_between_its_inputs_and_outputs():
 )
 def test_precision_is_that_of_multiplied_operands(types, precision):
     other = {"op_name": "ADD", "operand_types": [np.int16]}
-    assert _precision([{"op_name": "CONV_2D", "operand_types": types}, other]) == precision
+    assert (
+        _effective_precision([{"op_name": "CONV_2D", "operand_types": types}, other]) == precision
+    )
 
 
 def test_threads_are_counted_where_they_can_be(linear):

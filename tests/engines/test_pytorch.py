@@ -229,7 +229,7 @@ def test_a_session_takes_its_threads_back(engine, weights):
     with engine.open(target(weights, threads=1)) as session:
         torch.set_num_threads(2)
         assert isinstance(session, Resumes)
-        session.resume()
+        session.reapply_settings()
         assert torch.get_num_threads() == 1
 
 

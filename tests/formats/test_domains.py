@@ -8,7 +8,7 @@ from onnx import helper
 
 from modeldyno.core.models import precision_of
 from modeldyno.formats.catalog import read
-from modeldyno.formats.domains import detector_words, purpose_of
+from modeldyno.formats.domains import find_detector_words, guess_purpose
 from tests import onnx_models
 from tests.onnx_models import FLOAT, INT64, model, saved, value, weight
 
@@ -17,7 +17,7 @@ FETCHED = Path(__file__).parents[2] / ".cache" / "models"
 
 
 def told(path):
-    purpose = purpose_of(read(path))
+    purpose = guess_purpose(read(path))
     return purpose.domain.name, purpose.flavour.name, purpose.shape, purpose.is_exact
 
 
@@ -98,8 +98,8 @@ def test_text_goes_before_all_else(tmp_path):
 
 
 def test_detector_words_are_whole_words():
-    assert detector_words(["a/SSDLite/conv", "YOLOv8n"]) == ("ssd", "yolo")
-    assert detector_words(["passd/conv", "ssdx", "polo"]) == ()
+    assert find_detector_words(["a/SSDLite/conv", "YOLOv8n"]) == ("ssd", "yolo")
+    assert find_detector_words(["passd/conv", "ssdx", "polo"]) == ()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,11 @@
 
 import pytest
 
-from modeldyno.formats.name_scopes import from_metadata, from_module_stack, from_name
+from modeldyno.formats.name_scopes import (
+    scopes_from_metadata,
+    scopes_from_module_stack,
+    scopes_from_name,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +27,7 @@ from modeldyno.formats.name_scopes import from_metadata, from_module_stack, from
     ],
 )
 def test_scopes_out_of_names(name, scope):
-    assert from_name(name) == scope
+    assert scopes_from_name(name) == scope
 
 
 NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
@@ -40,16 +44,16 @@ NO_MODULE = "_empty_nn_module_stack_from_metadata_hook"
     ],
 )
 def test_scopes_come_from_torchs_metadata(said, scope):
-    assert from_metadata({"pkg.torch.onnx.name_scopes": said}) == tuple(scope.split())
+    assert scopes_from_metadata({"pkg.torch.onnx.name_scopes": said}) == tuple(scope.split())
 
 
 def test_scopes_out_of_a_namespace():
     said = ": net.Net/layer1: Sequential/layer1.0: Block/conv2d: aten.conv2d.default"
-    assert from_metadata({"namespace": said}) == ("layer1", "0")
+    assert scopes_from_metadata({"namespace": said}) == ("layer1", "0")
 
 
 def test_other_notes_say_nothing():
-    assert from_metadata({"pkg.torch.onnx.fx_node": "%x"}) is None
+    assert scopes_from_metadata({"pkg.torch.onnx.fx_node": "%x"}) is None
 
 
 @pytest.mark.parametrize(
@@ -63,8 +67,8 @@ def test_other_notes_say_nothing():
     ],
 )
 def test_scopes_out_of_a_module_stack(stack, scope):
-    assert from_module_stack(stack) == scope
+    assert scopes_from_module_stack(stack) == scope
 
 
 def test_only_the_beginning_of_an_absurd_name_is_looked_at():
-    assert len(from_name("a/" * 10_000_000)) < 5000
+    assert len(scopes_from_name("a/" * 10_000_000)) < 5000

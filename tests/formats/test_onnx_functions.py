@@ -9,7 +9,7 @@ from modeldyno.core.errors import ModelUnreadable
 from modeldyno.formats.onnx import model as onnx
 from modeldyno.formats.onnx.file import parse
 from modeldyno.formats.onnx.graph import read_graph
-from modeldyno.formats.onnx.messages import MOST_WRITTEN_OUT, functions_of
+from modeldyno.formats.onnx.messages import MOST_WRITTEN_OUT, sort_out_functions
 
 OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
 
@@ -51,21 +51,21 @@ def saved(folder, made):
 
 
 def test_calls_count_as_the_nodes_that_they_stand_for():
-    assert functions_of(model(nested(0, 1), "F0")).nodes_written_out == 1
-    assert functions_of(model(nested(2, 3), "F2")).nodes_written_out == 3 + 3 * (3 + 3 * 1)
+    assert sort_out_functions(model(nested(0, 1), "F0")).nodes_written_out == 1
+    assert sort_out_functions(model(nested(2, 3), "F2")).nodes_written_out == 3 + 3 * (3 + 3 * 1)
 
 
 def test_calls_in_branches_count():
     branch = helper.make_graph(chain("F0", 2), "branch", [], [])
     choice = helper.make_node("If", ["a"], ["b"], then_branch=branch, else_branch=branch)
-    found = functions_of(model([*nested(0, 1), function("Choose", [choice])], "Choose"))
+    found = sort_out_functions(model([*nested(0, 1), function("Choose", [choice])], "Choose"))
     assert found.nodes_written_out == 1 + 2 * (2 + 2 * 1)
 
 
 def test_the_largest_of_several_functions_of_one_name_counts():
     small, large = function("F", chain("Relu", 1, "")), function("F", chain("Relu", 5, ""))
     for order in ([small, large], [large, small]):
-        assert functions_of(model(order, "F")).nodes_written_out == 5
+        assert sort_out_functions(model(order, "F")).nodes_written_out == 5
 
 
 @pytest.mark.parametrize("levels", [12, 2000])
@@ -87,7 +87,7 @@ def test_its_graph_is_read_without_inferring_shapes(tmp_path):
 
 def test_as_many_as_there_may_be_are_read(tmp_path):
     path = saved(tmp_path, model(nested(4, 9), "F4"))
-    assert functions_of(parse(path)).nodes_written_out == 9 + 9**2 + 9**3 + 9**4 + 9**4
+    assert sort_out_functions(parse(path)).nodes_written_out == 9 + 9**2 + 9**3 + 9**4 + 9**4
     assert onnx.read(path).nodes_by_op["local.F3"] == 9
     assert read_graph(path).tensor["h"].shape == (2,)
 
@@ -95,5 +95,5 @@ def test_as_many_as_there_may_be_are_read(tmp_path):
 def test_functions_that_call_each_other_in_a_circle_are_not_followed(tmp_path):
     circle = [function(f"F{n}", chain(f"F{(n + 1) % 9}", 9)) for n in range(9)]
     path = saved(tmp_path, model([*circle, function("Main", chain("F4", 9))], "Main"))
-    assert functions_of(parse(path)).bodies == {}
+    assert sort_out_functions(parse(path)).bodies == {}
     assert onnx.read(path).nodes_by_op["local.F4"] == 18

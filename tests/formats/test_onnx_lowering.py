@@ -7,7 +7,7 @@ import pytest
 from onnx import helper
 
 from modeldyno.core.errors import EngineFailed
-from modeldyno.formats.onnx.opset_lowering import lower
+from modeldyno.formats.onnx.opset_lowering import lower_opset
 from tests.onnx_models import FLOAT, model, saved, value, weight
 
 X = np.random.default_rng(0).standard_normal((2, 4), dtype=np.float32)
@@ -38,7 +38,7 @@ def test_it_computes_the_same_and_the_original_stays_as_it_is(tmp_path):
     ]
     source = saved(new(*nodes), tmp_path / "new.onnx")
     before = source.read_bytes()
-    lower(source, tmp_path / "old.onnx", 19, 9)
+    lower_opset(source, tmp_path / "old.onnx", 19, 9)
     made = onnx.load(tmp_path / "old.onnx")
     assert (made.ir_version, {o.domain: o.version for o in made.opset_import}[""]) == (9, 19)
     np.testing.assert_array_equal(run(tmp_path / "old.onnx"), run(source))
@@ -49,14 +49,14 @@ def test_weights_in_a_file_beside_it_come_along(tmp_path):
     made = new(helper.make_node("MatMul", ["x", "w"], ["y"]))
     onnx.save(made, tmp_path / "new.onnx", save_as_external_data=True, size_threshold=0)
     (tmp_path / "alone").mkdir()
-    lower(tmp_path / "new.onnx", tmp_path / "alone" / "old.onnx", 19, 9)
+    lower_opset(tmp_path / "new.onnx", tmp_path / "alone" / "old.onnx", 19, 9)
     np.testing.assert_array_equal(run(tmp_path / "alone" / "old.onnx"), X @ np.ones((4, 4), "f"))
 
 
 def test_an_operator_that_came_later_is_refused_by_name(tmp_path):
     source = saved(new(helper.make_node("Gelu", ["x"], ["y"])), tmp_path / "new.onnx")
     with pytest.raises(EngineFailed, match="from opset 21 to 19") as caught:
-        lower(source, tmp_path / "old.onnx", 19, 9)
+        lower_opset(source, tmp_path / "old.onnx", 19, 9)
     assert "Gelu" in caught.value.why
 
 
@@ -68,5 +68,5 @@ def test_functions_would_get_lost_so_they_are_refused(tmp_path):
     node = helper.make_node("Twice", ["x"], ["y"], domain="ours")
     source = saved(new(node, functions=[twice]), tmp_path / "new.onnx")
     with pytest.raises(EngineFailed) as caught:
-        lower(source, tmp_path / "old.onnx", 19, 9)
+        lower_opset(source, tmp_path / "old.onnx", 19, 9)
     assert "functions" in caught.value.why

@@ -13,8 +13,8 @@ from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from modeldyno.core.errors import GraphUnavailable, ModelUnreadable
 from modeldyno.core.graphs import Attribute, Body, Edge, Graph, GraphNode, GraphTensor
 from modeldyno.formats import catalog
-from modeldyno.formats.graph_attributes import number
-from modeldyno.formats.onnx.graph import attribute, read_graph
+from modeldyno.formats.graph_attributes import to_number_scalar
+from modeldyno.formats.onnx.graph import read_attribute, read_graph
 from modeldyno.graphs.rows import from_rows, to_rows
 from tests.onnx_models import FLOAT, INT64, linear, model, saved, value, weight
 
@@ -232,7 +232,7 @@ def test_a_local_function_is_one_scope_however_often_it_is_called(tmp_path):
 
 def shown(**named):
     (name,) = named
-    return attribute(helper.make_attribute(name, named[name]))
+    return read_attribute(helper.make_attribute(name, named[name]))
 
 
 @pytest.mark.parametrize(
@@ -297,14 +297,14 @@ def test_a_damaged_tensor_is_no_error():
 
 def test_an_attribute_that_refers_to_the_caller_says_so():
     proto = AttributeProto(name="axis", type=AttributeProto.INT, ref_attr_name="dim")
-    assert attribute(proto) == Attribute(
+    assert read_attribute(proto) == Attribute(
         "axis", "int", None, "the argument of its caller named dim"
     )
 
 
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
 def test_a_short_float_is_the_same_float(found):
-    assert np.float32(number(found)) == np.float32(found)
+    assert np.float32(to_number_scalar(found)) == np.float32(found)
 
 
 # ---------------------------------------------------------------- what is wrong

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modeldyno.core.graphs import Box, Graph, GraphNode, GraphTensor, Group, Link, around
-from modeldyno.graphs.drawing import opening, view
+from modeldyno.core.graphs import Box, Graph, GraphNode, GraphTensor, Group, Link, enclosing_scopes
+from modeldyno.graphs.drawing import choose_open_groups, draw_view
 from modeldyno.graphs.tree import tree_text
 
 
@@ -31,8 +31,8 @@ def chain(*scopes, op="Relu", notes=()):
 
 
 def test_a_scope_lies_in_every_scope_around_it():
-    assert list(around("a/b/c")) == ["a", "a/b", "a/b/c"]
-    assert list(around("")) == []
+    assert list(enclosing_scopes("a/b/c")) == ["a", "a/b", "a/b/c"]
+    assert list(enclosing_scopes("")) == []
 
 
 def test_groups_count_what_lies_in_them_at_any_depth():
@@ -46,15 +46,15 @@ GRAPH = chain("", "a/b", "a/b", "a", "c", "")
 
 
 def boxes(graph, *expanded):
-    return [box.id for box in view(graph, expanded).boxes]
+    return [box.id for box in draw_view(graph, expanded).boxes]
 
 
 def links(graph, *expanded):
-    return [(link.source, link.target, *link.tensors) for link in view(graph, expanded).links]
+    return [(link.source, link.target, *link.tensors) for link in draw_view(graph, expanded).links]
 
 
 def test_closed_groups_are_one_box_with_the_edges_that_cross_their_border():
-    drawn = view(GRAPH, ())
+    drawn = draw_view(GRAPH, ())
     assert drawn.boxes == (
         Box("input:x", "input", "x", "x", "", 0),
         Box("node:n0", "node", "n0", "n0", "", 1, "Relu"),
@@ -74,7 +74,7 @@ def test_closed_groups_are_one_box_with_the_edges_that_cross_their_border():
 
 
 def test_an_open_group_shows_what_is_in_it_and_its_boxes_know_it():
-    drawn = view(GRAPH, ["a"])
+    drawn = draw_view(GRAPH, ["a"])
     inside = {box.id: box.parent for box in drawn.boxes if box.parent}
     assert inside == {"group:a/b": "a", "node:n3": "a"}
     assert ("group:a/b", "node:n3", "t2") in links(GRAPH, "a")
@@ -86,7 +86,7 @@ def test_a_group_inside_a_closed_one_stays_hidden():
 
 
 def test_opening_everything_shows_every_node():
-    shown = [box.of for box in view(GRAPH, ["a", "a/b", "c"]).boxes if box.kind == "node"]
+    shown = [box.of for box in draw_view(GRAPH, ["a", "a/b", "c"]).boxes if box.kind == "node"]
     assert shown == [node.id for node in GRAPH.nodes]
 
 
@@ -116,7 +116,7 @@ def test_every_node_is_in_exactly_one_box_and_every_link_joins_two(scopes, most,
     graph = chain(*scopes)
     known = [group.scope for group in graph.groups]
     expanded = data.draw(st.sets(st.sampled_from(known)) if known else st.just(set()))
-    drawn = view(graph, expanded)
+    drawn = draw_view(graph, expanded)
     ids = [box.id for box in drawn.boxes]
     assert len(ids) == len(set(ids))
     assert sum(box.nodes for box in drawn.boxes) == len(scopes)
@@ -124,16 +124,16 @@ def test_every_node_is_in_exactly_one_box_and_every_link_joins_two(scopes, most,
         assert {link.source, link.target} <= set(ids)
         assert link.source != link.target
     assert set(drawn.expanded) <= expanded
-    first = view(graph, opening(graph, most))
-    fewest = len(view(graph, ()).boxes) - 2  # without input and output
+    first = draw_view(graph, choose_open_groups(graph, most))
+    fewest = len(draw_view(graph, ()).boxes) - 2  # without input and output
     assert len(first.boxes) - 2 <= max(most, fewest)
 
 
 def test_a_first_look_opens_the_largest_groups_that_leave_few_boxes():
     scopes = [f"net/layer{i}/{part}" for i in range(12) for part in ("attention", "mlp") * 4]
     graph = chain(*scopes)
-    assert opening(graph, most=12) == {"net"}
-    assert len(opening(graph, most=24)) == 13
+    assert choose_open_groups(graph, most=12) == {"net"}
+    assert len(choose_open_groups(graph, most=24)) == 13
     drawn = [box.kind for box in graph.view().boxes]
     assert (drawn.count("group"), drawn.count("node")) == (12, 48)
 

@@ -11,7 +11,7 @@ from modeldyno.core.models import InputSpec
 from modeldyno.core.sessions import DecoderCall
 from modeldyno.engines.inputs import synthesise
 from modeldyno.inputs.decoders import find_decoder, phases
-from modeldyno.inputs.open_axes import open_axes
+from modeldyno.inputs.open_axes import find_open_axes
 from modeldyno.inputs.plans import plan_inputs
 from tests import onnx_models
 
@@ -113,7 +113,7 @@ def test_whoever_says_what_a_call_does_gets_that_one_call(name):
     ],
 )
 def test_other_models_are_no_decoders(inputs):
-    assert find_decoder(inputs, open_axes(inputs)) is None
+    assert find_decoder(inputs, find_open_axes(inputs)) is None
     assert phases(inputs, {"context": 9}) == ({"context": 9},)
     with pytest.raises(BadValue, match="no open dimension 'prefill'"):
         plan(inputs, prefill=9)

@@ -8,7 +8,7 @@ import pytest
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.errors import BadValue
 from modeldyno.core.identity import fingerprint
-from modeldyno.core.judgements import matched
+from modeldyno.core.judgements import match_cells
 from modeldyno.core.requests.axes import axis_fields, differences
 from modeldyno.core.requests.checking import require_valid
 from modeldyno.core.requests.commands import bench_command, config_of
@@ -20,7 +20,7 @@ from modeldyno.core.requests.measuring import (
 )
 from modeldyno.core.requests.texts import parse_sizes, request_of
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from tests.scripts import script
 
 SWEEP = {"seq": (64, 128), "width": (8, 16), "depth": 3}
@@ -29,7 +29,7 @@ SWEEP = {"seq": (64, 128), "width": (8, 16), "depth": 3}
 @pytest.fixture
 def spec(tmp_path):
     def made(**said):
-        return benchmark_spec(BenchmarkRequest(**said), script(tmp_path / "m.json"))
+        return make_benchmark_spec(BenchmarkRequest(**said), script(tmp_path / "m.json"))
 
     return made
 
@@ -159,8 +159,8 @@ def test_counterparts_have_the_same_sizes():
         return [axis_fields(replace(CellSpec(engine="ort"), dims=own)) for own in dims]
 
     sweep = axes({"seq": 64}, {"seq": 128})
-    assert matched(sweep, axes({"seq": 128}, {"seq": 64})) == [(0, 1), (1, 0)]
-    assert matched(axes({"seq": 128}), sweep) == [(0, 1)]
-    assert matched(axes({"seq": 256}), sweep) == []
-    assert matched(axes({}), axes({"seq": 128})) == [(0, 0)]  # may be what it was given
-    assert matched(axes({}), sweep) == []  # which of them?
+    assert match_cells(sweep, axes({"seq": 128}, {"seq": 64})) == [(0, 1), (1, 0)]
+    assert match_cells(axes({"seq": 128}), sweep) == [(0, 1)]
+    assert match_cells(axes({"seq": 256}), sweep) == []
+    assert match_cells(axes({}), axes({"seq": 128})) == [(0, 0)]  # may be what it was given
+    assert match_cells(axes({}), sweep) == []  # which of them?

@@ -17,7 +17,7 @@ from modeldyno.core.sentences import unranked_sentence
 from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
 from modeldyno.jobs.rounds import FRESH_SESSIONS
 from modeldyno.present.tables import benchmark_rows
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import onnx_models
@@ -36,7 +36,7 @@ def room(tmp_path):
 
 def spec(model, budget=SHORT, batch=(1,), cores=(1,), engine=(), **settings) -> BenchmarkSpec:
     request = BenchmarkRequest(batch_sizes=batch, cores=cores, engines=engine, **settings)
-    made = benchmark_spec(request, model)
+    made = make_benchmark_spec(request, model)
     return made if request.iterations else replace(made, budget=budget)
 
 

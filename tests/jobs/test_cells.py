@@ -67,7 +67,7 @@ def test_a_long_sequence_loses_no_race_against_a_short_one():
     rounds = Rounds(BenchmarkSpec(ModelSpec("m"), tuple(specs)), cells, None)  # type: ignore[arg-type]
     rounds._stop_outraced_cells()
     assert [cell.stop_reason for cell in cells] == [None, "outraced", None, "outraced"]
-    assert [each["latency"] for each in rounds._standings()] == [
+    assert [each["latency"] for each in rounds._rank_workloads()] == [
         Standing(0, (0,)),
         Standing(2, (2,)),
     ]

@@ -11,7 +11,7 @@ from modeldyno.core.requests.measuring import PairingRequest, SideRequest
 from modeldyno.core.sessions import Parity
 from modeldyno.core.specs import DEFAULT, QUICK
 from modeldyno.jobs.local import LocalJobs
-from modeldyno.services.requests import comparison_spec
+from modeldyno.services.requests import make_comparison_spec
 from modeldyno.services.runs import RunService
 from modeldyno.settings import Settings
 from modeldyno.store.runs import RunFolders
@@ -32,7 +32,7 @@ def room(tmp_path):
 
 def spec(a, b, budget=SHORT, pairs: int | None = 6, **settings):
     pairing = PairingRequest(budget=budget.seconds, pairs=pairs, **settings)
-    made = comparison_spec(a, b, SideRequest(), pairing)
+    made = make_comparison_spec(a, b, SideRequest(), pairing)
     processes = 1 if budget.name == "quick" else made.processes
     return replace(made, pair_s=min(made.pair_s, budget.session_s), processes=processes)
 

@@ -16,7 +16,7 @@ from modeldyno.core.specs import QUICK, CellSpec
 from modeldyno.jobs.cells import Cell
 from modeldyno.jobs.contract import set_mismatches
 from modeldyno.jobs.preparation import Prepared
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import onnx_models
@@ -124,7 +124,7 @@ def bench(tmp_path, monkeypatch):
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
 
     def run(*engines, model=model, **said):
-        spec = benchmark_spec(BenchmarkRequest(engines=engines, **said), model)
+        spec = make_benchmark_spec(BenchmarkRequest(engines=engines, **said), model)
         return room.service.run(replace(spec, budget=BUDGET))
 
     return run

@@ -143,7 +143,7 @@ def test_an_unsupported_conversion_names_the_supported_ones():
 
 
 def test_a_missing_package_is_named_with_how_to_get_it(linear, monkeypatch):
-    monkeypatch.setattr(conversions, "_version", lambda package: None)
+    monkeypatch.setattr(conversions, "_installed_version", lambda package: None)
     (told,) = (one for one in conversions.possibilities("onnx") if one.to == "openvino")
     assert "'openvino' is not installed" in told.why_not
     assert told.fix == "Run `pip install 'modeldyno[openvino]'`"

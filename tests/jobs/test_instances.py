@@ -17,12 +17,12 @@ from modeldyno.core.sessions import (
     SessionPlan,
     Together,
     WarmUp,
-    took_s,
+    duration_s,
 )
 from modeldyno.core.specs import QUICK
 from modeldyno.jobs.instances import InstanceGroup
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from modeldyno.worker.launch import Stop, WorkerSetup, launched
@@ -39,7 +39,7 @@ def room(tmp_path):
 
 def bench(room, model, instances, **said):
     request = BenchmarkRequest(instances=instances, **({"budget": "quick"} | said))
-    return room.service.run(benchmark_spec(request, model))
+    return room.service.run(make_benchmark_spec(request, model))
 
 
 @pytest.mark.usefixtures("starts_processes")
@@ -83,7 +83,7 @@ def test_exact_iterations_are_exact_for_each_instance(room, tmp_path):
 @pytest.mark.usefixtures("starts_processes")
 def test_an_instance_that_crashes_fails_its_cell_and_no_other(room, tmp_path):
     model = script(tmp_path / "m.json", faults=[fault("segfault", call=3, batch=2)])
-    spec = benchmark_spec(BenchmarkRequest(instances=(1, 2), batch_sizes=(1, 2)), model)
+    spec = make_benchmark_spec(BenchmarkRequest(instances=(1, 2), batch_sizes=(1, 2)), model)
     result = room.service.run(replace(spec, budget=replace(QUICK, seconds=1.0)))
     by_batch = {(c.spec.instances, c.spec.batch_size): c for c in result.cells}
     assert {key: cell.status for key, cell in by_batch.items()} == {
@@ -156,7 +156,9 @@ def test_energy_is_of_calls_and_of_nothing_else(tmp_path, latency_us):
 
 def test_one_call_of_several_instances_is_too_few(tmp_path):
     with pytest.raises(BadValue, match="at least 2"):
-        benchmark_spec(BenchmarkRequest(instances=(2,), iterations=1), script(tmp_path / "m.json"))
+        make_benchmark_spec(
+            BenchmarkRequest(instances=(2,), iterations=1), script(tmp_path / "m.json")
+        )
 
 
 def test_what_instances_measured_counts_once_when_a_run_is_resumed():
@@ -166,4 +168,4 @@ def test_what_instances_measured_counts_once_when_a_run_is_resumed():
     facts = SessionFacts("scripted", "1", "cpu", (), 1, None, {})
     one = Session(0.1, 0.1, Calibration(0.1, 1, 0.0), WarmUp(1, 0.0, steady=True), samples, facts)
     both = replace(one, together=Together(1.0, (1.0,) * 64, 0.0, 0.1, 2))
-    assert took_s(both) == pytest.approx(1.2)
+    assert duration_s(both) == pytest.approx(1.2)

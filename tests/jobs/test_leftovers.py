@@ -63,7 +63,7 @@ def test_a_job_that_leaves_deep_folders_can_be_cancelled_and_deleted(room):
         assert room.is_tidy(job)
         deepen(room.run_folder(job))  # as an older version left it
         folder = room.run_folder(job).path
-        with server.archive.deleting():
+        with server.archive.translated_deletion():
             server.records.benchmarks.delete(RunOf("benchmark", of.id).id)
         until(lambda: not folder.exists(), "the run's folder to go")
 

@@ -12,9 +12,9 @@ from modeldyno.core.requests.measuring import (
 )
 from modeldyno.core.specs import InferenceSpec, ModelSpec
 from modeldyno.services.requests import (
-    benchmark_spec,
-    comparison_spec,
-    profile_spec,
+    make_benchmark_spec,
+    make_comparison_spec,
+    make_profile_spec,
 )
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
@@ -40,7 +40,9 @@ def model(tmp_path):
 def test_profile_falls_back_to_the_ordinary_call(runs, made, tmp_path):
     model = onnx_models.saved(made(), tmp_path / "m.onnx")
     result = runs.run(
-        replace(profile_spec(ProfileRequest(engine="onnxruntime", repeats=1), model), repeat_s=0.01)
+        replace(
+            make_profile_spec(ProfileRequest(engine="onnxruntime", repeats=1), model), repeat_s=0.01
+        )
     )
     assert (result.contract, result.facts.contract) == ("api", "api")
     assert NOTE in result.notes
@@ -48,7 +50,7 @@ def test_profile_falls_back_to_the_ordinary_call(runs, made, tmp_path):
 
 
 def test_benchmark_falls_back_to_the_ordinary_call(runs, model):
-    (cell,) = runs.run(benchmark_spec(replace(HOT, iterations=5), model)).cells
+    (cell,) = runs.run(make_benchmark_spec(replace(HOT, iterations=5), model)).cells
     assert cell.error is None
     assert cell.measurement is not None
     assert (cell.facts.contract, NOTE in cell.notes) == ("api", True)
@@ -59,7 +61,7 @@ def test_comparison_falls_back_to_the_ordinary_call_and_says_that_calls_differ(
 ):
     ordinary = onnx_models.saved(onnx_models.linear(), tmp_path / "linear.onnx")
     side = SideRequest(engine="onnxruntime", contract="hot")
-    spec = comparison_spec(model, ordinary, side, PairingRequest(pairs=2))
+    spec = make_comparison_spec(model, ordinary, side, PairingRequest(pairs=2))
     result = runs.run(replace(spec, processes=1, pair_s=0.01))
     assert (result.a.contract, result.b.contract) == ("api", "hot")
     assert f"A: {NOTE}" in result.notes
@@ -67,6 +69,6 @@ def test_comparison_falls_back_to_the_ordinary_call_and_says_that_calls_differ(
 
 
 def test_trying_a_model_once_falls_back_to_the_ordinary_call(runs, model):
-    (cell,) = benchmark_spec(HOT, model).cells
+    (cell,) = make_benchmark_spec(HOT, model).cells
     result = runs.run(InferenceSpec(ModelSpec(str(model)), cell))
     assert [output.name for output in result.outputs] == ["y"]

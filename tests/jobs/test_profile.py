@@ -11,8 +11,8 @@ from modeldyno.core.profiles import MOST_NODES, NodeTime, ProfileRepeat, Trace
 from modeldyno.core.requests.measuring import ProfileRequest
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.core.specs import CellSpec
-from modeldyno.jobs.profile import checked
-from modeldyno.services.requests import profile_spec
+from modeldyno.jobs.profile import require_plausible
+from modeldyno.services.requests import make_profile_spec
 from modeldyno.settings import Settings
 from modeldyno.store.history import History
 from modeldyno.workbench import open_records, open_workbench
@@ -39,7 +39,7 @@ def history(tmp_path):
 
 def spec(tmp_path, repeats=2, **said):
     model = script(tmp_path / "m.json", **{"latency_us": 1000, "nodes": NODES} | said)
-    return replace(profile_spec(ProfileRequest(repeats=repeats), model), repeat_s=0.01)
+    return replace(make_profile_spec(ProfileRequest(repeats=repeats), model), repeat_s=0.01)
 
 
 def test_nodes_and_what_is_outside_them_make_up_the_latency(room, tmp_path):
@@ -79,7 +79,7 @@ def test_every_repeat_is_on_the_disk_before_it_is_announced(room, history, tmp_p
 
     def listen(message):
         if isinstance(message, Unit):
-            seen.append(history.units_kept(history.ids()[0]))
+            seen.append(history.units_kept(history.list_ids()[0]))
         if isinstance(message, Started) or (
             isinstance(message, Progress) and not message.doing.startswith("waiting")
         ):  # other tests may hold the cores
@@ -90,7 +90,7 @@ def test_every_repeat_is_on_the_disk_before_it_is_announced(room, history, tmp_p
     units = list(room.runs.units(result.run_id))
     assert [unit.round for unit in units] == [0, 1, 2]
     assert all(isinstance(unit.measured, ProfileRepeat) for unit in units)
-    lines = "".join(room.runs.raw_lines(result.run_id)).splitlines()
+    lines = "".join(room.runs.sample_csv_lines(result.run_id)).splitlines()
     assert {line.partition(",")[0] for line in lines[1:]} == {"plain", "profiled"}
 
 
@@ -101,7 +101,7 @@ def stopping_after(room, history, count):
         if isinstance(message, Unit):
             done.append(message)
             if len(done) == count:
-                room.service._jobs.cancel(history.ids()[0])
+                room.service._jobs.cancel(history.list_ids()[0])
 
     return listen
 
@@ -122,7 +122,7 @@ def test_a_stopped_profile_keeps_its_repeats_and_resumes_from_them(room, history
 def test_a_profile_that_was_stopped_before_its_first_repeat_was_cancelled(room, history, tmp_path):
     def listen(message):
         if isinstance(message, Started):
-            room.service._jobs.cancel(history.ids()[0])
+            room.service._jobs.cancel(history.list_ids()[0])
 
     with pytest.raises(Cancelled):
         room.service.run(spec(tmp_path), listen)
@@ -139,7 +139,7 @@ def test_a_failed_worker_fails_the_profile_and_earlier_repeats_are_kept(
     asked = spec(tmp_path, repeats=3, faults=[fault(do, call=2, session=1)])
     with pytest.raises(error):
         room.service.run(asked)
-    kept = history.read(history.ids()[0])
+    kept = history.read(history.list_ids()[0])
     assert (kept.state, kept.sessions) == ("failed", (1,))
 
 
@@ -147,7 +147,7 @@ def test_a_batch_that_the_model_cannot_have_runs_at_its_own(room, tmp_path):
     from tests import onnx_models
 
     model = onnx_models.saved(onnx_models.linear(batch=2), tmp_path / "fixed.onnx")
-    asked = profile_spec(ProfileRequest(batch_size=100, repeats=1), model)
+    asked = make_profile_spec(ProfileRequest(batch_size=100, repeats=1), model)
     result = room.service.run(replace(asked, repeat_s=0.01))
     assert result.batch_size == 2
     assert any("batch" in note for note in result.notes)
@@ -157,7 +157,7 @@ def test_the_engine_has_as_many_threads_as_requested_cores(room, tmp_path):
     from tests import onnx_models
 
     model = onnx_models.saved(onnx_models.linear(), tmp_path / "m.onnx")
-    asked = profile_spec(ProfileRequest(cores=2, repeats=1), model)
+    asked = make_profile_spec(ProfileRequest(cores=2, repeats=1), model)
     result = room.service.run(replace(asked, repeat_s=0.01))
     assert (result.facts.threads, result.spec.cell.cores) == (2, 2)
     assert result.facts.engine == "onnxruntime"
@@ -168,11 +168,11 @@ def test_a_profile_is_of_one_cell(tmp_path):
     model = script(tmp_path / "m.json")
     several: Any = (1, 2)
     with pytest.raises(BadValue, match="batch has an invalid value") as caught:
-        profile_spec(ProfileRequest(batch_size=several), model)
+        make_profile_spec(ProfileRequest(batch_size=several), model)
     assert caught.value.why == "it takes a whole number"
     with pytest.raises(BadValue, match="repeats must be at least 1, not 0"):
-        profile_spec(ProfileRequest(repeats=0), model)
-    assert profile_spec(ProfileRequest(), model).cell == CellSpec(contract="hot")
+        make_profile_spec(ProfileRequest(repeats=0), model)
+    assert make_profile_spec(ProfileRequest(), model).cell == CellSpec(contract="hot")
 
 
 def test_a_profile_of_the_terminal_appears_in_the_database_with_its_rows(room, tmp_path):
@@ -210,13 +210,13 @@ def told(*nodes, **said):
 
 def test_names_are_cleaned_of_control_characters():
     names = "\x1b[31mred\x1b[0m\n\x00two\ud800", "x" * 5000, " \t "
-    found = checked(told(*(NodeTime(name, name, name, 5, 1) for name in names)))
+    found = require_plausible(told(*(NodeTime(name, name, name, 5, 1) for name in names)))
     assert [node.node for node in found.trace.nodes] == [
         "red two?",
         "x" * 199 + "…",
         "(no name)",
     ]
-    assert checked(told()) == told()  # the control
+    assert require_plausible(told()) == told()  # the control
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_names_are_cleaned_of_control_characters():
 )
 def test_a_profile_that_cannot_be_one_is_refused(said):
     with pytest.raises(WorkerGarbled):
-        checked(told(**said))
+        require_plausible(told(**said))
 
 
 def test_a_hostile_script_makes_no_more_rows_than_allowed(room, tmp_path):

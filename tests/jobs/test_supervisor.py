@@ -23,7 +23,7 @@ from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services import jobs as job_service
 from modeldyno.settings import Settings
 from modeldyno.store.database import FILE
-from modeldyno.store.owners import this_process
+from modeldyno.store.owners import current_process
 from modeldyno.workbench import open_workbench
 from tests import values
 from tests.processes import until
@@ -307,7 +307,7 @@ def test_a_starting_server_leaves_runs_resumed_in_a_terminal_alone(room, resume)
         folder = room.run_folder(job)
         server.records.runs.move(job.run_id, "running")  # as if it had been killed
     room.settings = replace(room.settings, resume=resume)
-    owner = {"owner": encode(this_process()), "state": "running", "failure": None}
+    owner = {"owner": encode(current_process()), "state": "running", "failure": None}
     (folder.path / "state.json").write_text(json.dumps(owner))
     folder.scratch.mkdir()
     with living_in(folder.scratch) as worker, room.opened():

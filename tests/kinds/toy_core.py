@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 from modeldyno.core.documents.described import Count, Described
 from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.documents.runs import ArtifactDocument
-from modeldyno.core.exports import csv_text, deliver
+from modeldyno.core.exports import csv_text, write_if_given_path
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.identity import non_default_fields
 from modeldyno.core.ids import RunId
@@ -88,7 +88,7 @@ class ToyResult(RunResult):
 
     def to_csv(self, path: str | Path | None = None) -> str:
         rows = [{"round": number, "eyes": eyes} for number, eyes in enumerate(self.eyes)]
-        return deliver(csv_text(("round", "eyes"), rows), path)
+        return write_if_given_path(csv_text(("round", "eyes"), rows), path)
 
     def headline(self) -> str:
         return f"{sum(self.eyes)} eyes in {len(self.eyes)} rounds"

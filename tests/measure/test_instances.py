@@ -23,7 +23,7 @@ from modeldyno.measure.benchmark import MeasuredSession, cores_used, seconds_per
 from modeldyno.measure.instances import calls_within, common_window
 from modeldyno.measure.instances import join_instances as _join_instances
 from modeldyno.measure.instances import side_by_side as _side_by_side
-from modeldyno.measure.trend import trend
+from modeldyno.measure.trend import has_level_moved
 
 MS = 1_000_000
 
@@ -150,8 +150,8 @@ def test_instances_of_unequal_speed_are_no_trend():
     quick, slow = steady(0, 3000, every_ms=10), steady(0, 3000, every_ms=15)
     units = [join_instances([session(), session()], [quick, slow], None, cpus=2) for _ in range(6)]
     samples = [np.array(unit.samples.wall_ns, dtype=float) for unit in units]
-    assert not trend(samples)
-    assert trend([np.sort(session_samples) for session_samples in samples])
+    assert not has_level_moved(samples)
+    assert has_level_moved([np.sort(session_samples) for session_samples in samples])
 
 
 def test_one_repetition_has_no_interval():

@@ -9,7 +9,7 @@ from modeldyno.core.specs import DEFAULT, QUICK
 from modeldyno.measure.stopping import (
     LOOKS,
     choose_stop_reason,
-    is_flat,
+    has_stopped_narrowing,
     look_level,
     published_level,
 )
@@ -69,7 +69,7 @@ def test_flat_is_not_reported_before_16_sessions():
 
 def test_an_interval_that_narrows_as_it_should_is_not_flat():
     half = sessions(8, 0.05)
-    assert not is_flat(half + half)
+    assert not has_stopped_narrowing(half + half)
 
 
 def test_a_flat_typical_alone_does_not_stop_while_the_floor_improves():

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from modeldyno.present.charts.bars import Bar, bar_chart
-from modeldyno.present.charts.frame import Scale, cut, nice_ticks, ratio_ticks, tick_texts
+from modeldyno.present.charts.frame import Scale, cut_to_length, nice_ticks, ratio_ticks, tick_texts
 from modeldyno.present.charts.ratios import Ratio, ratio_chart
 from modeldyno.present.charts.scaling import Point, Series, Words, scaling_chart
 
@@ -104,5 +104,7 @@ def test_names_of_strangers_are_text_in_every_chart():
 
 
 def test_long_names_keep_both_ends():
-    assert cut("resnet50-v1-quantized-static-per-channel.onnx", 20) == "resnet50-…annel.onnx"
-    assert cut("short", 20) == "short"
+    assert (
+        cut_to_length("resnet50-v1-quantized-static-per-channel.onnx", 20) == "resnet50-…annel.onnx"
+    )
+    assert cut_to_length("short", 20) == "short"

@@ -14,7 +14,7 @@ from modeldyno.core import figures
 from modeldyno.core.documents.benchmarks import benchmarks_csv
 from modeldyno.core.documents.hosts import Peak, Peaks
 from modeldyno.core.exports import csv_with_artifacts
-from modeldyno.core.profiles import slices
+from modeldyno.core.profiles import make_slices
 from modeldyno.core.results import Estimate, Standing
 from modeldyno.core.runs import Artifact
 from modeldyno.demo import model_path
@@ -185,7 +185,7 @@ def test_a_comparison_shows_its_verdict_ratio_and_doubts(measured):
 @pytest.mark.engine("onnxruntime")
 def test_operators_are_charted_and_ranked_only_where_intervals_part(tmp_path):
     result = modeldyno.profile(model_path(), repeats=3, workspace=tmp_path / "workspace")
-    most = slices(result, "op")[0].op_type
+    most = make_slices(result, "op")[0].op_type
     names = dict.fromkeys(row.op_type for row in result.rows)
     apart = {op: (0.0, 1e-9) for op in names} | {most: (1.0, 1.1)}
     found = html_report([replace(result, ci95_s_by_op=apart)])

@@ -19,7 +19,7 @@ from typing import Any
 
 import socketio
 
-from modeldyno.client.io import ordered_client
+from modeldyno.client.io import make_ordered_client
 from tests.api.live import Live
 from tests.processes import until
 from tests.recording.surfaces import FROZEN_AT, Surface, stable
@@ -89,7 +89,7 @@ def listening(server: Live) -> Iterator[Listeners]:
     by itself."""
     path = f"/api/v1/runs/{LAST_TERMINAL_RUN}"
     until(lambda: request(server, "GET", path).status == 200, "the run of the terminal")
-    numbered = ordered_client(socketio)(reconnection=False, handle_sigint=False)
+    numbered = make_ordered_client(socketio)(reconnection=False, handle_sigint=False)
     default = socketio.SimpleClient(reconnection=False, handle_sigint=False)
     auth = {"token": server.token}
     try:

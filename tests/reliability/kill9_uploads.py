@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from modeldyno.store.database import open_database
-from modeldyno.store.records.all import records_of
+from modeldyno.store.records.all import open_all_records
 from tests.api.real_app import real_server
 from tests.api.serving import Served
 from tests.api.v1.test_models import in_two_parts
@@ -102,7 +102,7 @@ def _send(served: Served, data: bytes, name: str) -> int:
 def _trouble(workspace: Path, answered: dict[int, str], gone: set[int]) -> list[str]:
     database = open_database(workspace)
     try:
-        places = records_of(database).models.places()
+        places = open_all_records(database).models.places()
     finally:
         database.close()
     lost = [f"model {n} is lost" for n in answered.keys() - gone - places.keys()]
@@ -117,7 +117,7 @@ def _trouble(workspace: Path, answered: dict[int, str], gone: set[int]) -> list[
 def _left_over(workspace: Path) -> list[str]:
     database = open_database(workspace)
     try:
-        places = records_of(database).models.places()
+        places = open_all_records(database).models.places()
     finally:
         database.close()
     used = {Path(path).parent for path in places.values()}

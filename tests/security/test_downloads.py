@@ -18,10 +18,10 @@ import modeldyno
 from modeldyno.core.errors import DownloadRefused, ExampleNotFound
 from modeldyno.services.examples import ExampleService
 from modeldyno.store.downloads import Downloads
-from modeldyno.store.examples import hosts
+from modeldyno.store.examples import list_download_hosts
 from modeldyno.store.objects import Objects
 from modeldyno.store.transfers import Network
-from modeldyno.store.web_addresses import WebAddress, web_address, why_not_public
+from modeldyno.store.web_addresses import WebAddress, parse_web_address, why_not_public
 from tests.api.v1.server import serving
 from tests.model_server import HOST, OTHER_HOST, File, example, model_server, redirect
 
@@ -52,7 +52,7 @@ def fetch(server, tmp_path):
         downloads = Downloads(
             tmp_path / "downloads", server.network(**network), kept_free=0, pauses_s=()
         )
-        with downloads.fetching(wanted, lambda done, total: None, lambda: False) as path:
+        with downloads.fetched_file(wanted, lambda done, total: None, lambda: False) as path:
             return path.read_bytes()
 
     return fetched
@@ -318,7 +318,7 @@ def test_p21_an_address_that_is_not_plain_is_refused(fetch, server, url):
     "url", ["https://models.test/a/..b?c=d", "https://models.test:443/a/..b?c=d"]
 )
 def test_p21_plain_addresses_are_taken_as_they_are(url):
-    assert web_address(url, {HOST}) == WebAddress(HOST, "/a/..b?c=d")
+    assert parse_web_address(url, {HOST}) == WebAddress(HOST, "/a/..b?c=d")
 
 
 ADDRESSES = {"url", "uri", "href"}
@@ -335,7 +335,12 @@ def test_p22_nothing_that_a_route_can_call_takes_an_address():
     reach = [*(PACKAGE / "services").rglob("*.py"), *(PACKAGE / "api" / "v1").rglob("*.py")]
     assert [path.name for path in reach if [*address_parameters(path.read_text())]] == []
     assert [path.name for path in reach if path.name == "examples.py"]
-    for method in (Downloads.fetching, Downloads.kept, Downloads.keep, ExampleService.fetch):
+    for method in (
+        Downloads.fetched_file,
+        Downloads.find_earlier_download,
+        Downloads.remember_download,
+        ExampleService.fetch,
+    ):
         assert not ADDRESSES & set(inspect.signature(method).parameters)
     assert [*address_parameters("def f(model_url, *, uri, path): ...")] == ["model_url", "uri"]
 
@@ -388,4 +393,8 @@ def test_p22_an_operation_that_did_would_be_noticed():
 
 
 def test_p22_what_we_fetch_from_is_known_before_anybody_asks():
-    assert hosts() == {"download.tensorflow.org", "storage.googleapis.com", "zenodo.org"}
+    assert list_download_hosts() == {
+        "download.tensorflow.org",
+        "storage.googleapis.com",
+        "zenodo.org",
+    }

@@ -256,4 +256,4 @@ def test_inference_that_raises_is_a_note(inference, unshaped, tmp_path):
 
 def test_a_worker_that_sends_rubbish_for_a_graph_is_not_believed():
     with pytest.raises(WorkerGarbled, match="not a graph"):
-        graph_job._checked(GraphRead({"nodes": "everything"}))
+        graph_job._require_graph(GraphRead({"nodes": "everything"}))

@@ -229,7 +229,7 @@ def test_a_file_swapped_after_it_was_looked_at_is_not_run(honest, tmp_path):
     path = Path(shutil.copy(honest, tmp_path / "net.pt2"))
     room = open_workbench(Settings(tmp_path / "room", require_trust=True))
     room.trust.grant(path)
-    spec = requests.benchmark_spec(BenchmarkRequest(iterations=2), path)
+    spec = requests.make_benchmark_spec(BenchmarkRequest(iterations=2), path)
     pinned = room.service._require_trusted(spec)  # type: ignore[attr-defined]  # the moment in between
     marker = tmp_path / "marker"
     changed(honest, path, _in_sample_inputs, made.payload(marker))
@@ -381,7 +381,7 @@ def test_a_sidecar_swapped_after_it_was_looked_at_is_not_run(tmp_path):
     beside(path, "torch.nn:Linear", in_features=3, out_features=2)
     room = open_workbench(Settings(tmp_path / "room", require_trust=True))
     room.trust.grant(path)
-    spec = requests.benchmark_spec(BenchmarkRequest(sandbox="off", iterations=2), path)
+    spec = requests.make_benchmark_spec(BenchmarkRequest(sandbox="off", iterations=2), path)
     pinned = room.service._require_trusted(spec)  # type: ignore[attr-defined]  # the moment in between
     beside(path, "os:mkdir", path=str(marker))
     result = open_workbench(Settings(tmp_path / "room")).service.run(pinned)
@@ -399,7 +399,9 @@ def test_the_source_of_an_architecture_in_the_current_folder_is_covered(tmp_path
     granted = room.trust.grant(path, architecture="nets:build")
     assert granted.entry.code is not None
     assert list(granted.entry.code.sources) == [str(source)]
-    spec = requests.benchmark_spec(BenchmarkRequest(), ModelFile(path, architecture="nets:build"))
+    spec = requests.make_benchmark_spec(
+        BenchmarkRequest(), ModelFile(path, architecture="nets:build")
+    )
     room.service._require_trusted(spec)  # type: ignore[attr-defined]  # what it asks before it runs
     source.write_text(source.read_text() + "import os\n")
     with pytest.raises(UnsafeFormat, match="source of nets:build is not the trusted one"):
@@ -596,6 +598,6 @@ def test_nothing_of_ours_loads_a_file_in_an_unsafe_way():
 
 def test_a_bare_refusal_has_its_own_error(honest, tmp_path):
     room = open_workbench(Settings(tmp_path / "room", require_trust=True))
-    spec = requests.benchmark_spec(BenchmarkRequest(iterations=2), honest)
+    spec = requests.make_benchmark_spec(BenchmarkRequest(iterations=2), honest)
     with pytest.raises(UnsafeFormat, match="Nobody has trusted net"):
         room.service.run(spec)

@@ -59,27 +59,27 @@ def test_all_of_the_table_is_there_in_its_order():
 
 @pytest.mark.parametrize("name", ["T4", "t4", "coverage", "Coverage"])
 def test_a_test_is_found_by_id_or_name(name):
-    assert [entry.id for entry in catalog.find([name])] == ["T4"]
+    assert [entry.id for entry in catalog.find_tests([name])] == ["T4"]
 
 
 def test_all_means_every_one_once():
-    assert catalog.find(["all", "aa", "T1"]) == list(catalog.TESTS)
+    assert catalog.find_tests(["all", "aa", "T1"]) == list(catalog.TESTS)
 
 
 def test_tests_run_in_the_order_they_were_asked_for_without_repeats():
-    assert [entry.id for entry in catalog.find(["tails", "T1", "t5"])] == ["T5", "T1"]
+    assert [entry.id for entry in catalog.find_tests(["tails", "T1", "t5"])] == ["T5", "T1"]
 
 
 @pytest.mark.parametrize(("typed", "meant"), [("covrage", "coverage"), ("linear", "linearity")])
 def test_a_typing_error_gets_a_suggestion(typed, meant):
     with pytest.raises(BadValue) as caught:
-        catalog.find([typed])
+        catalog.find_tests([typed])
     assert meant in caught.value.fix
 
 
 def test_a_name_like_no_other_is_told_where_names_are():
     with pytest.raises(BadValue) as caught:
-        catalog.find(["qqqq"])
+        catalog.find_tests(["qqqq"])
     assert "modeldyno selftest" in caught.value.fix
 
 

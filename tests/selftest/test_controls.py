@@ -7,18 +7,18 @@ import pytest
 from scipy import stats
 
 from modeldyno.selftest import synthetic_models
-from modeldyno.selftest.controls import mann_whitney, quantile_ratio
+from modeldyno.selftest.controls import mann_whitney_p_value, quantile_ratio_interval
 
 
 def test_the_control_is_the_mann_whitney_test_everybody_uses():
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 30, 200).astype(float), rng.integers(0, 33, 250).astype(float)
     theirs = stats.mannwhitneyu(a, b, method="asymptotic", use_continuity=False)
-    assert mann_whitney(a, b) == pytest.approx(theirs.pvalue)
+    assert mann_whitney_p_value(a, b) == pytest.approx(theirs.pvalue)
 
 
 def test_samples_that_are_all_alike_do_not_differ():
-    assert mann_whitney(np.ones(5), np.ones(7)) == 1.0
+    assert mann_whitney_p_value(np.ones(5), np.ones(7)) == 1.0
 
 
 def test_the_interval_by_samples_holds_when_samples_are_independent():
@@ -26,7 +26,7 @@ def test_the_interval_by_samples_holds_when_samples_are_independent():
     covered = 0
     for _ in range(200):
         a, b = rng.lognormal(0, 0.1, 300), rng.lognormal(0.02, 0.1, 300)
-        low, high = quantile_ratio(a, b, 0.1, 0.95)
+        low, high = quantile_ratio_interval(a, b, 0.1, 0.95)
         covered += low <= 0.02 <= high
     assert covered >= 180
 
@@ -34,10 +34,10 @@ def test_the_interval_by_samples_holds_when_samples_are_independent():
 @pytest.mark.slow
 def test_models_are_the_same_bytes_every_time(tmp_path):
     for make in (
-        synthetic_models.shortest,
-        synthetic_models.short,
-        synthetic_models.convnet,
-        lambda f: synthetic_models.stack(f, 7),
+        synthetic_models.write_shortest,
+        synthetic_models.write_short,
+        synthetic_models.write_convnet,
+        lambda f: synthetic_models.write_stack(f, 7),
     ):
         first = make(tmp_path).read_bytes()
         assert make(tmp_path).read_bytes() == first
@@ -45,7 +45,7 @@ def test_models_are_the_same_bytes_every_time(tmp_path):
 
 def test_a_larger_stack_is_a_smaller_one_and_some_layers_more(tmp_path):
     smaller, larger = (
-        onnx.load(synthetic_models.stack(tmp_path, layers)).graph for layers in (10, 12)
+        onnx.load(synthetic_models.write_stack(tmp_path, layers)).graph for layers in (10, 12)
     )
     assert len(larger.node) == len(smaller.node) + 2
     weights = {weight.name: weight.raw_data for weight in larger.initializer}
@@ -53,7 +53,7 @@ def test_a_larger_stack_is_a_smaller_one_and_some_layers_more(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda f: synthetic_models.stack(f, 105), synthetic_models.convnet]
+    "make", [lambda f: synthetic_models.write_stack(f, 105), synthetic_models.write_convnet]
 )
 def test_values_neither_vanish_nor_explode(make, tmp_path):
     session = onnxruntime.InferenceSession(make(tmp_path), providers=["CPUExecutionProvider"])

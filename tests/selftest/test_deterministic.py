@@ -12,7 +12,7 @@ from scipy import stats
 
 from modeldyno.measure.repeats import repeat_of
 from modeldyno.selftest import coverage, repeat, sample_length, stopping, tails, warmup
-from modeldyno.selftest.controls import welch
+from modeldyno.selftest.controls import welch_interval
 from modeldyno.selftest.outcome import Outcome
 
 
@@ -107,4 +107,4 @@ def test_the_control_is_the_welch_test_everybody_uses():
     a, b = [1.0, 1.2, 0.9, 1.1], [1.4, 1.9, 1.1, 1.3, 1.5]
     theirs = stats.ttest_ind(b, a, equal_var=False).confidence_interval(0.95)
     ours, others = ((float(stats.tmean(x)), float(stats.tvar(x)), len(x)) for x in (a, b))
-    assert welch(ours, others, 0.95) == pytest.approx((theirs.low, theirs.high))
+    assert welch_interval(ours, others, 0.95) == pytest.approx((theirs.low, theirs.high))

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import modeldyno
-from modeldyno.selftest.ten_seconds import _half_width, _ratio_ends
+from modeldyno.selftest.ten_seconds import _half_width_of, _ratio_ends
 from tests.scripts import script
 
 
@@ -16,6 +16,6 @@ def test_ratio_and_half_width_are_read_from_the_comparison_document(tmp_path):
     model = script(tmp_path / "m.json")
     result = modeldyno.compare(model, f"{model}@batch=2", pairs=4, workspace=tmp_path)
     document = json.loads(result.to_json())
-    assert _half_width(document) == pytest.approx(result.ratio.half_width)
+    assert _half_width_of(document) == pytest.approx(result.ratio.half_width)
     ends = (result.ratio.value, result.ratio.low, result.ratio.high)
     assert _ratio_ends(document) == pytest.approx(ends, abs=1e-4)

@@ -10,7 +10,7 @@ from modeldyno.core.models import Architecture
 from modeldyno.core.requests.commands import CONFIG_KEYS
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
 from modeldyno.services.configs import read_benchmark_config
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.store.configs import MOST_BYTES, NAME, write_config
 from tests.scripts import script
 from tests.terminal import modeldyno
@@ -22,7 +22,7 @@ def model(tmp_path):
 
 
 def read(path):
-    return benchmark_spec(*read_benchmark_config(path))
+    return make_benchmark_spec(*read_benchmark_config(path))
 
 
 def written(tmp_path, text):
@@ -59,14 +59,14 @@ def written(tmp_path, text):
     ],
 )
 def test_a_spec_that_is_written_is_read_as_the_same(model, tmp_path, request_):
-    spec = benchmark_spec(request_, model)
+    spec = make_benchmark_spec(request_, model)
     write_config(tmp_path, spec)
     assert read(tmp_path / NAME) == spec
 
 
 def test_an_architecture_is_found_where_it_was_found_the_first_time(model, tmp_path):
     file = ModelFile(model, architecture="nets:build", arguments={"depth": 3, "layers": [2, 2]})
-    spec = benchmark_spec(BenchmarkRequest(), file)
+    spec = make_benchmark_spec(BenchmarkRequest(), file)
     known = Architecture("nets:build", {"depth": 3, "layers": [2, 2]}, "/somewhere/else")
     spec = replace(spec, model=replace(spec.model, architecture=known))
     write_config(tmp_path, spec)

@@ -8,7 +8,7 @@ import pytest
 
 from modeldyno.core.identity import fingerprint
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ModelSpec
-from modeldyno.formats.sidecar import SUFFIX, to_toml
+from modeldyno.formats.sidecar import SUFFIX, making_to_toml
 from modeldyno.jobs.local import LocalJobs
 from modeldyno.settings import Settings
 from modeldyno.store.bundles import Bundles
@@ -29,7 +29,7 @@ def room(tmp_path):
     onnx.save(
         linear(), root / "net.onnx", save_as_external_data=True, location="w.bin", size_threshold=0
     )
-    (root / ("net.onnx" + SUFFIX)).write_text(to_toml(MAKING))
+    (root / ("net.onnx" + SUFFIX)).write_text(making_to_toml(MAKING))
     room = QueueRoom(tmp_path, Settings(tmp_path / "workspace", models_roots=(root,)))
     with room.opened():
         yield room

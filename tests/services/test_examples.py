@@ -25,7 +25,7 @@ from modeldyno.core.errors import (
 from modeldyno.services.examples import ExampleService
 from modeldyno.settings import Settings
 from modeldyno.store.downloads import Downloads
-from modeldyno.store.examples import CATALOGUE, catalogue, wheel_file
+from modeldyno.store.examples import CATALOGUE, find_wheel_file, read_catalogue
 from modeldyno.store.objects import Objects
 from modeldyno.workbench import open_examples
 from tests.model_server import File, example, model_server
@@ -147,10 +147,10 @@ def test_a_catalogue_with_a_mistake_is_refused(tmp_path, change, error):
     entries = [entry] * (2 if change.pop("twice", False) else 1)
     (tmp_path / "c.json").write_text(json.dumps({"examples": [one | change for one in entries]}))
     if error is None:
-        assert [*catalogue(tmp_path / "c.json")] == [entry["slug"]]
+        assert [*read_catalogue(tmp_path / "c.json")] == [entry["slug"]]
         return
     with pytest.raises(error):
-        catalogue(tmp_path / "c.json")
+        read_catalogue(tmp_path / "c.json")
 
 
 def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(shipped):
@@ -163,11 +163,11 @@ def test_a_name_that_is_nearly_right_is_answered_with_the_right_one(shipped):
 # ---------------------------------------------------------------- out of the onnx package
 
 
-@pytest.mark.parametrize("slug", [slug for slug in catalogue() if slug.startswith("onnx-")])
+@pytest.mark.parametrize("slug", [slug for slug in read_catalogue() if slug.startswith("onnx-")])
 def test_a_model_of_the_onnx_package_is_stored_as_it_is(shipped, slug):
     told = []
     fetched = shipped.fetch(slug, say=lambda *how_far: told.append(how_far))
-    original = wheel_file(fetched.example)
+    original = find_wheel_file(fetched.example)
     assert original is not None
     assert fetched.path.read_bytes() == original.read_bytes()
     assert fetched.stored.size_bytes == original.stat().st_size == shipped.get(slug).size_bytes

@@ -12,7 +12,7 @@ from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.runs import ListQuery
 from modeldyno.services.event_feed import EventFeed
 from modeldyno.services.folder_watch import FolderWatch
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_history, open_records, open_workbench
 from tests import values
@@ -44,7 +44,7 @@ def watch(settings, records):
 
 
 def bench(settings, model):
-    spec = benchmark_spec(BenchmarkRequest(iterations=3), model)
+    spec = make_benchmark_spec(BenchmarkRequest(iterations=3), model)
     return open_workbench(settings).service.run(spec)
 
 

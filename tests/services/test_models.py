@@ -9,20 +9,20 @@ from modeldyno.core.errors import StorageFailed, UnsafeFormat, WrongState
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Architecture, ModelFacts, NewModel
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
-from modeldyno.services.boundaries import pinned_to
+from modeldyno.services.boundaries import pin_to_trusted_content
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.models import ModelService
 from modeldyno.settings import Settings
 from modeldyno.store.database import open_database
 from modeldyno.store.graphs import Graphs
-from modeldyno.store.records.all import records_of
+from modeldyno.store.records.all import open_all_records
 from modeldyno.store.trust import Trust
 from modeldyno.workbench import open_workbench
 
 
 @pytest.fixture
 def records(tmp_path):
-    found = records_of(open_database(tmp_path))
+    found = open_all_records(open_database(tmp_path))
     yield found
     found.close()
 
@@ -65,30 +65,32 @@ def test_both_sides_of_a_comparison_need_trust(records, trust, models):
     program = add(records, B, "torchscript")
     spec = ComparisonSpec(side(A), side(B))
     with pytest.raises(UnsafeFormat):
-        models.admit(spec)
+        models.require_still_trusted(spec)
     models.trust(program.id, "mine")
-    models.admit(spec)
+    models.require_still_trusted(spec)
     assert [(entry.sha256, entry.reason) for entry in trust.all()] == [(B, "mine")]
     trust.revoke(B)  # in the terminal
     with pytest.raises(UnsafeFormat):
-        models.admit(replace(spec, a=spec.b, b=spec.a))
+        models.require_still_trusted(replace(spec, a=spec.b, b=spec.a))
 
 
 def test_a_content_that_nobody_knows_is_not_run(records, models):
     for sha256 in (None, A):
         with pytest.raises(WrongState):
-            models.admit(BenchmarkSpec(ModelSpec("m", sha256=sha256), (CellSpec(),)))
+            models.require_still_trusted(
+                BenchmarkSpec(ModelSpec("m", sha256=sha256), (CellSpec(),))
+            )
     add(records, A)
-    models.admit(BenchmarkSpec(ModelSpec("m", sha256=A), (CellSpec(),)))
+    models.require_still_trusted(BenchmarkSpec(ModelSpec("m", sha256=A), (CellSpec(),)))
 
 
 def test_one_that_lacks_weights_does_not_keep_its_complete_twin_from_running(records, models):
     lacking, whole = add(records, A, missing=("w.bin",)), add(records, A)
     assert [models.get(one.id).state for one in (lacking, whole)] == ["incomplete", "ready"]
     with pytest.raises(WrongState, match=r"w\.bin"):
-        models.runnable(lacking.id)
-    assert models.runnable(whole.id) == whole
-    models.admit(BenchmarkSpec(ModelSpec("m", sha256=A), (CellSpec(),)))
+        models.require_runnable(lacking.id)
+    assert models.require_runnable(whole.id) == whole
+    models.require_still_trusted(BenchmarkSpec(ModelSpec("m", sha256=A), (CellSpec(),)))
 
 
 def test_trust_is_in_the_content_wherever_it_is(records, models):
@@ -111,7 +113,7 @@ def weights(records, *arguments):
 
 def built(model):
     """A job of it, as services pin it."""
-    spec = pinned_to(ModelSpec(model.path), model)
+    spec = pin_to_trusted_content(ModelSpec(model.path), model)
     return BenchmarkSpec(spec, (CellSpec(),))
 
 
@@ -119,8 +121,11 @@ def test_trust_in_weights_covers_what_builds_the_model(records, models):
     shallow, deep = weights(records, {"depth": 1}, {"depth": True})
     assert models.trust(shallow.id).state == "ready"
     assert models.get(deep.id).state == "untrusted"
-    models.admit(built(shallow))
-    for refused in (lambda: models.runnable(deep.id), lambda: models.admit(built(deep))):
+    models.require_still_trusted(built(shallow))
+    for refused in (
+        lambda: models.require_runnable(deep.id),
+        lambda: models.require_still_trusted(built(deep)),
+    ):
         with pytest.raises(UnsafeFormat, match=r"trusted only with nets:build\(depth=1\)"):
             refused()
     assert models.distrust(shallow.id).state == "untrusted"
@@ -130,7 +135,7 @@ def test_a_job_that_does_not_say_what_builds_its_model_is_not_run(records, model
     (model,) = weights(records, {"depth": 1})
     models.trust(model.id)
     with pytest.raises(WrongState, match="what builds its model"):
-        models.admit(BenchmarkSpec(ModelSpec("m", sha256=A), (CellSpec(),)))
+        models.require_still_trusted(BenchmarkSpec(ModelSpec("m", sha256=A), (CellSpec(),)))
 
 
 def test_older_trust_counts_for_files_that_hold_their_graph_alone(records, trust, models):
@@ -140,7 +145,7 @@ def test_older_trust_counts_for_files_that_hold_their_graph_alone(records, trust
         trust.grant(sha256, "m")
     assert models.get(program.id).state == "ready"
     with pytest.raises(UnsafeFormat, match="its weights are trusted, but not the code"):
-        models.runnable(checkpoint.id)
+        models.require_runnable(checkpoint.id)
 
 
 def test_trust_that_could_not_be_written_down_is_none(records, trust, models, monkeypatch):
@@ -181,7 +186,7 @@ def test_what_nobody_looked_into_can_neither_run_nor_be_vouched_for(records, mod
     project = records.projects.add("p").id
     unread = records.models.add(NewModel(project_id=project, name="m", path="m"))
     assert models.get(unread.id).state == "unread"
-    for refused in (models.runnable, models.trust, models.graph):
+    for refused in (models.require_runnable, models.trust, models.graph):
         with pytest.raises(WrongState):
             refused(ModelId(unread.id))
     assert models.distrust(unread.id).state == "unread"

@@ -113,7 +113,7 @@ def test_what_is_owed_from_before_an_end_is_not_told_after_a_new_beginning(live,
     timer.join()
     live.hear(JOB, END)
     live.hear(JOB, Started("m.onnx", 10))
-    live._on_timer(JOB)  # a timer that was cancelled too late
+    live._publish_if_due(JOB)  # a timer that was cancelled too late
     assert told == [JobProgress("m.onnx", 10)] * 2
 
 

@@ -17,7 +17,7 @@ from modeldyno.core.specs import (
     SideSpec,
 )
 from modeldyno.services import rankings
-from modeldyno.services.rankings import ranking
+from modeldyno.services.rankings import rank_sides
 from modeldyno.settings import Settings
 from modeldyno.workbench import open_workbench
 from tests import schemas
@@ -43,7 +43,7 @@ class Runs:
 
 def test_ctrl_c_before_a_first_result_is_told_though_a_side_failed():
     sides = [SideSpec(label, ModelSpec("net.onnx"), CellSpec()) for label in "abc"]
-    found = ranking(sides, ComparisonSpec(sides[0], sides[1]), Runs(), None)  # type: ignore[arg-type]
+    found = rank_sides(sides, ComparisonSpec(sides[0], sides[1]), Runs(), None)  # type: ignore[arg-type]
     assert found.interrupted
     assert [one.failure and one.failure.title for one in found.sides] == [
         None,
@@ -69,7 +69,7 @@ class Slow:
 def test_the_side_of_a_pair_that_timed_out_is_not_waited_for_again():
     sides = [SideSpec(label, ModelSpec(label), CellSpec()) for label in "ab"]
     runs = Slow()
-    found = ranking(sides, ComparisonSpec(sides[0], sides[1]), runs, None)  # type: ignore[arg-type]
+    found = rank_sides(sides, ComparisonSpec(sides[0], sides[1]), runs, None)  # type: ignore[arg-type]
     assert runs.tried == ["a"]
     codes = [one.failure and one.failure.code for one in found.sides]
     assert codes == ["ENGINE_FAILED", "TIMED_OUT"]
@@ -92,7 +92,7 @@ def rank(tmp_path):
             sides[0], sides[1], processes=1, pairs=2, pair_s=0.01, memory_limit_bytes=MEMORY
         )
         runs = open_workbench(Settings(tmp_path / "workspace")).service
-        found = ranking(sides, like, runs, None, SHORT)
+        found = rank_sides(sides, like, runs, None, SHORT)
         schemas.check("ranking", json_value(RankingDocument.of(found)))
         return found
 
@@ -180,7 +180,7 @@ def test_a_file_that_nobody_can_read_does_not_keep_others_from_being_ranked(tmp_
     runs = open_workbench(Settings(tmp_path / "workspace")).service
     pairing = PairingRequest(budget="quick", pairs=2)
     models = [ModelFile(name) for name in names]
-    found = rankings.ranked(models, SideRequest(), pairing, runs, None, in_all=True)
+    found = rankings.rank_models(models, SideRequest(), pairing, runs, None, in_all=True)
     assert [one.failure and one.failure.code for one in found.sides] == [
         "MODEL_UNREADABLE",
         None,

@@ -40,10 +40,10 @@ from modeldyno.core.specs import (
 )
 from modeldyno.services import requests
 from modeldyno.services.requests import (
-    benchmark_spec,
-    cell_specs,
-    comparison_spec,
-    inspection_spec,
+    make_benchmark_spec,
+    make_cell_specs,
+    make_comparison_spec,
+    make_inspection_spec,
     model_path,
 )
 
@@ -59,12 +59,12 @@ def model(tmp_path):
 
 
 def bench(model, **settings):
-    return benchmark_spec(BenchmarkRequest(memory_limit_bytes=LIMIT, **settings), model)
+    return make_benchmark_spec(BenchmarkRequest(memory_limit_bytes=LIMIT, **settings), model)
 
 
 def compare(a, b, **settings):
     pairing = PairingRequest(memory_limit_bytes=LIMIT, **settings)
-    return comparison_spec(a, b, SideRequest(), pairing)
+    return make_comparison_spec(a, b, SideRequest(), pairing)
 
 
 # ---------------------------------------------------------------- benchmarks
@@ -77,7 +77,7 @@ def test_a_model_alone_is_one_cell_with_the_default_budget(model):
 
 
 def test_without_a_limit_a_worker_may_use_nine_tenths_of_the_machine(model):
-    spec = benchmark_spec(BenchmarkRequest(), model)
+    spec = make_benchmark_spec(BenchmarkRequest(), model)
     assert spec.memory_limit_bytes == requests.default_memory_limit() > 0
 
 
@@ -86,7 +86,7 @@ def test_several_values_make_a_cell_of_each_combination_and_none_twice(model):
         engines=("ort", "onnxruntime"), batch_sizes=(1, 8, 1), cores=(1, ALL)
     )
     cores = dict.fromkeys((1, ALL))
-    assert cell_specs(request) == tuple(
+    assert make_cell_specs(request) == tuple(
         CellSpec("onnxruntime", batch, count) for count in cores for batch in (1, 8)
     )
 
@@ -255,13 +255,13 @@ def test_a_comparison_that_cannot_work_is_told(said, complaint, model):
 
 def test_looking_into_a_model_needs_only_its_path(model):
     limit = requests.default_memory_limit()
-    assert inspection_spec(model) == InspectionSpec(ModelSpec(str(model)), 60.0, limit)
+    assert make_inspection_spec(model) == InspectionSpec(ModelSpec(str(model)), 60.0, limit)
 
 
 @pytest.mark.parametrize("timeout", [0, -1, float("nan")])
 def test_looking_takes_some_time(timeout, model):
     with pytest.raises(BadValue):
-        inspection_spec(model, timeout)
+        make_inspection_spec(model, timeout)
 
 
 # ---------------------------------------------------------------- paths

@@ -12,9 +12,9 @@ from modeldyno.core.models import ModelFacts
 from modeldyno.core.requests.measuring import BenchmarkRequest, PairingRequest, SideRequest
 from modeldyno.core.results import BenchmarkResult, Failure
 from modeldyno.services.requests import (
-    benchmark_spec,
-    comparison_spec,
-    inspection_spec,
+    make_benchmark_spec,
+    make_comparison_spec,
+    make_inspection_spec,
 )
 from modeldyno.settings import Settings
 from modeldyno.store.runs import RunFolder
@@ -31,7 +31,7 @@ def room(tmp_path):
 
 def spec(model, **said):
     options = {"iterations": 5} | said
-    return benchmark_spec(BenchmarkRequest(**options), model)
+    return make_benchmark_spec(BenchmarkRequest(**options), model)
 
 
 def test_a_run_walks_the_whole_path_and_its_result_is_kept(room, tmp_path):
@@ -92,7 +92,9 @@ def test_what_the_workers_of_a_failed_run_said_is_kept(room, tmp_path):
     good = script(tmp_path / "good.json")
     bad = script(tmp_path / "bad.json", faults=[fault("chatter", call=-1), fault("raise", call=0)])
     with pytest.raises(EngineFailed) as caught:
-        room.service.run(comparison_spec(good, bad, SideRequest(), PairingRequest(budget="quick")))
+        room.service.run(
+            make_comparison_spec(good, bad, SideRequest(), PairingRequest(budget="quick"))
+        )
     (path,) = (tmp_path / "workspace/runs").iterdir()
     folder = RunFolder(path)
     assert (folder.state(), folder.failure()) == ("failed", Failure.of(caught.value))
@@ -121,7 +123,7 @@ def test_a_run_whose_every_cell_failed_has_failed(room, tmp_path):
 
 
 def test_looking_into_a_model_leaves_no_trace(room, tmp_path):
-    facts = room.service.run(inspection_spec(script(tmp_path / "m.json")))
+    facts = room.service.run(make_inspection_spec(script(tmp_path / "m.json")))
     assert isinstance(facts, ModelFacts)
     assert not (tmp_path / "workspace").exists()
 

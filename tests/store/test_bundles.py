@@ -7,7 +7,7 @@ import time
 import pytest
 
 from modeldyno.core.models import ExternalFile
-from modeldyno.store.bundles import Bundles, file_name
+from modeldyno.store.bundles import Bundles, safe_file_name
 from modeldyno.store.objects import LEFT_OVER_S, Objects
 
 DATA, WEIGHTS = b"model", b"weights"
@@ -29,11 +29,11 @@ def bundles(tmp_path, objects):
 def keep(objects, data):
     with objects.receiving() as incoming:
         incoming.write(data)
-        return incoming.keep()
+        return incoming.store()
 
 
 def gather(bundles, owner="1", data=WEIGHTS):
-    place = bundles.waiting(owner) / "deep"
+    place = bundles.waiting_folder(owner) / "deep"
     place.mkdir(parents=True)
     (place / "w.bin").write_bytes(data)
 
@@ -43,12 +43,12 @@ def files(folder):
 
 
 def test_a_model_gets_a_folder_of_its_own_and_no_second_copy(bundles, objects):
-    path = bundles.alone("net.onnx", SHA)
+    path = bundles.link_model_without_weights("net.onnx", SHA)
     assert path.read_bytes() == DATA
     assert files(path.parent) == ["net.onnx"]
     assert path.samefile(objects.path(SHA))
-    assert bundles.alone("net.onnx", SHA) == path
-    other = bundles.alone("other.onnx", SHA)
+    assert bundles.link_model_without_weights("net.onnx", SHA) == path
+    other = bundles.link_model_without_weights("other.onnx", SHA)
     assert (other.name, other.parent) != (path.name, path.parent)
     assert other.samefile(path)
 
@@ -58,70 +58,73 @@ def test_where_there_are_no_hard_links_a_copy_does(bundles, monkeypatch):
         raise PermissionError
 
     monkeypatch.setattr(os, "link", refuse)
-    path = bundles.alone("net.onnx", SHA)
+    path = bundles.link_model_without_weights("net.onnx", SHA)
     assert (path.read_bytes(), path.stat().st_nlink) == (DATA, 1)
 
 
 def test_weights_gather_and_become_one_with_their_model(bundles):
     gather(bundles)
-    assert bundles.gathered("1") == {"deep/w.bin"}
-    assert (bundles.describe("1", "deep/w.bin"),) == BESIDE
-    with bundles.joined("1", "net.onnx", SHA) as path:
+    assert bundles.list_arrived_weights("1") == {"deep/w.bin"}
+    assert (bundles.describe_arrived("1", "deep/w.bin"),) == BESIDE
+    with bundles.linked_beside_arrived_weights("1", "net.onnx", SHA) as path:
         assert files(path.parent) == ["deep/w.bin", "net.onnx"]
-    assert bundles.gathered("1") == {"deep/w.bin"}
-    whole = bundles.whole("1", "net.onnx", SHA, BESIDE)
+    assert bundles.list_arrived_weights("1") == {"deep/w.bin"}
+    whole = bundles.move_model_and_weights_into_place("1", "net.onnx", SHA, BESIDE)
     assert files(whole.parent) == ["deep/w.bin", "net.onnx"]
-    assert not bundles.waiting("1").exists()
+    assert not bundles.waiting_folder("1").exists()
     gather(bundles, "2")  # somebody else brings the same
-    assert bundles.whole("2", "net.onnx", SHA, BESIDE) == whole
-    assert not bundles.waiting("2").exists()
+    assert bundles.move_model_and_weights_into_place("2", "net.onnx", SHA, BESIDE) == whole
+    assert not bundles.waiting_folder("2").exists()
 
 
 def test_a_model_that_a_killed_server_left_among_its_weights_is_in_nobodys_way(bundles, objects):
     gather(bundles)
-    left = bundles.waiting("1") / "net.onnx"
+    left = bundles.waiting_folder("1") / "net.onnx"
     os.link(objects.path(SHA), left)
-    assert bundles.gathered("1", "net.onnx") == {"deep/w.bin"}
-    with bundles.joined("1", "net.onnx", SHA) as path:
+    assert bundles.list_arrived_weights("1", "net.onnx") == {"deep/w.bin"}
+    with bundles.linked_beside_arrived_weights("1", "net.onnx", SHA) as path:
         assert path.read_bytes() == DATA
     left.write_bytes(DATA[:2])  # half a copy, where there are no links
-    whole = bundles.whole("1", "net.onnx", SHA, BESIDE)
+    whole = bundles.move_model_and_weights_into_place("1", "net.onnx", SHA, BESIDE)
     assert files(whole.parent) == ["deep/w.bin", "net.onnx"]
     assert whole.read_bytes() == DATA == objects.path(SHA).read_bytes()
 
 
 def test_what_nobody_uses_is_swept_and_the_file_goes_with_its_last_folder(bundles, objects):
-    one, two = bundles.alone("one.onnx", SHA), bundles.alone("two.onnx", SHA)
-    assert bundles.sweep({str(one), str(two)}) == 0
-    bundles.sweep({str(two)})
+    one, two = (
+        bundles.link_model_without_weights("one.onnx", SHA),
+        bundles.link_model_without_weights("two.onnx", SHA),
+    )
+    assert bundles.delete_unused({str(one), str(two)}) == 0
+    bundles.delete_unused({str(two)})
     assert not one.exists()
     assert two.read_bytes() == DATA
     assert objects.path(SHA).exists()
-    bundles.sweep(set())
+    bundles.delete_unused(set())
     assert not two.parent.parent.exists()
     assert not objects.path(SHA).exists()
 
 
 def test_what_somebody_is_at_work_on_is_left_alone(bundles, objects):
-    path = bundles.alone("net.onnx", SHA)
+    path = bundles.link_model_without_weights("net.onnx", SHA)
     gather(bundles, "7")
-    bundles.sweep(set(), busy={SHA, "7"})
+    bundles.delete_unused(set(), busy={SHA, "7"})
     assert path.exists()
-    assert bundles.gathered("7")
-    bundles.sweep({"7"})  # the model of that number is there
-    assert bundles.gathered("7")
-    bundles.sweep(set())
-    assert not bundles.gathered("7")
+    assert bundles.list_arrived_weights("7")
+    bundles.delete_unused({"7"})  # the model of that number is there
+    assert bundles.list_arrived_weights("7")
+    bundles.delete_unused(set())
+    assert not bundles.list_arrived_weights("7")
     assert not path.exists()
 
 
 def test_what_a_killed_server_left_is_swept_when_it_is_old(bundles, objects):
-    assert bundles.sweep(set()) == 0  # it may be on its way
+    assert bundles.delete_unused(set()) == 0  # it may be on its way
     assert objects.path(SHA).exists()
     long_ago = time.time() - LEFT_OVER_S - 60
     os.utime(objects.path(SHA), (long_ago, long_ago))
-    assert bundles.sweep(set(), kept={SHA}) == 0
-    assert bundles.sweep(set()) == 1
+    assert bundles.delete_unused(set(), kept={SHA}) == 0
+    assert bundles.delete_unused(set()) == 1
     assert not objects.path(SHA).exists()
 
 
@@ -132,18 +135,18 @@ def test_folders_that_are_not_ours_are_left_alone(bundles, tmp_path, name):
     theirs.write_bytes(DATA)
     empty = tmp_path / "models" / "empty"
     empty.mkdir()
-    ours = bundles.alone("net.onnx", SHA)
-    assert bundles.sweep(set()) == 1
+    ours = bundles.link_model_without_weights("net.onnx", SHA)
+    assert bundles.delete_unused(set()) == 1
     assert not ours.exists()
     assert theirs.read_bytes() == DATA
     assert empty.is_dir()
 
 
 def test_what_is_kept_stays_without_a_model(bundles, objects):
-    bundles.alone("net.onnx", SHA)
-    bundles.sweep(set(), kept={SHA})
+    bundles.link_model_without_weights("net.onnx", SHA)
+    bundles.delete_unused(set(), kept={SHA})
     assert objects.path(SHA).exists()
-    assert bundles.alone("net.onnx", SHA).read_bytes() == DATA
+    assert bundles.link_model_without_weights("net.onnx", SHA).read_bytes() == DATA
 
 
 @pytest.mark.parametrize(
@@ -160,4 +163,4 @@ def test_what_is_kept_stays_without_a_model(bundles, objects):
     ],
 )
 def test_file_names_are_plain_whatever_people_call_their_models(said, plain):
-    assert file_name(said) == plain
+    assert safe_file_name(said) == plain

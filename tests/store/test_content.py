@@ -9,7 +9,7 @@ from modeldyno.core.models import ExternalFile, ModelFacts
 from modeldyno.core.specs import ModelSpec
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.store.bundles import Bundles
-from modeldyno.store.content import StoredContent, with_files
+from modeldyno.store.content import StoredContent, list_files_in_spec
 from modeldyno.store.objects import Objects
 from modeldyno.worker.launch import Stop
 
@@ -45,7 +45,7 @@ def sha256_of(data):
 def keep(objects, data):
     with objects.receiving() as incoming:
         incoming.write(data)
-        return incoming.keep().sha256
+        return incoming.store().sha256
 
 
 def facts_of(path, *external):
@@ -60,7 +60,7 @@ def test_a_spec_lists_the_model_its_weights_and_what_is_said_beside_it(tmp_path)
     (tmp_path / "x.npz").write_bytes(b"inputs")
     weights = ExternalFile("deep/w.bin", len(WEIGHTS), sha256_of(WEIGHTS))
     said = ModelSpec(str(path), data=str(tmp_path / "x.npz"))
-    spec = with_files(said, facts_of(path, weights))
+    spec = list_files_in_spec(said, facts_of(path, weights))
     assert spec.files == (
         ExternalFile("net.onnx", len(DATA), sha256_of(DATA)),
         weights,
@@ -71,8 +71,8 @@ def test_a_spec_lists_the_model_its_weights_and_what_is_said_beside_it(tmp_path)
 
 
 def test_a_model_is_found_by_checksum_and_not_copied(content, bundles, objects, stop):
-    path = bundles.alone("net.onnx", keep(objects, DATA))
-    spec = with_files(ModelSpec("/not/here/net.onnx"), facts_of("/not/here/net.onnx"))
+    path = bundles.link_model_without_weights("net.onnx", keep(objects, DATA))
+    spec = list_files_in_spec(ModelSpec("/not/here/net.onnx"), facts_of("/not/here/net.onnx"))
     local = content.local(spec, stop)
     assert local.path == str(path)
     assert path.samefile(objects.path(sha256_of(DATA)))
@@ -80,21 +80,25 @@ def test_a_model_is_found_by_checksum_and_not_copied(content, bundles, objects, 
 
 
 def test_a_file_of_inputs_is_found_by_checksum(content, bundles, objects, stop):
-    bundles.alone("net.onnx", keep(objects, DATA))
+    bundles.link_model_without_weights("net.onnx", keep(objects, DATA))
     inputs = ExternalFile("x.npz", 6, keep(objects, b"inputs"))
-    spec = with_files(ModelSpec("/not/here/net.onnx"), facts_of("/not/here/net.onnx"))
+    spec = list_files_in_spec(ModelSpec("/not/here/net.onnx"), facts_of("/not/here/net.onnx"))
     spec = replace(spec, data="/not/here/x.npz", data_file=inputs)
     assert content.local(spec, stop).data == str(objects.path(inputs.sha256))
 
 
 def test_a_model_that_was_never_taken_in_is_where_the_spec_says(content, stop, tmp_path):
-    spec = with_files(ModelSpec(str(tmp_path / "net.onnx")), facts_of(tmp_path / "net.onnx"))
+    spec = list_files_in_spec(
+        ModelSpec(str(tmp_path / "net.onnx")), facts_of(tmp_path / "net.onnx")
+    )
     assert content.local(spec, stop) == spec
 
 
 def test_the_same_model_with_other_weights_is_another(content, bundles, objects, stop):
     """A folder holds the files of one list."""
-    bundles.alone("net.onnx", keep(objects, DATA))
+    bundles.link_model_without_weights("net.onnx", keep(objects, DATA))
     weights = ExternalFile("w.bin", len(WEIGHTS), sha256_of(WEIGHTS))
-    spec = with_files(ModelSpec("/not/here/net.onnx"), facts_of("/not/here/net.onnx", weights))
+    spec = list_files_in_spec(
+        ModelSpec("/not/here/net.onnx"), facts_of("/not/here/net.onnx", weights)
+    )
     assert content.local(spec, stop) == spec

@@ -37,8 +37,8 @@ from modeldyno.core.specs import CellSpec, ComparisonSpec, ModelSpec, SideSpec
 from modeldyno.settings import Settings
 from modeldyno.store import schema
 from modeldyno.store.database import CONNECTIONS, FILE, Database, open_database
-from modeldyno.store.records.all import records_of
-from modeldyno.store.statements import rows_of
+from modeldyno.store.records.all import open_all_records
+from modeldyno.store.statements import fetch_rows
 from modeldyno.store.tables import METADATA, PROJECTS, SIGN_INS
 from modeldyno.workbench import open_records
 
@@ -64,7 +64,7 @@ def fresh(place):
 @pytest.mark.usefixtures("starts_processes")
 def test_the_newest_migration_is_the_one_we_check_for(fresh):
     with fresh.engine.connect() as connection:
-        assert schema.version(connection) == schema.head()
+        assert schema.read_revision(connection) == schema.newest_revision()
 
 
 @pytest.mark.usefixtures("starts_processes")
@@ -80,18 +80,18 @@ def tables(database: Database) -> set[str]:
 
 
 def test_migrations_go_down_and_up_again(fresh):
-    records_of(fresh).projects.add("x")
-    schema.move_to(fresh.engine, "base")
+    open_all_records(fresh).projects.add("x")
+    schema.migrate_to(fresh.engine, "base")
     assert tables(fresh) == set()
-    schema.move_to(fresh.engine, "head")
+    schema.migrate_to(fresh.engine, "head")
     assert tables(fresh) == set(METADATA.tables)
-    assert records_of(fresh).projects.page().items == ()
-    assert records_of(fresh).projects.add("y").id == 1
+    assert open_all_records(fresh).projects.page().items == ()
+    assert open_all_records(fresh).projects.add("y").id == 1
 
 
 def test_a_step_down_and_up_keeps_comparisons_and_their_numbers(fresh):
     """Its table is made anew on SQLite: what refers to it stays, and no number is used again."""
-    records = records_of(fresh)
+    records = open_all_records(fresh)
     project = records.projects.add("x").id
     model = records.models.add(NewModel(project_id=project, name="m", path="m.onnx")).id
     side = SideSpec("m", ModelSpec("m.onnx"), CellSpec())
@@ -107,8 +107,8 @@ def test_a_step_down_and_up_keeps_comparisons_and_their_numbers(fresh):
     again = records.comparisons.rerun(first.id)
     last = records.comparisons.add(new)
     records.comparisons.delete(last.id)
-    schema.move_to(fresh.engine, "0002")
-    schema.move_to(fresh.engine, "head")
+    schema.migrate_to(fresh.engine, "0002")
+    schema.migrate_to(fresh.engine, "head")
     assert records.comparisons.get(again.id) == replace(again, rerun_of=None)
     assert records.runs.get(run.id).of.id == first.id
     assert records.comparisons.add(new).id == last.id + 1
@@ -118,10 +118,10 @@ def test_a_step_down_and_up_keeps_comparisons_and_their_numbers(fresh):
 
 def test_opening_again_keeps_what_is_there_and_loads_no_alembic(place):
     first = open_database(*place)
-    project = records_of(first).projects.add("x")
+    project = open_all_records(first).projects.add("x")
     first.close()
     again = open_database(*place)
-    assert records_of(again).projects.get(project.id) == project
+    assert open_all_records(again).projects.get(project.id) == project
     again.close()
 
 
@@ -134,7 +134,7 @@ def test_a_newer_schema_is_refused_and_left_alone(place):
     assert "9999" in refusal.value.why
     assert "pip install -U modeldyno" in refusal.value.fix
     with database.reading() as connection:
-        assert schema.version(connection) == "9999"
+        assert schema.read_revision(connection) == "9999"
     database.close()
 
 
@@ -160,7 +160,7 @@ def test_a_migration_that_fails_leaves_everything_as_it_was(place, monkeypatch):
 
 def test_a_migration_that_rebuilds_a_table_keeps_what_refers_to_it(sqlite, monkeypatch):
     """SQLite would delete the parts of every row when the old table goes."""
-    records = records_of(sqlite)
+    records = open_all_records(sqlite)
     subject = Subject("project", records.projects.add("x").id)
     note = records.notes.write(subject, "words")
 
@@ -170,7 +170,7 @@ def test_a_migration_that_rebuilds_a_table_keeps_what_refers_to_it(sqlite, monke
             batch.add_column(Column("colour", Integer))
 
     monkeypatch.setattr(schema, "_run_alembic", rebuild)
-    schema.move_to(sqlite.engine, "next")
+    schema.migrate_to(sqlite.engine, "next")
     assert "colour" in {column["name"] for column in inspect(sqlite.engine).get_columns("projects")}
     assert records.notes.get(subject) == note
     with sqlite.writing() as connection:  # references are guarded again
@@ -178,7 +178,7 @@ def test_a_migration_that_rebuilds_a_table_keeps_what_refers_to_it(sqlite, monke
 
 
 def test_a_migration_that_breaks_a_reference_is_undone(sqlite, monkeypatch):
-    records = records_of(sqlite)
+    records = open_all_records(sqlite)
     project = records.projects.add("x")
     records.models.add(NewModel(project_id=project.id, name="m", path="m"))
 
@@ -187,7 +187,7 @@ def test_a_migration_that_breaks_a_reference_is_undone(sqlite, monkeypatch):
 
     monkeypatch.setattr(schema, "_run_alembic", lose)
     with pytest.raises(AssertionError, match="a dangling reference"):
-        schema.move_to(sqlite.engine, "next")
+        schema.migrate_to(sqlite.engine, "next")
     assert records.projects.get(project.id) == project
 
 
@@ -209,7 +209,7 @@ def test_processes_that_open_a_new_database_at_once_all_succeed(place):
 def open_and_add(workspace: Path, url: str | None) -> int:
     database = open_database(workspace, url)
     try:
-        return records_of(database).projects.add("x").id
+        return open_all_records(database).projects.add("x").id
     finally:
         database.close()
 
@@ -229,10 +229,10 @@ def test_a_new_file_that_somebody_else_is_making_is_waited_for(tmp_path):
 
 def test_an_old_file_is_copied_before_it_is_changed(tmp_path):
     database = open_database(tmp_path)
-    records_of(database).projects.add("kept")
-    schema.move_to(database.engine, "base")
+    open_all_records(database).projects.add("kept")
+    schema.migrate_to(database.engine, "base")
     database.close()
-    with sqlite3.connect(tmp_path / f"{FILE}.{schema.head()}.bak") as copy:
+    with sqlite3.connect(tmp_path / f"{FILE}.{schema.newest_revision()}.bak") as copy:
         assert copy.execute("SELECT name FROM projects").fetchall() == [("kept",)]
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     copy.close()
@@ -241,9 +241,9 @@ def test_an_old_file_is_copied_before_it_is_changed(tmp_path):
 
 def test_without_room_for_the_copy_nothing_is_changed(tmp_path):
     database = open_database(tmp_path)
-    (tmp_path / f"{FILE}.{schema.head()}.bak").mkdir()
+    (tmp_path / f"{FILE}.{schema.newest_revision()}.bak").mkdir()
     with pytest.raises(WorkspaceUnusable, match="backup"):
-        schema.move_to(database.engine, "base")
+        schema.migrate_to(database.engine, "base")
     assert tables(database) == set(METADATA.tables)
     database.close()
 
@@ -266,7 +266,7 @@ def test_the_file_is_durable_and_guards_its_references(sqlite):
 
 
 def test_readers_do_not_wait_for_a_writer(sqlite):
-    records = records_of(sqlite)
+    records = open_all_records(sqlite)
     records.projects.add("x")
     with sqlite.writing() as connection:
         connection.execute(text("UPDATE projects SET name = 'y'"))
@@ -284,9 +284,9 @@ def test_a_locked_file_is_told_as_busy(sqlite, tmp_path):
     other.execute("BEGIN IMMEDIATE")
     impatient = open_database(tmp_path, patience_s=0.05)
     with pytest.raises(DatabaseBusy, match="busy"):
-        records_of(impatient).projects.add("x")
+        open_all_records(impatient).projects.add("x")
     other.execute("ROLLBACK")
-    assert records_of(impatient).projects.add("x").id == 1
+    assert open_all_records(impatient).projects.add("x").id == 1
     other.close()
     impatient.close()
 
@@ -295,8 +295,8 @@ def test_a_locked_server_is_told_as_busy(fresh_postgresql):
     url, patient = fresh_postgresql
     impatient = open_database(Path(), url, patience_s=0.05)
     with patient.writing(), pytest.raises(DatabaseBusy, match="busy"):
-        records_of(impatient).projects.add("x")
-    assert records_of(impatient).projects.add("x").id == 1
+        open_all_records(impatient).projects.add("x")
+    assert open_all_records(impatient).projects.add("x").id == 1
     impatient.close()
 
 
@@ -324,7 +324,7 @@ def test_a_server_that_went_away_is_told(fresh_postgresql):
     with pytest.raises(DatabaseUnusable, match="Cannot use the database"):
         cut_off()
     assert pid
-    assert records_of(database).projects.add("after").id == 1  # a new connection is made
+    assert open_all_records(database).projects.add("after").id == 1  # a new connection is made
     other.close()
 
 
@@ -337,11 +337,11 @@ def test_a_server_that_went_away_is_told_to_who_asks_the_driver_itself(fresh_pos
             mine = connection.scalar(text("SELECT pg_backend_pid()"))
             with other.reading() as second:
                 second.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": mine})
-            rows_of(connection, select(PROJECTS))
+            fetch_rows(connection, select(PROJECTS))
 
     with pytest.raises(DatabaseUnusable, match="Cannot use the database"):
         cut_off()
-    assert records_of(database).projects.page().items == ()  # a new connection is made
+    assert open_all_records(database).projects.page().items == ()  # a new connection is made
     other.close()
 
 
@@ -349,13 +349,13 @@ def test_a_damaged_file_is_told_to_who_asks_the_driver_itself(sqlite, tmp_path):
     with sqlite.writing() as connection:
         connection.execute(text("DROP TABLE sign_ins"))
     with pytest.raises(OperationalError, match="no such table"), sqlite.reading() as connection:
-        rows_of(connection, select(SIGN_INS))
+        fetch_rows(connection, select(SIGN_INS))
     sqlite.close()
     with (tmp_path / FILE).open("r+b") as file:
         file.seek(8192)
         file.write(b"?" * 200_000)
     with pytest.raises(DatabaseUnusable, match="damaged"):
-        records_of(sqlite).projects.page()
+        open_all_records(sqlite).projects.page()
 
 
 @pytest.mark.parametrize(
@@ -406,12 +406,12 @@ import os, sys
 from pathlib import Path
 from modeldyno.core.errors import WorkspaceUnusable
 from modeldyno.store.database import open_database
-from modeldyno.store.records.all import records_of
+from modeldyno.store.records.all import open_all_records
 import modeldyno.store.schema, alembic.command  # while we may still read them
 if os.geteuid() == 0:
     os.setuid(65534)
 try:
-    records_of(open_database(Path(sys.argv[1]))).projects.add("x")
+    open_all_records(open_database(Path(sys.argv[1]))).projects.add("x")
 except WorkspaceUnusable as error:
     print(error.title)
 """
@@ -433,7 +433,7 @@ def test_a_workspace_that_may_not_be_written_is_told(empty_sqlite, there):
 
 
 def test_a_full_disk_is_told_and_nothing_is_half_there(sqlite):
-    records = records_of(sqlite)
+    records = open_all_records(sqlite)
     records.projects.add("x")
     with sqlite.writing() as connection:
         pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
@@ -463,8 +463,8 @@ WRITER = """
 import sys
 from pathlib import Path
 from modeldyno.store.database import open_database
-from modeldyno.store.records.all import records_of
-records = records_of(open_database(Path(sys.argv[1]), sys.argv[2] or None))
+from modeldyno.store.records.all import open_all_records
+records = open_all_records(open_database(Path(sys.argv[1]), sys.argv[2] or None))
 while True:
     print(records.projects.add("x").id, flush=True)
 """
@@ -481,7 +481,7 @@ def test_what_was_acknowledged_survives_a_kill_at_any_moment(place, acknowledged
         acknowledged_ids = [int(process.stdout.readline()) for _ in range(acknowledged)]
         process.kill()
         acknowledged_ids += [int(line) for line in process.stdout]
-    records = records_of(open_database(*place))
+    records = open_all_records(open_database(*place))
     kept = {project.id for project in records.projects.page(ListQuery(limit=500)).items}
     assert set(acknowledged_ids) <= kept
     assert len(kept) == len(records.events.since(0).events)  # a row and its event, or neither
@@ -514,7 +514,7 @@ def test_the_records_of_a_workspace_show_what_its_terminal_measured(terminal_run
 
 
 def test_steps_of_one_thread_happen_together_or_not_at_all(sqlite):
-    records = records_of(sqlite)
+    records = open_all_records(sqlite)
 
     def fail_after_two():
         with sqlite.writing():
@@ -546,7 +546,7 @@ def test_a_closed_file_is_open_nowhere(tmp_path):
         return [path for path in links if path.readlink().is_relative_to(tmp_path)]
 
     database = open_database(tmp_path)
-    assert database.version() is not None
+    assert database.change_counter() is not None
     assert opened()
     closing = threading.Thread(target=database.close)  # whoever closes did not have to count
     closing.start()
@@ -555,9 +555,9 @@ def test_a_closed_file_is_open_nowhere(tmp_path):
 
 
 def test_who_listens_for_commits_hears_of_whole_transactions(sqlite):
-    records = records_of(sqlite)
+    records = open_all_records(sqlite)
     heard = []
-    sqlite.on_write(lambda: heard.append(len(records.projects.page().items)))
+    sqlite.add_write_listener(lambda: heard.append(len(records.projects.page().items)))
     with sqlite.writing():
         records.projects.add("x")
         records.projects.add("y")

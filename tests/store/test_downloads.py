@@ -58,7 +58,7 @@ def never():
 
 
 def fetched(downloads, wanted=NET, say=nothing, stop=never):
-    with downloads.fetching(wanted, say, stop) as path:
+    with downloads.fetched_file(wanted, say, stop) as path:
         return path.read_bytes()
 
 
@@ -338,14 +338,14 @@ def test_a_folder_that_cannot_be_written_says_so(downloads, tmp_path):
 
 
 def test_nobody_fetches_what_somebody_fetches(downloads):
-    with downloads().fetching(NET, nothing, never), pytest.raises(WrongState, match="already"):
+    with downloads().fetched_file(NET, nothing, never), pytest.raises(WrongState, match="already"):
         fetched(downloads())
     assert fetched(downloads()) == DATA
 
 
 def test_what_could_not_be_stored_is_not_fetched_again(downloads, server, tmp_path):
     def fails(error):
-        with pytest.raises(type(error)), downloads().fetching(UNKNOWN, nothing, never):
+        with pytest.raises(type(error)), downloads().fetched_file(UNKNOWN, nothing, never):
             raise error
 
     fails(StorageFailed("full"))
@@ -363,9 +363,9 @@ def test_what_could_not_be_stored_is_not_fetched_again(downloads, server, tmp_pa
 
 def test_what_became_of_a_download_is_remembered_as_long_as_the_catalogue_says_the_same(downloads):
     stored = StoredObject(SHA, 7)
-    assert downloads().kept(NET) is None
+    assert downloads().find_earlier_download(NET) is None
     fetched(downloads())
-    downloads().keep(NET, stored)
-    assert downloads().kept(NET) == stored
-    assert downloads().kept(example(sha256="0" * 64)) is None
-    assert downloads().kept(example("/other.pb", sha256=SHA)) is None
+    downloads().remember_download(NET, stored)
+    assert downloads().find_earlier_download(NET) == stored
+    assert downloads().find_earlier_download(example(sha256="0" * 64)) is None
+    assert downloads().find_earlier_download(example("/other.pb", sha256=SHA)) is None

@@ -61,7 +61,7 @@ def test_pieces_become_the_same_file(objects):
     with objects.receiving() as incoming:
         for start in range(0, len(DATA), 777):
             incoming.write(DATA[start : start + 777])
-        assert incoming.keep() == StoredObject(SHA, len(DATA))
+        assert incoming.store() == StoredObject(SHA, len(DATA))
     assert content(objects, SHA) == DATA
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from modeldyno.store.owners import Owner, started, this_process
+from modeldyno.store.owners import Owner, _start_ticks, current_process
 
 
 def owner_of(process):
-    return Owner(this_process().host, process.pid, started(process.pid))
+    return Owner(current_process().host, process.pid, _start_ticks(process.pid))
 
 
 def sleeper():
@@ -18,7 +18,7 @@ def sleeper():
 
 
 def test_we_are_here():
-    assert not this_process().is_gone()
+    assert not current_process().is_gone()
 
 
 @pytest.mark.usefixtures("starts_processes")
@@ -42,7 +42,7 @@ def test_a_zombie_is_gone():
 
 
 def test_another_process_with_the_same_number_is_not_the_one():
-    assert replace(this_process(), started=this_process().started - 1).is_gone()
+    assert replace(current_process(), started=current_process().started - 1).is_gone()
 
 
 def test_of_another_machine_nobody_here_can_tell():

@@ -77,14 +77,14 @@ class TestOnPostgresql:
         with SoleServer(two[0]).held() as first:
             with pytest.raises(ServerRunning):
                 SoleServer(two[1]).held().__enter__()
-            first.confirm()
+            first.require_still_sole()
         with SoleServer(two[1]).held():
             pass
 
     def test_a_lock_that_was_lost_is_taken_again(self, two):
         with SoleServer(two[0]).held() as first:
             self.cut(two[1])
-            first.confirm()
+            first.require_still_sole()
             with pytest.raises(ServerRunning):
                 SoleServer(two[1]).held().__enter__()
 
@@ -92,5 +92,5 @@ class TestOnPostgresql:
         with SoleServer(two[0]).held() as first:
             self.cut(two[1])
             with SoleServer(two[1]).held(), pytest.raises(ServerRunning):
-                first.confirm()
-            first.confirm()  # the other one has ended
+                first.require_still_sole()
+            first.require_still_sole()  # the other one has ended

@@ -25,7 +25,7 @@ from modeldyno.store.documents import REVISION
 from modeldyno.store.history import History
 from modeldyno.store.indexing import RunIndex
 from modeldyno.store.rebuilding import Rebuilding
-from modeldyno.store.records.all import Records, records_of
+from modeldyno.store.records.all import Records, open_all_records
 from modeldyno.store.tables import CELLS, RUNNABLES, RUNS
 from tests.fixtures.workspaces import restore_postgresql, unpack
 
@@ -46,7 +46,7 @@ def frozen(request, tmp_path) -> tuple[Path, str | None]:
 
 @pytest.fixture
 def records(frozen):
-    records = records_of(open_database(*frozen))
+    records = open_all_records(open_database(*frozen))
     yield records
     records.close()
 
@@ -56,16 +56,16 @@ def test_a_repeated_command_lands_where_it_did_before(records, frozen):
     """The same spec in a new folder, as a terminal of this version writes it."""
     history = History(frozen[0] / "runs")
     index = RunIndex(records.database, history)
-    index.refresh()
+    index.index_changed_runs()
     known = {run.id: run.of for run in records.runs.page(EVERYTHING).items}
-    finished = [run_id for run_id in history.ids() if history.read(run_id).result is not None]
+    finished = [run_id for run_id in history.list_ids() if history.read(run_id).result is not None]
     repeated = {}
     for place, run_id in enumerate(id_ for id_ in finished if is_of_terminal(records, id_)):
         again = RunId(f"20991231-235959-{place:06x}")
         copy_run(frozen[0] / "runs", run_id, again)
         repeated[again] = known[run_id]
     assert {of.kind for of in repeated.values()} == {"benchmark", "comparison", "profile"}
-    assert set(index.refresh().added) == set(repeated)
+    assert set(index.index_changed_runs().added) == set(repeated)
     assert {run_id: records.runs.get(run_id).of for run_id in repeated} == repeated
 
 
@@ -93,7 +93,7 @@ def test_an_upgrade_that_was_killed_at_any_step_is_done_by_the_next_start(frozen
     workspace, url = frozen
     argv = [sys.executable, "-c", KILLED, str(step), str(workspace), url or ""]
     assert subprocess.run(argv, check=False).returncode == -signal.SIGKILL
-    records = records_of(open_database(*frozen))
+    records = open_all_records(open_database(*frozen))
     assert len(records.runs.page(EVERYTHING).items) > 10
     records.close()
 
@@ -101,7 +101,9 @@ def test_an_upgrade_that_was_killed_at_any_step_is_done_by_the_next_start(frozen
 def is_of_terminal(records: Records, run_id: RunId) -> bool:
     project = records.projects.named("Terminal")
     assert project is not None
-    return records.runs.get(run_id).project_id == project.id and not records.jobs.of_run(run_id)
+    return records.runs.get(run_id).project_id == project.id and not records.jobs.find_of_run(
+        run_id
+    )
 
 
 def copy_run(root: Path, run_id: RunId, again: RunId) -> None:
@@ -115,15 +117,15 @@ def test_the_number_of_one_that_was_deleted_before_is_not_given_again(records):
     first = records.benchmarks.page(EVERYTHING).items[0]
     deleted = records.benchmarks.rerun(first.id)
     records.benchmarks.delete(deleted.id)
-    schema.move_to(records.database.engine, OLD)
-    schema.move_to(records.database.engine, "head")
+    schema.migrate_to(records.database.engine, OLD)
+    schema.migrate_to(records.database.engine, "head")
     assert records.benchmarks.rerun(first.id).id == deleted.id + 1
 
 
 def test_a_step_down_and_up_keeps_everything(records):
     before = everything(records)
-    schema.move_to(records.database.engine, OLD)
-    schema.move_to(records.database.engine, "head")
+    schema.migrate_to(records.database.engine, OLD)
+    schema.migrate_to(records.database.engine, "head")
     assert everything(records) == before
 
 
@@ -131,9 +133,9 @@ def test_old_documents_say_the_same_before_and_after_they_are_written_anew(recor
     rebuilding = Rebuilding(records.database, History(frozen[0] / "runs"))
     before, outlines_before = documents(records), outlines(records)
     assert revisions(records) == {1}
-    assert rebuilding.rebuild() > 0
+    assert rebuilding.rewrite_old_documents() > 0
     assert revisions(records) == {REVISION}
-    assert rebuilding.rebuild() == 0
+    assert rebuilding.rewrite_old_documents() == 0
     after = documents(records)
     assert before.keys() == after.keys()
     for name, cells in before.items():
@@ -149,7 +151,7 @@ def test_old_documents_say_the_same_before_and_after_they_are_written_anew(recor
 
 def test_documents_whose_run_folder_is_gone_keep_what_their_rows_have(records, tmp_path):
     before = documents(records)
-    Rebuilding(records.database, History(tmp_path / "nothing")).rebuild()
+    Rebuilding(records.database, History(tmp_path / "nothing")).rewrite_old_documents()
     assert revisions(records) == {REVISION}
     assert documents(records) == before
 

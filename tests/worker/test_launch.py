@@ -23,7 +23,7 @@ from modeldyno.core.errors import (
 )
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
 from modeldyno.core.sessions import SandboxReport, SessionFacts
-from modeldyno.formats.file_reading import sha256
+from modeldyno.formats.file_reading import hash_file
 from modeldyno.worker.launch import PACKAGE_ROOT, Stop, WorkerSetup, environment, launch, launched
 from modeldyno.worker.messages import CommandFailed as FailedReply
 from modeldyno.worker.messages import Examined, Inspect, Inspected, SessionMeasured, pack
@@ -75,7 +75,7 @@ def test_a_worker_reads_a_model_and_reports_its_content(worker, stop, tmp_path):
             path=str(model),
             format="scripted",
             framework="scripted",
-            sha256=sha256(model),
+            sha256=hash_file(model),
             size_bytes=model.stat().st_size,
             parameters=0,
             inputs=(InputSpec("x", "float32", ("batch", 4)),),
@@ -379,7 +379,7 @@ def test_a_worker_dies_with_its_parent_even_when_that_is_killed(start, tmp_path)
 
 
 def test_a_worker_whose_parent_was_gone_before_it_began_does_not_stay(tmp_path):
-    boot = "from modeldyno.worker.main import die_with; die_with({}); print('alive')"
+    boot = "from modeldyno.worker.main import die_with_parent; die_with_parent({}); print('alive')"
     ended = subprocess.run([sys.executable, "-c", boot.format(1)], capture_output=True, check=False)
     assert (ended.returncode, ended.stdout) == (1, b"")
 

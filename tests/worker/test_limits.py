@@ -332,7 +332,7 @@ def made(folder: Path, *names: str) -> Path:
 def test_a_group_gets_its_limits_before_anybody_is_in_it(tmp_path):
     bounds = ("memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "memory.events")
     folder = made(tmp_path / "group", *bounds)
-    group = control_groups.with_limits(folder, 3 << 30, 4096)
+    group = control_groups.make_limited_group(folder, 3 << 30, 4096)
     assert group == ControlGroup(folder, bounds_memory=True, bounds_threads=True)
     said = {name: (folder / name).read_text() for name in bounds}
     assert said == {
@@ -368,18 +368,20 @@ def test_a_group_is_made_before_its_worker_starts(worker_setup, stop, monkeypatc
 
 def test_a_group_without_controllers_is_there_to_end_all_at_once(tmp_path):
     folder = made(tmp_path / "group")
-    assert control_groups.with_limits(folder, 3 << 30, 4096) == ControlGroup(folder)
+    assert control_groups.make_limited_group(folder, 3 << 30, 4096) == ControlGroup(folder)
 
 
 def test_a_group_without_a_memory_limit_has_none(tmp_path):
     folder = made(tmp_path / "group", "memory.max", "pids.max")
-    assert control_groups.with_limits(folder, 0, 10) == ControlGroup(folder, bounds_threads=True)
+    assert control_groups.make_limited_group(folder, 0, 10) == ControlGroup(
+        folder, bounds_threads=True
+    )
     assert (folder / "memory.max").read_text() == ""
 
 
 def test_a_group_of_an_old_kernel_is_not_used(tmp_path):
     (tmp_path / "group").mkdir()
-    assert control_groups.with_limits(tmp_path / "group", 1, 1) is None
+    assert control_groups.make_limited_group(tmp_path / "group", 1, 1) is None
     assert not (tmp_path / "group").exists()
 
 

@@ -216,12 +216,12 @@ def test_a_reference_that_does_not_fit_on_the_disk_is_no_fault_of_the_engine(ask
 
 LIMITED = """
 import json, os, resource
-from modeldyno.worker.sandbox import limit
+from modeldyno.worker.sandbox import limit_address_space
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 resource.setrlimit(resource.RLIMIT_DATA, (2 << 30, 2 << 30))
 if os.getuid() == 0:
     os.setuid(65534)  # who may not raise limits, as most users
-limit(4 << 30)
+limit_address_space(4 << 30)
 kinds = resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_DATA
 print(json.dumps([resource.getrlimit(kind) for kind in kinds]))
 """

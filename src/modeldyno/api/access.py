@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
-from modeldyno.api.errors import FORGERY, TOKEN, Refusal, limited
+from modeldyno.api.errors import FORGERY, TOKEN, Refusal, rate_limit_refusal
 from modeldyno.api.head import Head
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns
@@ -72,16 +72,19 @@ class Access:
             return None
         token = token_of(head)
         if token is not None:
-            return self._by_token(token) or self._fail(head.client)
+            return self._caller_by_token(token) or self._count_failure(head.client)
         sign_in = self._sign_ins.find(cookie_of(head, self._cookie))
         if sign_in is not None and is_our_page(head, sign_in):
-            return _enough(head, sign_in)
-        # Socket.IO clients may also send the token after the handshake: see `connects`.
+            return _check_cookie_is_enough(head, sign_in)
+        # Socket.IO clients may also send the token after the handshake: see
+        # `identify_socket_client`.
         if head.surface == "socket":
             return None
-        return self._by_token("") or self._fail(head.client)  # as long as a wrong one takes
+        return self._caller_by_token("") or self._count_failure(
+            head.client
+        )  # as long as a wrong one takes
 
-    def connects(self, scope: Mapping[str, Any], auth: object) -> Caller | None:
+    def identify_socket_client(self, scope: Mapping[str, Any], auth: object) -> Caller | None:
         """Who a Socket.IO client is: known since the handshake, or by the token it sends now.
 
         None: refuse it, before it hears anything.
@@ -90,17 +93,17 @@ class Access:
         if known is not None:
             return known
         token = auth.get("token") if isinstance(auth, dict) else None
-        caller = self._by_token(token) if isinstance(token, str) else None
+        caller = self._caller_by_token(token) if isinstance(token, str) else None
         if caller is None:
-            self._fail(_client(scope))
+            self._count_failure(_client_address(scope))
         return caller
 
-    def still(self, caller: Caller) -> bool:
+    def is_still_allowed(self, caller: Caller) -> bool:
         """Whether that is still true: for connections that last. A new token ends all of them."""
         if self._sign_ins is None or caller.by == "open door":
             return self._sign_ins is None
         if caller.sign_in is not None:
-            return self._sign_ins.holds(caller.sign_in)
+            return self._sign_ins.is_valid(caller.sign_in)
         return self._sign_ins.is_current(caller.under)
 
     def sign_in(
@@ -109,18 +112,22 @@ class Access:
         """A cookie's value for a one-time code, or for the token, as ``/login`` got it."""
         if self._sign_ins is None:
             return TOKEN
-        granted = self._sign_ins.redeem(code) if code else self._sign_ins.redeem_token(token)
-        return granted or self._fail(_client(scope))
+        granted = (
+            self._sign_ins.sign_in_with_code(code)
+            if code
+            else self._sign_ins.sign_in_with_token(token)
+        )
+        return granted or self._count_failure(_client_address(scope))
 
-    def knows(self, token: str) -> bool:
-        return self._sign_ins is not None and self._by_token(token) is not None
+    def is_current_token(self, token: str) -> bool:
+        return self._sign_ins is not None and self._caller_by_token(token) is not None
 
     def page_sign_in(self, scope: Mapping[str, Any]) -> SignIn | None:
         """Whose browser opens one of our pages: those may greet, and show what is no secret."""
         if self._sign_ins is None:
             return None
         headers = [value for name, value in scope["headers"] if name == b"cookie"]
-        return self._sign_ins.find(_named(headers[0], self._cookie)) if headers else None
+        return self._sign_ins.find(_cookie_named(headers[0], self._cookie)) if headers else None
 
     def new_code(self, caller: Caller | None) -> str | Refusal:
         """For whoever has the token: a cookie must not make itself last."""
@@ -132,19 +139,19 @@ class Access:
         if self._sign_ins is not None and caller is not None and caller.sign_in is not None:
             self._sign_ins.revoke(caller.sign_in.id)
 
-    def _by_token(self, token: str) -> Caller | None:
+    def _caller_by_token(self, token: str) -> Caller | None:
         assert self._sign_ins is not None
         under = self._sign_ins.hash_if_current(token)
         return Caller("token", under) if under else None
 
-    def _fail(self, client: str) -> Refusal:
+    def _count_failure(self, client: str) -> Refusal:
         """The same for a wrong token and for none. The right one still gets in: 256 bits are not
         guessed, and a neighbour who sends rubbish must not lock the owner out."""
-        wait_s = self._failures.count(client)
-        return limited(wait_s) if wait_s else TOKEN
+        wait_s = self._failures.count_and_delay_s(client)
+        return rate_limit_refusal(wait_s) if wait_s else TOKEN
 
 
-def _client(scope: Mapping[str, Any]) -> str:
+def _client_address(scope: Mapping[str, Any]) -> str:
     client = scope.get("client")
     return client[0] if client else ""
 
@@ -163,10 +170,10 @@ def token_of(head: Head) -> str | None:
 
 def cookie_of(head: Head, name: bytes) -> str | None:
     """None also when there are two: cookies know no ports, and one may be a neighbour's."""
-    return _named(head.once.get(b"cookie", b""), name)
+    return _cookie_named(head.once.get(b"cookie", b""), name)
 
 
-def _named(cookies: bytes, name: bytes) -> str | None:
+def _cookie_named(cookies: bytes, name: bytes) -> str | None:
     pairs = [pair.strip().partition(b"=") for pair in cookies.split(b";")]
     ours = [value for key, _, value in pairs if key == name]
     return ours[0].decode("latin-1") if len(ours) == 1 else None
@@ -181,19 +188,19 @@ def is_our_page(head: Head, sign_in: SignIn) -> bool:
     return origin is not None and origin.partition(b"://")[2] == head.once[b"host"]
 
 
-def acts(head: Head) -> bool:
+def has_side_effects(head: Head) -> bool:
     """Whether a GET would start or change something."""
     if head.surface == "inc":
         return head.path.removeprefix("/api/") not in READING
     return head.surface == "named"  # measures, and answers with the result
 
 
-def _enough(head: Head, sign_in: SignIn) -> Caller | Refusal:
+def _check_cookie_is_enough(head: Head, sign_in: SignIn) -> Caller | Refusal:
     caller = Caller("cookie", sign_in.under, sign_in)
     if head.surface == "socket":  # says nothing by itself, and was shown to be our page
         return caller
     if head.method in SAFE_METHODS:
-        return TOKEN if acts(head) else caller
+        return TOKEN if has_side_effects(head) else caller
     has_body = bool(head.body_bytes) or b"transfer-encoding" in head.once
     kind = head.once.get(b"content-type", b"").partition(b";")[0].strip().lower()
     is_ours = b"origin" in head.once and _has_proof(head, sign_in)

@@ -41,7 +41,7 @@ class Answers:
         self._size = 0
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        version = self._version(scope)
+        version = self._cache_version(scope)
         if version is None:
             await self._app(scope, receive, send)
             return
@@ -60,9 +60,9 @@ class Answers:
             await send(message)
 
         await self._app(scope, receive, keep)
-        self._keep(key, answer)
+        self._cache_answer(key, answer)
 
-    def _version(self, scope: MutableMapping[str, Any]) -> int | None:
+    def _cache_version(self, scope: MutableMapping[str, Any]) -> int | None:
         is_one = (
             scope["type"] == "http"
             and scope["method"] == "GET"
@@ -71,9 +71,9 @@ class Answers:
             # machine's peaks, nor results.
             and not scope["path"].endswith(("/models", "/standing", "/rows", "/diff"))
         )
-        return self._database.version() if is_one else None
+        return self._database.change_counter() if is_one else None
 
-    def _keep(self, key: tuple[str, bytes], answer: _CachedAnswer) -> None:
+    def _cache_answer(self, key: tuple[str, bytes], answer: _CachedAnswer) -> None:
         before = self._kept.pop(key, None)
         self._size -= before.size if before else 0
         first, *rest = answer.messages or [{}]

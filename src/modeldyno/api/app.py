@@ -20,7 +20,7 @@ from modeldyno.api.inc.announcing import Announcer
 from modeldyno.api.inc.surface import operations_of
 from modeldyno.api.listening import Listening
 from modeldyno.api.routing import PREFIX, RouteGroup, Routes, routes_of
-from modeldyno.api.schemas import with_documents
+from modeldyno.api.schemas import add_document_schemas
 from modeldyno.core.kinds import kept_kinds
 from modeldyno.core.notes import subject_kinds
 from modeldyno.store.web_client import WebClient
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 UPLOADS = re.compile(r"POST /api/v1/projects/\d+/models|PUT /api/v1/models/\d+/files/.+")
 
 
-def application(
+def make_application(
     server: Server, listening: Listening, access: Access, patience: Patience = PATIENCE
 ) -> App:
     """What uvicorn serves; nothing of it works before its lifespan began."""
@@ -41,11 +41,11 @@ def application(
     rules = Rules(listening.hosts, listening.origins, UPLOADS, page_policy=policy)
     feed = (server.feed, server.progress, server.example_fetches, server.conversions)
     events = EventSockets(*feed, server.records.events, access, listening.origins, patience)
-    routes = Answers(routed(server, listening, access, events), server.records.database)
-    return Guard(events.around(routes), rules, access)
+    routes = Answers(make_routed_app(server, listening, access, events), server.records.database)
+    return Guard(events.serve_sockets_and(routes), rules, access)
 
 
-def groups_of(server: Server, listening: Listening, access: Access) -> list[RouteGroup]:
+def make_route_groups(server: Server, listening: Listening, access: Access) -> list[RouteGroup]:
     """The routes of ``/api/v1``, by what follows that in their addresses. Each router takes the
     services it uses."""
     records, archive, queue = server.records, server.archive, server.jobs
@@ -116,13 +116,15 @@ def groups_of(server: Server, listening: Listening, access: Access) -> list[Rout
     ]
 
 
-def routed(server: Server, listening: Listening, access: Access, events: EventSockets) -> App:
+def make_routed_app(
+    server: Server, listening: Listening, access: Access, events: EventSockets
+) -> App:
     """The routes and what holds for all of them, without their guard; ``events`` live as long."""
     announcer = Announcer(server.records, server.feed, events.broadcast)
 
     @cache
     def describe() -> openapi.Json:
-        return with_documents(openapi.document(routes.described()))
+        return add_document_schemas(openapi.openapi_document(routes.list_described()))
 
     folder = server.settings.inc_gui
     workbench = WorkbenchPage()
@@ -139,9 +141,9 @@ def routed(server: Server, listening: Listening, access: Access, events: EventSo
     ]
     (operate,) = routes_of(inc.router(operations))
     others = [route for router in routers for route in routes_of(router)]
-    aliases = dict.fromkeys(inc.addresses(operations), operate)
+    aliases = dict.fromkeys(inc.list_addresses(operations), operate)
     routes = Routes(
-        groups_of(server, listening, access),
+        make_route_groups(server, listening, access),
         [operate, *others],
         aliases,
         UPLOADS,

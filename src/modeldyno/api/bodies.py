@@ -14,7 +14,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 from modeldyno.api.access import SAFE_METHODS
-from modeldyno.api.errors import MEDIA_TYPE, Refusal, body_of, unreadable_json
+from modeldyno.api.errors import MEDIA_TYPE, Refusal, body_of, unreadable_json_refusal
 from modeldyno.api.guard import App, Message, Receive, Send
 from modeldyno.api.head import surface_of
 from modeldyno.api.v1.shape import MOST_EXACT
@@ -39,27 +39,31 @@ class JsonBodies:
         if scope["type"] != "http" or scope["method"] in SAFE_METHODS or not _is_ours(scope):
             await self._app(scope, receive, send)
             return
-        kind = _kind(scope)
+        kind = _content_type(scope)
         if self._uploads.fullmatch(f"{scope['method']} {scope['path']}"):
             if kind == b"application/octet-stream":
                 await self._app(scope, receive, send)
             else:
                 await _refuse(send, MEDIA_TYPE)
             return
-        body = await _whole(receive)
+        body = await _receive_whole(receive)
         if body is None:  # the client left, or the guard has answered
             return
         if body and kind != b"application/json":
             await _refuse(send, MEDIA_TYPE)
             return
-        why = await asyncio.to_thread(trouble, body) if len(body) > _QUICK else trouble(body)
+        why = (
+            await asyncio.to_thread(why_unreadable, body)
+            if len(body) > _QUICK
+            else why_unreadable(body)
+        )
         if why:
-            await _refuse(send, unreadable_json(why))
+            await _refuse(send, unreadable_json_refusal(why))
             return
-        await self._app(scope, _again(body, receive), send)
+        await self._app(scope, _replay_body(body, receive), send)
 
 
-def trouble(body: bytes) -> str:
+def why_unreadable(body: bytes) -> str:
     """Why this is no JSON that we take; empty: it is, or there is nothing."""
     return read_json(body)[1] if body else ""
 
@@ -69,10 +73,10 @@ def read_json(body: bytes) -> tuple[Any, str]:
     try:
         parsed = json.loads(
             body.decode(),
-            object_pairs_hook=_object,
-            parse_int=_integer,
-            parse_float=_float,
-            parse_constant=_constant,
+            object_pairs_hook=_parse_object,
+            parse_int=_parse_integer,
+            parse_float=_parse_float,
+            parse_constant=_refuse_constant,
         )
     except UnicodeDecodeError:
         return None, "it is not UTF-8"
@@ -82,13 +86,13 @@ def read_json(body: bytes) -> tuple[Any, str]:
         return None, _TOO_DEEP
     except ValueError as error:
         return None, str(error)
-    return parsed, _trouble_within(parsed)
+    return parsed, _why_unacceptable(parsed)
 
 
 _TOO_DEEP = f"it is nested more than {DEEPEST} deep"
 
 
-def _trouble_within(parsed: Any) -> str:
+def _why_unacceptable(parsed: Any) -> str:
     waiting = [(parsed, 1)]
     values = 0
     while waiting:
@@ -109,26 +113,26 @@ def _trouble_within(parsed: Any) -> str:
     return ""
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("it has two keys of one name")
     return members
 
 
-def _integer(text: str) -> int:
+def _parse_integer(text: str) -> int:
     if len(text) > 17 or abs(int(text)) > MOST_EXACT:
         raise ValueError("a whole number in it has more than 53 bits")
     return int(text)
 
 
-def _float(text: str) -> float:
+def _parse_float(text: str) -> float:
     if not math.isfinite(float(text)):
         raise ValueError("a number in it is too large")
     return float(text)
 
 
-def _constant(text: str) -> float:
+def _refuse_constant(text: str) -> float:
     raise ValueError("it has a number that is none")
 
 
@@ -136,12 +140,12 @@ def _is_ours(scope: MutableMapping[str, Any]) -> bool:
     return surface_of(scope["path"]) == "v1"
 
 
-def _kind(scope: MutableMapping[str, Any]) -> bytes:
+def _content_type(scope: MutableMapping[str, Any]) -> bytes:
     said: bytes = dict(scope["headers"]).get(b"content-type", b"")
     return said.partition(b";")[0].strip().lower()
 
 
-async def _whole(receive: Receive) -> bytes | None:
+async def _receive_whole(receive: Receive) -> bytes | None:
     """The guard counts, and does not wait for ever."""
     parts = []
     while (message := await receive())["type"] == "http.request":
@@ -151,7 +155,7 @@ async def _whole(receive: Receive) -> bytes | None:
     return None
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
+def _replay_body(body: bytes, receive: Receive) -> Receive:
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def give() -> Message:

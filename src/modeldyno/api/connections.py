@@ -36,22 +36,22 @@ class ImpatientHttp(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._turn = next(self._turns)
-        self._expect()
-        self._make_room()
+        self._start_request_timer()
+        self._close_idle_connections()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._arrived()
+        self._stop_request_timer()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
         if self._overdue is None:
-            self._expect()
+            self._start_request_timer()
         super().on_message_begin()
         self._turn = next(self._turns)
-        self.scope[RECOGNISE] = self._recognise  # type: ignore[literal-required]  # ours
+        self.scope[RECOGNISE] = self._mark_as_recognised  # type: ignore[literal-required]  # ours
 
     def on_headers_complete(self) -> None:
-        self._arrived()
+        self._stop_request_timer()
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
@@ -62,14 +62,14 @@ class ImpatientHttp(HttpToolsProtocol):
         self.transport.write(b"\r\n".join((*lines, b"connection: close", b"", body)))
         self.transport.close()
 
-    def _recognise(self) -> None:
+    def _mark_as_recognised(self) -> None:
         self._is_known = True
 
     @property
     def _is_idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
 
-    def _make_room(self) -> None:
+    def _close_idle_connections(self) -> None:
         """For this connection, if need be at the cost of the stranger that was idle for longest."""
         if len(self.connections) <= MOST_STRANGERS:
             return
@@ -92,10 +92,10 @@ class ImpatientHttp(HttpToolsProtocol):
             logger.warning("a connection was refused: %s are open and busy", len(opened))
             self.transport.close()
 
-    def _expect(self) -> None:
+    def _start_request_timer(self) -> None:
         self._overdue = self.loop.call_later(HEADERS_WITHIN_S, self.transport.close)
 
-    def _arrived(self) -> None:
+    def _stop_request_timer(self) -> None:
         if self._overdue is not None:
             self._overdue.cancel()
             self._overdue = None

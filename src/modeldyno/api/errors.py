@@ -163,7 +163,7 @@ BUG = Refusal(
 )
 
 
-def upgrading(progress: str) -> Refusal:
+def upgrading_refusal(progress: str) -> Refusal:
     return Refusal(
         503,
         "UPGRADING",
@@ -174,7 +174,7 @@ def upgrading(progress: str) -> Refusal:
     )
 
 
-def unreadable_json(why: str) -> Refusal:
+def unreadable_json_refusal(why: str) -> Refusal:
     return Refusal(
         400,
         "BAD_JSON",
@@ -192,7 +192,7 @@ class Refused(Exception):
         self.refusal = refusal
 
 
-def limited(retry_after_s: int) -> Refusal:
+def rate_limit_refusal(retry_after_s: int) -> Refusal:
     return Refusal(
         429,
         "TOO_MANY_FAILURES",
@@ -217,7 +217,7 @@ def named_refusal(error: errors.ModeldynoError) -> Refusal:
     return replace(refusal, status=422) if is_runs else refusal
 
 
-def misunderstood(first: Mapping[str, Any]) -> Refusal:
+def validation_refusal(first: Mapping[str, Any]) -> Refusal:
     """What does not fit its description: the first thing that does not, by its name."""
     where = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
     title = f"{where[:100]}: {first['msg'][:200]}"
@@ -242,7 +242,7 @@ def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
     status, headers, body = refusal.status, refusal.headers, text_of(refusal).encode()
     kind = b"text/plain; charset=utf-8"
     if surface == "v1":
-        kind, body = b"application/problem+json", _problem(refusal)
+        kind, body = b"application/problem+json", _problem_json(refusal)
     elif surface == "named":  # before the caller is known, devices are not listed
         kind, body = b"application/json", json.dumps(named_document(refusal, {})).encode()
     elif surface == "inc":  # its clients expect no others
@@ -252,22 +252,22 @@ def body_of(refusal: Refusal, surface: Surface) -> tuple[int, Headers, bytes]:
     return status, (*headers, (b"content-type", kind), (b"content-length", length)), body
 
 
-def _problem(refusal: Refusal) -> bytes:
+def _problem_json(refusal: Refusal) -> bytes:
     document = ProblemDocument.from_fields(refusal, detail=refusal.why)
     return json_text(document, indent=None).encode()
 
 
 def text_of(refusal: Refusal) -> str:
-    return sentences(refusal.title, refusal.why, refusal.fix)
+    return join_sentences(refusal.title, refusal.why, refusal.fix)
 
 
-def sentences(*parts: str) -> str:
+def join_sentences(*parts: str) -> str:
     """What, why and what to do. One alone stays as it is, for some clients know it by heart."""
     first, *more = [part for part in parts if part] or [""]
-    return ". ".join((first.removesuffix("."), *map(_begun, more))) if more else first
+    return ". ".join((first.removesuffix("."), *map(_capitalise, more))) if more else first
 
 
-def _begun(sentence: str) -> str:
+def _capitalise(sentence: str) -> str:
     """With a capital letter, unless it begins with a name."""
     word, space, rest = sentence.partition(" ")
     return f"{word.capitalize()}{space}{rest}" if word.isalpha() and word.islower() else sentence

@@ -167,21 +167,23 @@ class EventSockets:
         self._fetches: dict[tuple[int, str], ExampleFetch] = {}
         self._conversions: dict[int, Conversion] = {}
         self._is_called = False
-        self._sio = _server(origins)
+        self._sio = _make_socket_server(origins)
         self._sio.on("connect", self._connect, namespace=NAMESPACE)
         self._sio.on("disconnect", self._disconnect, namespace=NAMESPACE)
-        self._sio.on("*", self._hear, namespace=NAMESPACE)
+        self._sio.on("*", self._on_message, namespace=NAMESPACE)
         self.broadcast = broadcast.Broadcast(
-            self._sio, access, lambda line: self._later(self._hang_up(line))
+            self._sio, access, lambda line: self._start_task(self._close_line(line))
         )
-        feed.on_event(self._from_feed)
-        progress.on_progress(self._from_progress)
-        fetches.on_progress(self._from_fetch)
-        conversions.on_progress(self._from_conversion)
+        feed.on_event(self._on_event)
+        progress.on_progress(self._on_progress)
+        fetches.on_progress(self._on_fetch)
+        conversions.on_progress(self._on_conversion)
 
-    def around(self, app: App) -> App:
+    def serve_sockets_and(self, app: App) -> App:
         """Socket.IO's path is ours, everything else the application's."""
-        lines = Lines(socketio.ASGIApp(self._sio), self._line, self._hang_up, self._refuse)
+        lines = Lines(
+            socketio.ASGIApp(self._sio), self._connection_of, self._close_line, self._refuse
+        )
 
         async def either(scope: Any, receive: Any, send: Any) -> None:
             is_ours = scope["type"] != "lifespan" and scope["path"].startswith("/socket.io/")
@@ -202,42 +204,42 @@ class EventSockets:
             self._loop = None
             watching.cancel()
             for listener in [*self._listeners.values()]:
-                self._leave(listener)
+                self._forget_listener(listener)
             for task in (*self._partings,):
                 task.cancel()
 
     # ------------------------------------------------------------ from other threads
 
-    def _from_feed(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         with self._lock:
             if len(self._unheard) >= MOST_UNHEARD:  # the loop is stuck; the rows are not lost
                 self._lost = event.number
                 self._unheard.clear()
             self._unheard.append(event)
-            self._call()
+            self._wake_loop()
 
-    def _from_progress(self, job: Job, standing: JobProgress) -> None:
+    def _on_progress(self, job: Job, standing: JobProgress) -> None:
         with self._lock:
             self._standings[job.id] = (job, standing)  # the last value wins
-            self._call()
+            self._wake_loop()
 
-    def _from_fetch(self, fetch: ExampleFetch) -> None:
+    def _on_fetch(self, fetch: ExampleFetch) -> None:
         with self._lock:
             self._fetches[fetch.project_id, fetch.example] = fetch
-            self._call()
+            self._wake_loop()
 
-    def _from_conversion(self, conversion: Conversion) -> None:
+    def _on_conversion(self, conversion: Conversion) -> None:
         with self._lock:
             self._conversions[conversion.id] = conversion
-            self._call()
+            self._wake_loop()
 
-    def _call(self) -> None:
+    def _wake_loop(self) -> None:
         if self._loop is not None and not self._is_called:
             self._is_called = True
             with contextlib.suppress(RuntimeError):  # the loop has just ended
-                self._loop.call_soon_threadsafe(self._tell_all)
+                self._loop.call_soon_threadsafe(self._publish_queued)
 
-    def _tell_all(self) -> None:
+    def _publish_queued(self) -> None:
         with self._lock:
             self._is_called = False
             events, self._unheard = [*self._unheard], deque()
@@ -254,11 +256,11 @@ class EventSockets:
             self._last = max(self._last, event.number)
             self._publish(pack(message_of(event)))
         for job, standing in standings:
-            self._publish(_progress(job, standing))
+            self._publish(_pack_progress(job, standing))
         for fetch in fetches:
-            self._publish(_fetch(fetch))
+            self._publish(_pack_fetch(fetch))
         for conversion in conversions:
-            self._publish(_conversion(conversion))
+            self._publish(_pack_conversion(conversion))
 
     def _publish(self, packed: Packed) -> None:
         for listener in [*self._listeners.values()]:
@@ -272,7 +274,7 @@ class EventSockets:
         # What the server itself stored, never what came along with a packet.
         environ = self._sio.get_environ(sid, NAMESPACE)
         try:
-            caller: Caller | None = self._access.connects(environ["asgi.scope"], auth)
+            caller: Caller | None = self._access.identify_socket_client(environ["asgi.scope"], auth)
             refusal = TOKEN
         except ModeldynoError as error:
             caller, refusal = None, refusal_of(error)
@@ -284,26 +286,28 @@ class EventSockets:
         listener = Listener(sid, line, caller, after if is_number else None)
         self._listeners[sid] = listener
         self._allowances[sid] = Allowance(WISHES_PER_S, WISHES_AT_ONCE)
-        listener.sending = asyncio.create_task(self._send(listener))
+        listener.sending = asyncio.create_task(self._send_waiting(listener))
         listener.sending.add_done_callback(log_failure)
 
     async def _disconnect(self, sid: str, _reason: object = None) -> None:
         listener = self._listeners.get(sid)
         if listener is not None:
-            self._leave(listener)
+            self._forget_listener(listener)
 
-    def _leave(self, listener: Listener) -> None:
+    def _forget_listener(self, listener: Listener) -> None:
         self._listeners.pop(listener.sid, None)
         self._allowances.pop(listener.sid, None)
         listener.end()
 
-    def _part(self, listener: Listener, refusal: Refusal) -> None:
+    def _dismiss_listener(self, listener: Listener, refusal: Refusal) -> None:
         """Say why, and end the connection; what waited for this client is in the database."""
         goodbye = _refusal_body(refusal) | {"after": listener.heard}
         goodbye["fix"] = refusal.fix.format(after=listener.heard)
         logger.info("a listener was sent away: %s", refusal.title)
-        self._leave(listener)
-        self._later(self._say_goodbye(listener, goodbye, is_welcome=refusal in (TOO_SLOW, LATER)))
+        self._forget_listener(listener)
+        self._start_task(
+            self._say_goodbye(listener, goodbye, is_welcome=refusal in (TOO_SLOW, LATER))
+        )
 
     async def _say_goodbye(
         self, listener: Listener, goodbye: dict[str, Any], is_welcome: bool
@@ -312,11 +316,11 @@ class EventSockets:
         await self._sio.emit(GOODBYE, goodbye, to=listener.sid, namespace=NAMESPACE)
         if not is_welcome:
             await self._sio.disconnect(listener.sid, namespace=NAMESPACE)
-        await self._hang_up(listener.line)
+        await self._close_line(listener.line)
 
-    async def _hang_up(self, line: str) -> None:
+    async def _close_line(self, line: str) -> None:
         """Engine.IO waits until everything before was taken, which may be never."""
-        socket = self._line(line)
+        socket = self._connection_of(line)
         if socket is None:
             return
         with contextlib.suppress(TimeoutError):
@@ -324,7 +328,7 @@ class EventSockets:
                 await self._sio.eio.disconnect(line)
         await socket.queue.put(None)  # it says that it is over, but does not close a web socket
 
-    def _later(self, doing: Any) -> None:
+    def _start_task(self, doing: Any) -> None:
         task = asyncio.ensure_future(doing)
         self._partings.add(task)
         task.add_done_callback(self._partings.discard)
@@ -335,31 +339,31 @@ class EventSockets:
         await asyncio.sleep(self._patience.recheck_s)
         callers = {listener.caller for listener in self._listeners.values()}
         callers |= self.broadcast.callers
-        gone = await asyncio.to_thread(self._no_longer, callers) if callers else set()
+        gone = await asyncio.to_thread(self._find_no_longer_allowed, callers) if callers else set()
         now_s = time.monotonic()
         for listener in [*self._listeners.values()]:
             since_s = listener.stuck_since
             if listener.caller in gone:
-                self._part(listener, NO_LONGER)
+                self._dismiss_listener(listener, NO_LONGER)
             elif since_s is not None and now_s - since_s > self._patience.stuck_s:
-                self._part(listener, TOO_SLOW)
+                self._dismiss_listener(listener, TOO_SLOW)
         self.broadcast.revoke(gone)
         self._drop_strangers(now_s)
 
-    def _no_longer(self, callers: set[Caller]) -> set[Caller]:
-        return {caller for caller in callers if not self._still(caller)}
+    def _find_no_longer_allowed(self, callers: set[Caller]) -> set[Caller]:
+        return {caller for caller in callers if not self._is_still_allowed(caller)}
 
-    def _still(self, caller: Caller) -> bool:
+    def _is_still_allowed(self, caller: Caller) -> bool:
         """A caller who cannot be checked is out, and does not keep others from being checked."""
         try:
-            return self._access.still(caller)
+            return self._access.is_still_allowed(caller)
         except ModeldynoError:  # the token's file became unusable: all are out
             return False
         except Exception:
             logger.exception("a listener's right to listen cannot be checked")
             return False
 
-    def _strangers(self) -> list[str]:
+    def _find_strangers(self) -> list[str]:
         """Lines of clients that are in no namespace."""
         manager = self._sio.manager
         spaces = [*manager.get_namespaces()]
@@ -373,45 +377,47 @@ class EventSockets:
         """Whether one more stranger may have a line; a client with token or cookie is none."""
         caller: Caller | None = scope.get(CALLER)
         is_known = caller is not None and caller != OPEN_DOOR
-        if is_known or len(self._strangers()) < MOST_STRANGERS:
+        if is_known or len(self._find_strangers()) < MOST_STRANGERS:
             return None
         return TOO_MANY_STRANGERS
 
     def _drop_strangers(self, now_s: float) -> None:
-        self._seen_at = {line: self._seen_at.get(line, now_s) for line in self._strangers()}
+        self._seen_at = {line: self._seen_at.get(line, now_s) for line in self._find_strangers()}
         for line, since_s in [*self._seen_at.items()]:
             if now_s - since_s > self._patience.introduce_s:
                 del self._seen_at[line]
-                self._later(self._hang_up(line))
+                self._start_task(self._close_line(line))
 
     # ------------------------------------------------------------ what clients say
 
-    async def _hear(self, word: str, sid: str, *said: object) -> dict[str, Any] | None:
+    async def _on_message(self, word: str, sid: str, *said: object) -> dict[str, Any] | None:
         listener = self._listeners.get(sid)
         if listener is None:
             return None
-        if not self._allowances[sid].spend():
-            self._part(listener, TOO_FAST)
-            return _refused(TOO_FAST)
+        if not self._allowances[sid].try_to_spend():
+            self._dismiss_listener(listener, TOO_FAST)
+            return _refusal_answer(TOO_FAST)
         try:
             async with listener.turns:
-                return await self._answer(listener, word, said)
+                return await self._answer_message(listener, word, said)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part)[:50] for part in first["loc"]) or "message"
-            return _refused(Refusal(422, "BAD_VALUE", f"{where}: {first['msg'][:200]}", "", ""))
+            return _refusal_answer(
+                Refusal(422, "BAD_VALUE", f"{where}: {first['msg'][:200]}", "", "")
+            )
         except ModeldynoError as error:
-            return _refused(refusal_of(error))
+            return _refusal_answer(refusal_of(error))
         except Exception:
             logger.exception("a listener's %r failed", word[:50])
-            return _refused(LATER)
+            return _refusal_answer(LATER)
 
-    async def _answer(
+    async def _answer_message(
         self, listener: Listener, word: str, said: tuple[object, ...]
     ) -> dict[str, Any]:
         body = said[0] if said else {}
         if len(said) > 1:
-            return _refused(UNKNOWN)
+            return _refusal_answer(UNKNOWN)
         match word:
             case "subscribe":
                 return await self._subscribe(listener, SubscribeRequest.model_validate(body))
@@ -423,15 +429,15 @@ class EventSockets:
             case "ping":
                 return {"ok": True, "last": self._last}
             case _:
-                return _refused(UNKNOWN)
+                return _refusal_answer(UNKNOWN)
 
     async def _subscribe(self, listener: Listener, request: SubscribeRequest) -> dict[str, Any]:
         """Live from now on, or after what it heard last; the answer comes before either."""
         room: Room = request.project_id
         after = request.after if request.after is not None else listener.after
-        last, first = await asyncio.to_thread(self._ends, after)
+        last, first = await asyncio.to_thread(self._replay_range, after)
         if listener.sid not in self._listeners:  # it left meanwhile, and does not read this
-            return _refused(LATER)
+            return _refusal_answer(LATER)
         if after is None and room in listener.all_rooms:  # and so it stays
             return {"ok": True, "last": last, "is_complete": True}
         is_complete = after is None or (first is not None and after <= last)
@@ -440,13 +446,13 @@ class EventSockets:
             if other is None or room is None:
                 listener.leave(other)
         if room not in listener.all_rooms and len(listener.all_rooms) >= MOST_ROOMS:
-            return _refused(TOO_MANY_ROOMS)
+            return _refusal_answer(TOO_MANY_ROOMS)
         start = after if after is not None and is_complete else last
         listener.after = None  # that was for the first wish
         self._catch_up(listener, room, start)
         return {"ok": True, "last": last, "is_complete": is_complete}
 
-    def _ends(self, after: int | None) -> tuple[int, int | None]:
+    def _replay_range(self, after: int | None) -> tuple[int, int | None]:
         """The newest number; and None when something after ``after`` was forgotten."""
         last = self._events.last_number()
         if after is None:
@@ -465,9 +471,9 @@ class EventSockets:
         try:
             while True:
                 await listener.room()
-                last, missed = await asyncio.to_thread(self._missed, after, room)
+                last, missed = await asyncio.to_thread(self._read_missed, after, room)
                 if not missed.is_complete:
-                    self._part(listener, TOO_SLOW)
+                    self._dismiss_listener(listener, TOO_SLOW)
                     return
                 batch = missed.events
                 for event in batch:
@@ -482,16 +488,16 @@ class EventSockets:
         except Exception:  # whatever it is: a listener that gets nothing more has to know
             logger.exception("a listener cannot be sent what it missed")
             listener.catching_up.pop(room, None)  # which is this task
-            self._part(listener, LATER)
+            self._dismiss_listener(listener, LATER)
             return
         # No await since the comparison: what comes next is newer than what was read.
         listener.enter(room, after)
 
-    def _missed(self, after: int, room: Room) -> tuple[int, EventsSince]:
+    def _read_missed(self, after: int, room: Room) -> tuple[int, EventsSince]:
         last = self._events.last_number()  # first: whatever it counts is found below
         return last, self._events.since(after, _MISSED_AT_ONCE, room)
 
-    async def _send(self, listener: Listener) -> None:
+    async def _send_waiting(self, listener: Listener) -> None:
         """Hands over a few at a time, and more only when those were taken."""
         # Its connection is gone, and `_disconnect` follows.
         with contextlib.suppress(EngineIOError, OSError):
@@ -499,12 +505,12 @@ class EventSockets:
                 await listener.news()
                 for packed in listener.take(_SENT_AT_ONCE):
                     await self._sio.eio.send(listener.line, packed.text)
-                line = self._line(listener.line)
+                line = self._connection_of(listener.line)
                 if line is None:
                     return
                 await line.queue.join()
 
-    def _line(self, name: str) -> Any:
+    def _connection_of(self, name: str) -> Any:
         """Engine.IO's connection of that name, or None."""
         return self._sio.eio.sockets.get(name)
 
@@ -533,7 +539,7 @@ def _is_event(data: object) -> bool:
     )
 
 
-def _server(origins: Iterable[bytes]) -> Any:
+def _make_socket_server(origins: Iterable[bytes]) -> Any:
     # It would log what anybody sends; what matters is logged here.
     quiet = logging.getLogger(f"{__name__}.protocol")
     quiet.setLevel(logging.CRITICAL)
@@ -551,7 +557,7 @@ def _server(origins: Iterable[bytes]) -> Any:
     )
 
 
-def _progress(job: Job, standing: JobProgress) -> Packed:
+def _pack_progress(job: Job, standing: JobProgress) -> Packed:
     data = JobProgressDocument.of(
         standing.progress,
         standing.units_planned,
@@ -563,13 +569,13 @@ def _progress(job: Job, standing: JobProgress) -> Packed:
     return pack(encode(message), about=job.id)
 
 
-def _fetch(fetch: ExampleFetch) -> Packed:
+def _pack_fetch(fetch: ExampleFetch) -> Packed:
     data = FetchStanding.from_fields(fetch)
     message = FetchMessage(project_id=fetch.project_id, at=iso(datetime.now(UTC)), data=data)
     return pack(encode(message), about=(fetch.project_id, fetch.example))
 
 
-def _conversion(conversion: Conversion) -> Packed:
+def _pack_conversion(conversion: Conversion) -> Packed:
     data = ConversionStanding.from_fields(conversion)
     project_id, at = conversion.project_id, iso(datetime.now(UTC))
     message = ConversionMessage(project_id=project_id, at=at, data=data)
@@ -585,5 +591,5 @@ def _refusal_body(refusal: Refusal) -> dict[str, Any]:
     }
 
 
-def _refused(refusal: Refusal) -> dict[str, Any]:
+def _refusal_answer(refusal: Refusal) -> dict[str, Any]:
     return {"ok": False, **_refusal_body(refusal)}

@@ -126,7 +126,7 @@ class Guard:
         surface = surface_of(scope["path"])
         answer = _GuardedAnswer(send, surface, self._rules.page_policy)
         try:
-            judgement = self._judge(scope, surface)
+            judgement = self._check_request(scope, surface)
         except ModeldynoError as error:  # the token's file became unusable: all are refused
             logger.exception("callers cannot be checked, so all are refused")
             judgement = refusal_of(error)
@@ -140,14 +140,16 @@ class Guard:
         if kind == "websocket":
             await self._app(judged_scope, receive, answer.send)
             return
-        room = self._room(judged_scope, surface, caller)
+        room = self._choose_room(judged_scope, surface, caller)
         if room.is_full:
             await answer.refuse(errors.NO_ROOM)
             return
         with room:
-            await self._exchange(judged_scope, head, self._body(head, receive, answer), answer)
+            await self._pass_on(
+                judged_scope, head, self._make_body_reader(head, receive, answer), answer
+            )
 
-    def _room(
+    def _choose_room(
         self, scope: MutableMapping[str, Any], surface: Surface, caller: Caller | None
     ) -> _Room:
         """Strangers take none from those who are known. Whose browser opens a page is looked up
@@ -159,7 +161,7 @@ class Guard:
         is_known = self._strangers.is_full and self._access.page_sign_in(scope) is not None
         return self._known if is_known else self._strangers
 
-    def _judge(
+    def _check_request(
         self, scope: MutableMapping[str, Any], surface: Surface
     ) -> tuple[Head, Caller | None] | Refusal:
         head = read_head(scope, surface, self._rules.trusts_proxy)
@@ -175,12 +177,12 @@ class Guard:
             return errors.ORIGIN
         if head.method in ("TRACE", "CONNECT") or (head.is_websocket and surface == "page"):
             return errors.METHOD
-        if head.body_bytes is not None and head.body_bytes > self._limit(head):
+        if head.body_bytes is not None and head.body_bytes > self._largest_body_bytes(head):
             return errors.TOO_LARGE
         caller = self._access.admit(head)
         return caller if isinstance(caller, Refusal) else (head, caller)
 
-    def _limit(self, head: Head) -> int:
+    def _largest_body_bytes(self, head: Head) -> int:
         if head.surface in ("page", "socket"):
             return SMALL_BODY
         return UPLOAD_BODY if self._is_upload(head) else JSON_BODY
@@ -188,10 +190,12 @@ class Guard:
     def _is_upload(self, head: Head) -> bool:
         return self._rules.uploads.fullmatch(f"{head.method} {head.path}") is not None
 
-    def _body(self, head: Head, receive: Receive, answer: _GuardedAnswer) -> _Body:
-        return _Body(receive, answer, self._limit(head), is_upload=self._is_upload(head))
+    def _make_body_reader(self, head: Head, receive: Receive, answer: _GuardedAnswer) -> _Body:
+        return _Body(
+            receive, answer, self._largest_body_bytes(head), is_upload=self._is_upload(head)
+        )
 
-    async def _exchange(
+    async def _pass_on(
         self, scope: MutableMapping[str, Any], head: Head, body: _Body, answer: _GuardedAnswer
     ) -> None:
         try:
@@ -247,7 +251,7 @@ class _GuardedAnswer:
             return
         if message["type"] in _STARTS:
             self.has_started = True
-            message = {**message, "headers": self._harden(message.get("headers", ()))}
+            message = {**message, "headers": self._add_security_headers(message.get("headers", ()))}
         await self._send(message)
 
     async def refuse(self, refusal: Refusal) -> None:
@@ -258,7 +262,9 @@ class _GuardedAnswer:
             await self.send({"type": "http.response.body", "body": body})
         self._is_over = True
 
-    def _harden(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    def _add_security_headers(
+        self, headers: Iterable[tuple[bytes, bytes]]
+    ) -> list[tuple[bytes, bytes]]:
         is_page = self._surface == "page"
         kept = [
             header

@@ -56,7 +56,7 @@ class Allowance:
         self._per_s, self._burst, self._clock = per_s, burst, clock
         self._left, self._at = float(burst), clock()
 
-    def spend(self) -> bool:
+    def try_to_spend(self) -> bool:
         now = self._clock()
         self._left = min(self._burst, self._left + (now - self._at) * self._per_s)
         self._at = now
@@ -150,16 +150,16 @@ class Listener:
         if packed.number is None:
             self._offer_progress(packed)
             return True
-        if not self._fits(packed):
-            self._drop(lambda waiting: waiting.number is None)
-        if not self._fits(packed):
+        if not self._has_room_for(packed):
+            self._drop_where(lambda waiting: waiting.number is None)
+        if not self._has_room_for(packed):
             return False
         self._append(packed)
         return True
 
     def _offer_progress(self, packed: Packed) -> None:
-        self._drop(lambda waiting: waiting.number is None and waiting.about == packed.about)
-        if len(self._waiting) < ROOM_FOR_PROGRESS and self._fits(packed):
+        self._drop_where(lambda waiting: waiting.number is None and waiting.about == packed.about)
+        if len(self._waiting) < ROOM_FOR_PROGRESS and self._has_room_for(packed):
             self._append(packed)
 
     def take(self, most: int) -> list[Packed]:
@@ -178,7 +178,7 @@ class Listener:
         """Until at least half of the room is free: the rest is read only as fast as it is sent."""
         await self._room.wait()
 
-    def _fits(self, packed: Packed) -> bool:
+    def _has_room_for(self, packed: Packed) -> bool:
         return len(self._waiting) < MOST_MESSAGES and self._bytes + packed.size <= MOST_BYTES
 
     def _append(self, packed: Packed) -> None:
@@ -188,7 +188,7 @@ class Listener:
         self._bytes += packed.size
         self._signal()
 
-    def _drop(self, unwanted: Callable[[Packed], bool]) -> None:
+    def _drop_where(self, unwanted: Callable[[Packed], bool]) -> None:
         if any(unwanted(packed) for packed in self._waiting):
             self._waiting = deque(packed for packed in self._waiting if not unwanted(packed))
             self._bytes = sum(packed.size for packed in self._waiting)

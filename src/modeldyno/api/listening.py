@@ -58,11 +58,11 @@ class Listening:
     @property
     def hosts(self) -> frozenset[bytes]:
         """What may stand in a Host header."""
-        return frozenset(name.encode() for name in self._authorities())
+        return frozenset(name.encode() for name in self._list_authorities())
 
     @property
     def origins(self) -> frozenset[bytes]:
-        return frozenset(f"{self.scheme}://{name}".encode() for name in self._authorities())
+        return frozenset(f"{self.scheme}://{name}".encode() for name in self._list_authorities())
 
     @property
     def url(self) -> str:
@@ -76,7 +76,7 @@ class Listening:
         """Cookies do not tell ports apart, so the name does."""
         return f"modeldyno-{self.port}"
 
-    def _authorities(self) -> set[str]:
+    def _list_authorities(self) -> set[str]:
         is_all = self.address in ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
         names = {*self.names} | (set() if is_all else {self.address})
         names |= {*LOOPBACK_NAMES} if is_all or self.is_loopback else set()
@@ -85,7 +85,7 @@ class Listening:
         return {f"{name}:{self.port}" for name in written} | bare
 
 
-def set_cookie(
+def cookie_header(
     name: str, secret: str, lifetime_s: int, path: str = "/", secure: bool = False
 ) -> str:
     """The value of a Set-Cookie header; without a secret, one that ends the cookie."""
@@ -94,7 +94,7 @@ def set_cookie(
     return f"{name}={secret}; {rest}" + ("; Secure" if secure else "")
 
 
-def landing(wanted: str) -> str:
+def safe_landing_path(wanted: str) -> str:
     """Where to go after signing in: a page of ours, or the first one (no open redirect)."""
     is_ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\", "/%"))
     odd = any(ord(c) <= 32 or ord(c) >= 127 or c in '\\@:"<>' for c in wanted)

@@ -38,7 +38,7 @@ button { font-weight: 600; color: #fff; background: #0b7285; border: 0; cursor: 
 """
 
 
-def page(
+def html_response(
     title: str, body: str, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
     """``body`` is HTML already; ``title`` is text."""
@@ -54,7 +54,7 @@ def page(
     return Response(text, status, kept, media_type="text/html")
 
 
-def element(tag: str, text: str, kind: str = "") -> str:
+def html_element(tag: str, text: str, kind: str = "") -> str:
     """Text in an element, escaped."""
     return (
         f'<{tag} class="{kind}">{escape(text)}</{tag}>'
@@ -63,11 +63,12 @@ def element(tag: str, text: str, kind: str = "") -> str:
     )
 
 
-def prose(text: str) -> str:
+def prose_html(text: str) -> str:
     """Text with `code` in it, escaped."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # one mark too few: none of them means anything
         return escape(text)
     return "".join(
-        element("code", part) if place % 2 else escape(part) for place, part in enumerate(parts)
+        html_element("code", part) if place % 2 else escape(part)
+        for place, part in enumerate(parts)
     )

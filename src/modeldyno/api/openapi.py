@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic_core import to_json
 
-from modeldyno.api.schemas import reference
+from modeldyno.api.schemas import schema_reference
 from modeldyno.api.v1.shape import WORDS
 from modeldyno.core.documents.failures import ProblemDocument
 from modeldyno.core.hosts import tool_version
@@ -61,40 +61,40 @@ def router(address: str, describe: Callable[[], Json]) -> APIRouter:
     return routes
 
 
-def document(routes: Sequence[APIRoute]) -> Json:
+def openapi_document(routes: Sequence[APIRoute]) -> Json:
     from modeldyno.api.v1.events import message_schemas
 
     openapi: Json = get_openapi(
         title="Modeldyno", version=tool_version(), description=DESCRIPTION, routes=routes
     )
     schemas = openapi["components"]["schemas"]
-    problem = {PROBLEM: {"schema": reference(ProblemDocument)}}
+    problem = {PROBLEM: {"schema": schema_reference(ProblemDocument)}}
     for foreign in ("HTTPValidationError", "ValidationError"):
         schemas.pop(foreign, None)
     schemas.update(message_schemas())
     openapi["components"]["securitySchemes"] = SCHEMES
     openapi["security"] = [{name: []} for name in SCHEMES]
-    used = {tag for _, _, entry in operations(openapi) for tag in entry.get("tags", ())}
+    used = {tag for _, _, entry in iterate_operations(openapi) for tag in entry.get("tags", ())}
     openapi["tags"] = [{"name": name, "description": TAGS.get(name, "")} for name in sorted(used)]
-    for _, _, operation in operations(openapi):
-        _complete(operation, problem)
-    _close(schemas)
+    for _, _, operation in iterate_operations(openapi):
+        _add_problem_responses(operation, problem)
+    _forbid_additional_fields(schemas)
     return openapi
 
 
-def _close(part: Any) -> None:
+def _forbid_additional_fields(part: Any) -> None:
     """Where keys must fit a pattern, others are refused: FastAPI does not say that part."""
     if isinstance(part, list):
         for child in part:
-            _close(child)
+            _forbid_additional_fields(child)
     elif isinstance(part, dict):
         if "patternProperties" in part:
             part.setdefault("additionalProperties", False)
         for child in part.values():
-            _close(child)
+            _forbid_additional_fields(child)
 
 
-def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
+def iterate_operations(document: Json) -> Iterator[tuple[str, str, Json]]:
     """Address, method in lower case, and the operation."""
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
@@ -102,11 +102,11 @@ def operations(document: Json) -> Iterator[tuple[str, str, Json]]:
                 yield path, method, operation
 
 
-def _complete(operation: Json, problem: Json) -> None:
+def _add_problem_responses(operation: Json, problem: Json) -> None:
     operation["summary"] = operation["operationId"].replace("_", " ").capitalize()
     parameters = operation.get("parameters", [])
     for parameter in parameters:
-        _simplify(parameter)
+        _simplify_parameter(parameter)
     has_body = "requestBody" in operation
     for status in (*_ALWAYS, *(_WITH_BODY if has_body else ())):
         operation["responses"].setdefault(str(status), {"description": WORDS[status]})
@@ -118,11 +118,11 @@ def _complete(operation: Json, problem: Json) -> None:
         if status.isdigit() and int(status) >= 400:
             response["content"] = problem
         elif status in ("201", "202"):
-            _tell_headers(response, parameters)
+            _describe_headers(response, parameters)
     operation["responses"] = dict(sorted(operation["responses"].items()))
 
 
-def _simplify(parameter: Json) -> None:
+def _simplify_parameter(parameter: Json) -> None:
     """A parameter that may be left out is not one that may be null: no address can say that."""
     schema = parameter["schema"]
     choices = [choice for choice in schema.pop("anyOf", ()) if choice != {"type": "null"}]
@@ -142,7 +142,7 @@ def _simplify(parameter: Json) -> None:
         parameter.setdefault("description", f"The id of the {name.removesuffix('_id')}.")
 
 
-def _tell_headers(response: Json, parameters: list[Json]) -> None:
+def _describe_headers(response: Json, parameters: list[Json]) -> None:
     from modeldyno.api.v1.idempotency import REPLAYED
 
     text = {"schema": {"type": "string"}}
@@ -177,12 +177,12 @@ _LISTS: Json = {
 }  # fmt: skip
 
 
-def example_of(schema: Json, document: Json, name: str = "") -> Any:
+def make_example(schema: Json, document: Json, name: str = "") -> Any:
     """A value that fits: from the examples where there are some, else what a field of that name
     usually holds, else the plainest there is."""
     if "$ref" in schema:
         called = schema["$ref"].rpartition("/")[2]
-        return example_of(document["components"]["schemas"][called], document, name)
+        return make_example(document["components"]["schemas"][called], document, name)
     for keyword in ("examples", "enum"):
         if schema.get(keyword):
             return schema[keyword][0]
@@ -192,19 +192,19 @@ def example_of(schema: Json, document: Json, name: str = "") -> Any:
     for keyword in ("anyOf", "oneOf", "allOf"):
         if schema.get(keyword):
             is_optional = {"type": "null"} in schema[keyword]
-            return None if is_optional else example_of(schema[keyword][0], document, name)
+            return None if is_optional else make_example(schema[keyword][0], document, name)
     match schema.get("type"):
         case "object":
             needed = schema.get("required", ())
             return {
-                field: example_of(inner, document, field)
+                field: make_example(inner, document, field)
                 for field, inner in schema.get("properties", {}).items()
                 if field in needed or inner.keys() & {"examples", "default"}
             }
         case "array" if name in _LISTS:
             return _LISTS[name]
         case "array":
-            inner = example_of(schema.get("items", {}), document)
+            inner = make_example(schema.get("items", {}), document)
             return [] if inner in ("", 0) and not schema.get("minItems") else [inner]
         case "string":
             is_moment = schema.get("format") == "date-time" or name.endswith("_at")

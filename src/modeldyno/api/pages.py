@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 from modeldyno.api import docs_page
 from modeldyno.api.access import Access
 from modeldyno.api.errors import MEDIA_TYPE, Refusal, Refused
-from modeldyno.api.listening import Listening, landing, set_cookie
-from modeldyno.api.markup import element, page, prose
-from modeldyno.api.workbench_pages import first
+from modeldyno.api.listening import Listening, cookie_header, safe_landing_path
+from modeldyno.api.markup import html_element, html_response, prose_html
+from modeldyno.api.workbench_pages import index_response
 from modeldyno.services.sign_ins import LIFETIME_S
 from modeldyno.store.workbench_page import WorkbenchPage
 
@@ -45,11 +45,11 @@ def router(
     def home(request: Request) -> Response:
         if not listening.needs_token or access.page_sign_in(request.scope):
             if workbench.is_built:
-                return first(workbench, request)
+                return index_response(workbench, request)
             count = projects.count()
             standing = f"{count} project{'' if count == 1 else 's'} so far. {_NOT_BUILT}"
-            return page("Modeldyno", _home(standing))
-        return page("Modeldyno", _sign_in("", "You are not signed in."))
+            return html_response("Modeldyno", _home_page(standing))
+        return html_response("Modeldyno", _sign_in_page("", "You are not signed in."))
 
     if has_home:
         routes.get("/")(home)
@@ -57,8 +57,8 @@ def router(
     @routes.get("/docs")
     def docs() -> Response:
         if not written:
-            written.append(docs_page.write(describe()))
-        return page("The API of Modeldyno", written[0])
+            written.append(docs_page.write_docs_page(describe()))
+        return html_response("The API of Modeldyno", written[0])
 
     @routes.get("/login")
     def login(
@@ -67,18 +67,18 @@ def router(
         """By the one-time code or the token in the address; with neither, a form that asks for the
         token. Where it leads to has neither, and no answer of ours tells an address to others."""
         if not listening.needs_token:
-            return _go(landing(next))
+            return _redirect(safe_landing_path(next))
         if not code and not token:
-            return page("Sign in", _sign_in(next))
+            return html_response("Sign in", _sign_in_page(next))
         return come_in(request, next, code, token)
 
     @routes.post("/login")
     async def login_by_token(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
             raise Refused(MEDIA_TYPE)
-        sent = _fields(await request.body())
+        sent = _parse_form(await request.body())
         if not listening.needs_token:
-            return _go(landing(sent["next"]))
+            return _redirect(safe_landing_path(sent["next"]))
         # In a thread: it writes to the database.
         return await run_in_threadpool(come_in, request, sent["next"], "", sent["token"].strip())
 
@@ -87,11 +87,11 @@ def router(
         if isinstance(signed_in, Refusal):
             more = {name.decode(): value.decode() for name, value in signed_in.headers}
             text = f"{signed_in.title}: {signed_in.fix}." if signed_in.status == 429 else _WRONG
-            return page("Sign in", _sign_in(next, wrong=text), signed_in.status, more)
-        cookie = set_cookie(
+            return html_response("Sign in", _sign_in_page(next, wrong=text), signed_in.status, more)
+        cookie = cookie_header(
             listening.cookie, signed_in[0], LIFETIME_S, secure=listening.scheme == "https"
         )
-        return _go(landing(next), cookie)
+        return _redirect(safe_landing_path(next), cookie)
 
     return routes
 
@@ -111,26 +111,26 @@ _BRAND = (
 )
 
 
-def _home(standing: str) -> str:
+def _home_page(standing: str) -> str:
     return (
         "<h1>Modeldyno</h1>"
         "<p>Measures neural-network models across inference engines, and says how sure the numbers "
         "are. This is its server; programs and terminals talk to it.</p>"
-        f"<p>{prose(standing)}</p>"
+        f"<p>{prose_html(standing)}</p>"
         '<p><a href="/docs">What it offers to programs</a></p>'
     )
 
 
-def _sign_in(next: str, standing: str = "", wrong: str = "") -> str:
+def _sign_in_page(next: str, standing: str = "", wrong: str = "") -> str:
     """One field, and the way that needs none."""
-    alert = f'<p class="wrong" role="alert">{prose(wrong)}</p>' if wrong else ""
+    alert = f'<p class="wrong" role="alert">{prose_html(wrong)}</p>' if wrong else ""
     return (
         f'<main class="card">{_BRAND}<h1>Sign in</h1>'
-        f"{element('p', standing, 'dim') if standing else ''}{alert}"
+        f"{html_element('p', standing, 'dim') if standing else ''}{alert}"
         '<form method="post" action="/login">'
         '<p><label for="token">Token</label><br>'
         '<input id="token" name="token" type="password" autocomplete="off" required autofocus></p>'
-        f'<input type="hidden" name="next" value="{escape(landing(next))}">'
+        f'<input type="hidden" name="next" value="{escape(safe_landing_path(next))}">'
         "<p><button>Sign in</button></p></form>"
         '<p class="dim">Paste the token from the terminal: <code>modeldyno token</code> prints it. '
         "Or run <code>modeldyno open</code>, which signs you in without copying.</p>"
@@ -138,12 +138,12 @@ def _sign_in(next: str, standing: str = "", wrong: str = "") -> str:
     )
 
 
-def _go(where: str, cookie: str = "") -> Response:
+def _redirect(where: str, cookie: str = "") -> Response:
     headers = {"Location": where, "Cache-Control": "no-store"}
     return Response(status_code=303, headers=headers | ({"Set-Cookie": cookie} if cookie else {}))
 
 
-def _fields(body: bytes) -> dict[str, str]:
+def _parse_form(body: bytes) -> dict[str, str]:
     """What a form sent, each once; what cannot be read counts as nothing."""
     try:
         sent = parse_qs(body.decode(), max_num_fields=10)

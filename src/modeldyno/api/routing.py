@@ -28,7 +28,7 @@ from starlette.routing import Router, compile_path
 
 from modeldyno.api.access import SAFE_METHODS
 from modeldyno.api.bodies import JsonBodies
-from modeldyno.api.errors import METHOD, Refusal, Refused, misunderstood, refusal_of
+from modeldyno.api.errors import METHOD, Refusal, Refused, refusal_of, validation_refusal
 from modeldyno.api.guard import App, Receive, Send
 from modeldyno.api.head import surface_of
 from modeldyno.api.threads import ReadingThreads
@@ -100,34 +100,34 @@ class Routes:
         self._built: dict[RouteGroup, list[APIRoute]] = {}
         self._unbuilt = {f"{PREFIX}/{noun}" for group in groups for noun in group.nouns}
         self._building = threading.Lock()
-        self._with_body = JsonBodies(_answer, uploads)
+        self._with_body = JsonBodies(_send_response, uploads)
         self._lifespan = Router(lifespan=lifespan)
 
     def _add(self, route: APIRoute, aliases: Iterable[str] = ()) -> None:
         methods = frozenset(route.methods or ())
-        answer = _reader_of(route, self._threads) or _in_full(route)
+        answer = _make_reading_handler(route, self._threads) or _make_full_handler(route)
         target = _Target(route.path, route.path_regex, methods, answer)
         addresses = [*aliases]
         if "{" in route.path:
-            self._patterns[_start_of(route.path)].append(target)
+            self._patterns[_first_segments(route.path)].append(target)
         else:
             addresses.append(route.path)
         for address in addresses:
             for method in methods:
                 self._plain[address].setdefault(method, target)
 
-    def described(self) -> list[APIRoute]:
+    def list_described(self) -> list[APIRoute]:
         """Those of all groups, in their order."""
         for start in sorted(self._unbuilt):
-            self._build(start)
+            self._build_below(start)
         return [route for group in self._groups for route in self._built[group]]
 
     async def build_later(self) -> None:
         await asyncio.sleep(_BUILD_AFTER_S)
         for start in sorted(self._unbuilt):
-            await asyncio.to_thread(self._build, start)
+            await asyncio.to_thread(self._build_below, start)
 
-    def _build(self, start: str) -> None:
+    def _build_below(self, start: str) -> None:
         """All groups with addresses that start so."""
         with self._building:
             for group in self._groups:
@@ -135,7 +135,9 @@ class Routes:
                     routes = routes_of(group.build(), PREFIX)
                     for route in routes:
                         # Otherwise a request for it would not get it built.
-                        assert _start_of(route.path).rpartition("/")[2] in group.nouns, route.path
+                        assert _first_segments(route.path).rpartition("/")[2] in group.nouns, (
+                            route.path
+                        )
                         self._add(route)
                     self._built[group] = routes
             self._unbuilt.discard(start)
@@ -145,12 +147,12 @@ class Routes:
             await self._lifespan(scope, receive, send)
             return
         method, path = scope["method"], scope["path"]
-        if self._unbuilt and (start := _start_of(path)) in self._unbuilt:
-            await asyncio.to_thread(self._build, start)
+        if self._unbuilt and (start := _first_segments(path)) in self._unbuilt:
+            await asyncio.to_thread(self._build_below, start)
         if method == "HEAD" and "HEAD" in self.methods_at(path):
             method = "GET"  # uvicorn sends no body
         elif method == "OPTIONS" and self.methods_at(path):
-            headers = [(b"allow", self._allowed(path))]
+            headers = [(b"allow", self._allowed_methods(path))]
             await send({"type": "http.response.start", "status": 204, "headers": headers})
             await send({"type": "http.response.body", "body": b""})
             return
@@ -175,17 +177,21 @@ class Routes:
         plain = self._plain.get(path)
         if plain is not None:
             return plain.get(method)
-        return next((route for route in self._fitting(path) if method in route.methods), None)
+        return next(
+            (route for route in self._possible_targets(path) if method in route.methods), None
+        )
 
-    def _fitting(self, path: str) -> Iterable[_Target]:
-        candidates = self._patterns.get(_start_of(path)) or self._patterns.get("") or ()
+    def _possible_targets(self, path: str) -> Iterable[_Target]:
+        candidates = self._patterns.get(_first_segments(path)) or self._patterns.get("") or ()
         return (target for target in candidates if target.pattern.match(path))
 
     def methods_at(self, path: str) -> frozenset[str]:
         """Empty: there is nothing at this address."""
         methods = set(self._plain.get(path, ()))
         if not methods:
-            fitting = [route for route in self._fitting(path) if route.path not in self._aliased]
+            fitting = [
+                route for route in self._possible_targets(path) if route.path not in self._aliased
+            ]
             methods = {method for target in fitting for method in target.methods}
         if not methods:
             return frozenset()
@@ -193,17 +199,17 @@ class Routes:
         return frozenset(methods | {"OPTIONS"} | ({"HEAD"} if has_head else set()))
 
     def _refusal(self, path: str) -> Refusal:
-        return replace(METHOD, headers=((b"allow", self._allowed(path)),))
+        return replace(METHOD, headers=((b"allow", self._allowed_methods(path)),))
 
-    def _allowed(self, path: str) -> bytes:
+    def _allowed_methods(self, path: str) -> bytes:
         return ", ".join(sorted(self.methods_at(path))).encode()
 
 
-async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
+async def _send_response(scope: Scope, receive: Receive, send: Send) -> None:
     await scope[_TARGET].answer(scope, receive, send)
 
 
-def _start_of(path: str) -> str:
+def _first_segments(path: str) -> str:
     """What addresses below ``/api/v1`` begin with, down to the noun; empty for all others."""
     if not path.startswith(f"{PREFIX}/"):
         return ""
@@ -219,7 +225,7 @@ def _refusal_of(error: Exception) -> Refusal | None:
         case ModeldynoError():
             return refusal_of(error)
         case RequestValidationError():
-            return misunderstood(error.errors()[0])
+            return validation_refusal(error.errors()[0])
         case HTTPException():
             why, headers = str(error.detail), error.headers or {}
             lines = tuple((name.lower().encode(), text.encode()) for name, text in headers.items())
@@ -231,7 +237,7 @@ def _refusal_of(error: Exception) -> Refusal | None:
 # ---------------------------------------------------------------- calling a route
 
 
-def _in_full(route: APIRoute) -> App:
+def _make_full_handler(route: APIRoute) -> App:
     """As FastAPI does it."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -242,11 +248,11 @@ def _in_full(route: APIRoute) -> App:
     return answer
 
 
-def _reader_of(route: APIRoute, threads: ReadingThreads) -> App | None:
+def _make_reading_handler(route: APIRoute, threads: ReadingThreads) -> App | None:
     """The same for routes that read and answer with bytes, in a third of the time: what FastAPI
     provides for dependencies that are closed again, bodies and models, they do not have."""
     dependant, endpoint = route.dependant, route.endpoint
-    queries = [_query_of(dependency) for dependency in dependant.dependencies]
+    queries = [_query_reader(dependency) for dependency in dependant.dependencies]
     returns_bytes = endpoint.__annotations__.get("return") in (Response, "Response")
     is_plain = (
         type(route) is APIRoute
@@ -254,7 +260,7 @@ def _reader_of(route: APIRoute, threads: ReadingThreads) -> App | None:
         and returns_bytes
         and not iscoroutinefunction(endpoint)
         and None not in queries
-        and not _takes_more(dependant)
+        and not _needs_more_than_query(dependant)
     )
     if not is_plain:
         return None
@@ -281,18 +287,23 @@ def _reader_of(route: APIRoute, threads: ReadingThreads) -> App | None:
 Read = Callable[[Request], Awaitable[Any]]
 
 
-def _query_of(dependant: Dependant) -> tuple[str, Read] | None:
+def _query_reader(dependant: Dependant) -> tuple[str, Read] | None:
     """Under which name the endpoint takes what a dependency reads from the request alone."""
     name, call = dependant.name, dependant.call
     is_simple = iscoroutinefunction(call) and dependant.request_param_name == "request"
-    if not is_simple or dependant.dependencies or dependant.path_params or _takes_more(dependant):
+    if (
+        not is_simple
+        or dependant.dependencies
+        or dependant.path_params
+        or _needs_more_than_query(dependant)
+    ):
         return None
     assert name is not None
     assert call is not None
     return name, call
 
 
-def _takes_more(dependant: Dependant) -> bool:
+def _needs_more_than_query(dependant: Dependant) -> bool:
     """Than parts of the address, and the request itself."""
     return bool(
         dependant.query_params

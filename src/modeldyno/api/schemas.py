@@ -60,7 +60,7 @@ def schema_of(kind: Any, ref_template: str = "#/$defs/{model}") -> Json:
 # ---------------------------------------------------------------- for routes
 
 
-def reference(kind: type[Any]) -> Json:
+def schema_reference(kind: type[Any]) -> Json:
     """For ``schema`` of a response; the document itself is described when OpenAPI is read."""
     _referred[kind.__name__] = kind
     return {"$ref": _COMPONENTS + kind.__name__}
@@ -71,14 +71,14 @@ def page_schema(kind: type[Any], **more: Json) -> Json:
     cursor = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     about = "The cursor of the next page; null: that was all."
     members = {
-        "items": {"type": "array", "items": reference(kind)},
+        "items": {"type": "array", "items": schema_reference(kind)},
         "next": cursor | {"description": about},
         **more,
     }
     return {"type": "object", "properties": members, "required": [*members]}
 
 
-def answers(
+def response_schemas(
     description: str, json: Json | None, *texts: str, status: int = 200
 ) -> dict[int | str, Json]:
     """For ``responses`` of a route: JSON of this schema, or text of these media types."""
@@ -91,32 +91,32 @@ def answers(
 # ---------------------------------------------------------------- for OpenAPI
 
 
-def with_documents(openapi: Json) -> Json:
+def add_document_schemas(openapi: Json) -> Json:
     """The description of all routes, with the documents that it refers to, and their parts."""
     components = openapi.setdefault("components", {}).setdefault("schemas", {})
     for kind in _referred.values():
         schema = schema_of(kind, _COMPONENTS + "{model}")
         components |= schema.pop("$defs", {})
         components[kind.__name__] = schema
-    _write_parts_in_place(openapi)
+    _inline_parts(openapi)
     return openapi
 
 
-def _write_parts_in_place(openapi: Json) -> None:
+def _inline_parts(openapi: Json) -> None:
     """What only one place refers to is written there, unless it is what a route answers."""
     components = openapi["components"]["schemas"]
     uses = Counter(_REFERENCE.findall(json.dumps(openapi)))
     names = [name for name in components if uses[name] == 1 and name not in _referred]
     parts = {name: components.pop(name) for name in names}
-    openapi |= _with_parts(openapi, parts)
+    openapi |= _replace_references(openapi, parts)
 
 
-def _with_parts(schema: Any, parts: Json) -> Any:
+def _replace_references(schema: Any, parts: Json) -> Any:
     if isinstance(schema, list):
-        return [_with_parts(member, parts) for member in schema]
+        return [_replace_references(member, parts) for member in schema]
     if not isinstance(schema, dict):
         return schema
     part = parts.get(str(schema.get("$ref")).removeprefix(_COMPONENTS))
     if part is not None:
         schema = part | {name: value for name, value in schema.items() if name != "$ref"}
-    return {name: _with_parts(member, parts) for name, member in schema.items()}
+    return {name: _replace_references(member, parts) for name, member in schema.items()}

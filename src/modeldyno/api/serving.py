@@ -15,7 +15,7 @@ from types import FrameType, TracebackType
 import uvicorn
 
 from modeldyno.api.access import Access
-from modeldyno.api.app import application
+from modeldyno.api.app import make_application
 from modeldyno.api.connections import ImpatientHttp
 from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.api.upgrading import Upgrading
@@ -58,18 +58,18 @@ def serve(
 
         @cache
         def bound() -> tuple[socket.socket, Listening]:
-            bound_here = _bound(listening)
+            bound_here = _bind_free_port(listening)
             held.enter_context(bound_here[0])
             return bound_here
 
-        server = open_server(settings, upgrading=lambda: _replying(*bound(), on_step))
+        server = open_server(settings, upgrading=lambda: _upgrading_replies(*bound(), on_step))
         held.callback(server.lifetime.close)
         door, here = bound()
         _log_safely(token, settings.database_url)
         kept = SignInRecords(server.records.database)
         sign_ins = SignIns(token.current, kept) if here.needs_token else None
         access = Access(sign_ins, here.cookie, FailedAttempts())
-        app = application(server, here, access)
+        app = make_application(server, here, access)
         server.lock.announce(here.url)
         config = uvicorn.Config(app, http=ImpatientHttp, log_config=None, **UVICORN)
         if is_up is not None:
@@ -78,7 +78,9 @@ def serve(
 
 
 @contextlib.contextmanager
-def _replying(door: socket.socket, listening: Listening, on_step: OnStep) -> Iterator[OnStep]:
+def _upgrading_replies(
+    door: socket.socket, listening: Listening, on_step: OnStep
+) -> Iterator[OnStep]:
     """Answer 503 while the database is upgraded. A client that connects between the end of this and
     the start of the server itself waits in the kernel's queue."""
     upgrading = Upgrading(listening)
@@ -125,7 +127,7 @@ class _Listener(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._is_to_end.set)
 
 
-def _bound(listening: Listening) -> tuple[socket.socket, Listening]:
+def _bind_free_port(listening: Listening) -> tuple[socket.socket, Listening]:
     """The requested port, or the next one that is free."""
     family = socket.AF_INET6 if ":" in listening.address else socket.AF_INET
     ports = range(listening.port, listening.port + _MORE_PORTS) if listening.port else (0,)

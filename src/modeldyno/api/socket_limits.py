@@ -52,27 +52,27 @@ class Lines:
         name = _line_name(scope)
         refusal = None if name else self._refuse(scope)
         if refusal is not None:
-            await _say_no(scope, send, refusal)
+            await _refuse(scope, send, refusal)
             return
         if scope["type"] == "websocket":
-            await self._talk(scope, _Line(receive, send, self._patience_s))
+            await self._serve_websocket(scope, _Line(receive, send, self._patience_s))
             return
         line = self._find(name) if name else None
         if line is None:
             await self._app(scope, receive, send)
         elif scope["method"] == "POST":
-            await self._take(line, scope, receive, send)
+            await self._pass_on_post(line, scope, receive, send)
         else:
-            await self._give(name, scope, receive, send)
+            await self._answer_poll(name, scope, receive, send)
 
-    async def _talk(self, scope: MutableMapping[str, Any], line: _Line) -> None:
+    async def _serve_websocket(self, scope: MutableMapping[str, Any], line: _Line) -> None:
         try:
             await self._app(scope, line.receive, line.send)
         except Exception:  # rubbish before Socket.IO could make sense of it
             logger.info("a web socket ended over what it sent", exc_info=True)
             await line.hang_up()
 
-    async def _take(
+    async def _pass_on_post(
         self, line: Any, scope: MutableMapping[str, Any], receive: Receive, send: Send
     ) -> None:
         if line.queue.qsize() > MOST_UNREAD:
@@ -83,13 +83,13 @@ class Lines:
         if line.closed:
             line.queue.put_nowait(None)  # the request that waits for news would wait on
 
-    async def _give(
+    async def _answer_poll(
         self, name: str, scope: MutableMapping[str, Any], receive: Receive, send: Send
     ) -> None:
         """A request for news that breaks takes its line along. Some clients ask once more without
         a word, and would never learn that what we sent to the broken one was lost."""
         first = await receive()
-        answering = asyncio.ensure_future(self._app(scope, _once(first), send))
+        answering = asyncio.ensure_future(self._app(scope, _receive_once(first), send))
         leaving = asyncio.ensure_future(receive())
         try:
             await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -101,7 +101,7 @@ class Lines:
             answering.cancel()
 
 
-async def _say_no(scope: MutableMapping[str, Any], send: Send, refusal: Refusal) -> None:
+async def _refuse(scope: MutableMapping[str, Any], send: Send, refusal: Refusal) -> None:
     if scope["type"] == "websocket":  # before it was accepted: the server answers 403
         await send({"type": "websocket.close", "code": 1008})
         return
@@ -110,7 +110,7 @@ async def _say_no(scope: MutableMapping[str, Any], send: Send, refusal: Refusal)
     await send({"type": "http.response.body", "body": body})
 
 
-def _once(message: Message) -> Receive:
+def _receive_once(message: Message) -> Receive:
     async def receive() -> Message:
         return message
 
@@ -130,7 +130,7 @@ class _Line:
         if message["type"] != "websocket.receive":
             return message
         # JSON only: bytes are nothing that we could want.
-        if message.get("bytes") is not None or not self._allowance.spend():
+        if message.get("bytes") is not None or not self._allowance.try_to_spend():
             await self.hang_up()
             return {"type": "websocket.disconnect", "code": 1008}
         return message

@@ -56,20 +56,20 @@ class ReadingThreads:
             if self._busy <= self._threads:
                 return
             self._threads += 1
-        threading.Thread(target=self._work, name="reading", daemon=True).start()
+        threading.Thread(target=self._run_thread, name="reading", daemon=True).start()
 
-    def _work(self) -> None:
-        while (next_call := self._next()) is not None:
+    def _run_thread(self) -> None:
+        while (next_call := self._wait_for_call()) is not None:
             call, future = next_call
             try:
                 result = call()
             except BaseException as error:  # noqa: BLE001 - it is raised where the call was made
-                _settle(future, future.set_exception, error)
+                _set_if_pending(future, future.set_exception, error)
             else:
-                _settle(future, future.set_result, result)
+                _set_if_pending(future, future.set_result, result)
             del call, future, next_call  # nothing is kept while it waits for the next
 
-    def _next(self) -> _Call | None:
+    def _wait_for_call(self) -> _Call | None:
         while True:
             try:
                 return self._calls.get(timeout=self._idle_s)
@@ -80,7 +80,9 @@ class ReadingThreads:
                         return None
 
 
-def _settle(future: asyncio.Future[Any], method: Callable[[Any], None], outcome: Any) -> None:
+def _set_if_pending(
+    future: asyncio.Future[Any], method: Callable[[Any], None], outcome: Any
+) -> None:
     try:
         future.get_loop().call_soon_threadsafe(method, outcome)
     except RuntimeError:  # the loop has ended, and with it whoever waited

@@ -6,7 +6,7 @@ Nothing below the guard needs the database here, so the port can be open already
 from __future__ import annotations
 
 from modeldyno.api.access import Access
-from modeldyno.api.errors import Refused, upgrading
+from modeldyno.api.errors import Refused, upgrading_refusal
 from modeldyno.api.guard import Guard, Receive, Rules, Send
 from modeldyno.api.listening import Listening
 from modeldyno.api.routing import Scope
@@ -22,18 +22,18 @@ class Upgrading:
     def __init__(self, listening: Listening) -> None:
         # The answer is the same for all, so no token is needed.
         access = Access(None, listening.cookie, FailedAttempts())
-        self.app = Guard(self._answer, Rules(listening.hosts, listening.origins), access)
+        self.app = Guard(self._send_progress, Rules(listening.hosts, listening.origins), access)
         self._step = Step(0, 0, "")
 
     def on_step(self, step: Step) -> None:
         self._step = step
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _send_progress(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1013})  # try again later
             return
         if scope["path"] != "/healthz":
-            raise Refused(upgrading(str(self._step)))
+            raise Refused(upgrading_refusal(str(self._step)))
         headers = [
             (b"content-type", b"application/json"),
             (b"content-length", str(len(HEALTH)).encode()),

@@ -27,27 +27,27 @@ def router(built: WorkbenchPage, listening: Listening, access: Access) -> APIRou
             wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             headers = {"Location": f"/login?next={quote(wanted)}", "Cache-Control": "no-store"}
             return Response(status_code=303, headers=headers)
-        return first(built, request)
+        return index_response(built, request)
 
     for address in ADDRESSES:
         routes.get(address)(page)
 
     @routes.get("/assets/{name}")
     def asset(name: str, request: Request) -> Response:
-        return _file(built.find(f"assets/{name}"), request, FOR_EVER)
+        return _file_response(built.find(f"assets/{name}"), request, FOR_EVER)
 
     @routes.get("/icon.svg")
     def icon(request: Request) -> Response:
-        return _file(built.find("icon.svg"), request, "no-cache")
+        return _file_response(built.find("icon.svg"), request, "no-cache")
 
     return routes
 
 
-def first(built: WorkbenchPage, request: Request) -> Response:
-    return _file(built.index if built.is_built else None, request, "no-cache")
+def index_response(built: WorkbenchPage, request: Request) -> Response:
+    return _file_response(built.index if built.is_built else None, request, "no-cache")
 
 
-def _file(file: PageFile | None, request: Request, cache: str) -> Response:
+def _file_response(file: PageFile | None, request: Request, cache: str) -> Response:
     if file is None:
         raise Refused(NO_FILE)
     headers = {"Cache-Control": cache, "ETag": file.plain.tag, "Vary": "Accept-Encoding"}

@@ -38,7 +38,7 @@ class Task:
     plan: str = ""  # shown beforehand
 
 
-@options.with_counts
+@options.with_count_options
 def bench(
     context: typer.Context,
     models: Annotated[
@@ -120,32 +120,32 @@ def bench(
         given = (*options.typed_settings(context), resume and config)
         requests.require_no_settings(given, "--resume" if resume else "--config")
     if resume is not None:
-        tasks = [place.resumed(resume)]
+        tasks = [place.make_resume_task(resume)]
     elif config is not None:
         from modeldyno.services.configs import read_benchmark_config
 
-        tasks = [place.task(*read_benchmark_config(config))]
+        tasks = [place.make_task(*read_benchmark_config(config))]
     else:
         files, sizes = split_models(models or [], dim)
-        words = options.words_of(context, sizes)
+        words = options.typed_words(context, sizes)
         request = typed_request(BenchmarkRequest, words)
-        tasks = [place.task(request, file_of(file, words)) for file in files]
+        tasks = [place.make_task(request, file_of(file, words)) for file in files]
     label = partial(run_label, server, workspace)
     results, error = measure(tasks, label, quiet=quiet, as_json=json, verbose=verbose)
     if raw is not None:
         for number, result in enumerate(results):
-            place.export_raw(result.run_id, _numbered(raw, number))
+            place.export_raw(result.run_id, _numbered_path(raw, number))
     if csv is not None:
         from modeldyno.core.documents.benchmarks import benchmarks_csv
 
-        with output.writing(csv):
+        with output.translated_write_errors(csv):
             csv.write_text(benchmarks_csv(results))
     if error is not None:
         raise error
     if context.params["batch"] != "1":  # said, not left to us
         for result in results:
             require_batches(result)
-    raise typer.Exit(ending(results, strict))
+    raise typer.Exit(exit_code_of(results, strict))
 
 
 def split_models(words: list[str], dims: list[str] | None) -> tuple[list[str], list[str]]:
@@ -174,18 +174,18 @@ class _Here:
         self._room = open_workbench(settings)
         self._history = open_history(settings)
 
-    def task(self, request: BenchmarkRequest, model: ModelFile) -> Task:
-        from modeldyno.services.requests import benchmark_spec
+    def make_task(self, request: BenchmarkRequest, model: ModelFile) -> Task:
+        from modeldyno.services.requests import make_benchmark_spec
 
-        spec = benchmark_spec(request, model)
-        return task_of(spec, partial(self._room.service.run, spec))
+        spec = make_benchmark_spec(request, model)
+        return make_task(spec, partial(self._room.service.run, spec))
 
-    def resumed(self, word: str) -> Task:
-        from modeldyno.services.requests import resumed_spec
+    def make_resume_task(self, word: str) -> Task:
+        from modeldyno.services.requests import require_resumable
 
         run_id = self._history.find(word).run_id
-        spec = resumed_spec(self._room.runs.spec(run_id))
-        return task_of(spec, partial(self._room.service.resume, run_id))
+        spec = require_resumable(self._room.runs.spec(run_id))
+        return make_task(spec, partial(self._room.service.resume, run_id))
 
     def export_raw(self, run_id: RunId, path: Path) -> None:
         self._room.runs.export_raw(run_id, path)
@@ -195,30 +195,31 @@ class _There:
     """On a server."""
 
     def __init__(self, server: str, workspace: Path | None) -> None:
-        from modeldyno.cli.remote import connected
+        from modeldyno.cli.remote import connect_client
 
-        self._client = connected(server, workspace)
+        self._client = connect_client(server, workspace)
 
-    def task(self, request: BenchmarkRequest, model: ModelFile) -> Task:
+    def make_task(self, request: BenchmarkRequest, model: ModelFile) -> Task:
         from modeldyno.cli import remote
 
         remote.refuse_files(model, request.sandbox)
-        which = str(remote.here(str(model.path)))
+        which = str(remote.require_local_file(str(model.path)))
         bench = partial(self._client.bench, which, request, project=remote.PROJECT)
         return Task(
-            str(model.path), lambda listen: bench(listen=listen, upload=remote.sending(listen))
+            str(model.path),
+            lambda listen: bench(listen=listen, upload=remote.make_upload_listener(listen)),
         )
 
-    def resumed(self, word: str) -> Task:
+    def make_resume_task(self, word: str) -> Task:
         from modeldyno.cli import remote
 
-        return Task(word, partial(remote.gone_on, self._client, word))
+        return Task(word, partial(remote.resume_run, self._client, word))
 
     def export_raw(self, run_id: RunId, path: Path) -> None:
         self._client.runs.samples(run_id, path)
 
 
-def task_of(spec: BenchmarkSpec, run: Callable[[Listener], Any]) -> Task:
+def make_task(spec: BenchmarkSpec, run: Callable[[Listener], Any]) -> Task:
     is_worth_a_plan = len(spec.cells) > 1 or spec.budget.name == "quick"
     return Task(spec.model.path, run, plan_line(spec) if is_worth_a_plan else "")
 
@@ -249,7 +250,7 @@ def measure(
                 result = task.run(listen)
         except ModeldynoError as error:
             if failed is not None:
-                output.complain(failed)
+                output.print_error(failed)
             failed = error
             errors.append((task.model, Failure.of(error)))
             if isinstance(error, Cancelled):
@@ -314,9 +315,9 @@ def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) 
             f"{name_of_file(model.path)}  {figures.size(model.size_bytes)}  {kind}{opset}  "
             f"{figures.spaced(model.parameters, 0)} parameters  {inputs}"
         )
-        for line in _as_what_it_ran(result):
+        for line in _settings_that_ran(result):
             output.remark(line)
-        for note in _notes(result):
+        for note in _make_notes(result):
             output.remark(f"  note: {note}")
         output.message()
     head, rows = benchmark_rows(result)
@@ -326,7 +327,7 @@ def show(result: BenchmarkResult, run: str, quiet: bool, verbose: bool = False) 
         output.headline(line, style="")
     for cell in result.cells:
         if cell.error is not None and cell.error.code != "CANCELLED":
-            output.fault(cell.name, cell.error)
+            output.print_failure(cell.name, cell.error)
     if not quiet:
         if unranked := unranked_sentence(result):
             output.remark(unranked)
@@ -350,16 +351,16 @@ def show_kept(result: BenchmarkResult, run: str, workspace: Path | None) -> None
 
 def rerun(again: Again) -> int:
     spec: Any = again.spec
-    task = Task(again.name, again.run) if spec is None else task_of(spec, again.run)
+    task = Task(again.name, again.run) if spec is None else make_task(spec, again.run)
     results, error = measure([task], again.label, quiet=again.quiet, as_json=again.as_json)
     if error is not None:
         raise error
-    return ending(results, again.strict)
+    return exit_code_of(results, again.strict)
 
 
-def _as_what_it_ran(result: BenchmarkResult) -> list[str]:
+def _settings_that_ran(result: BenchmarkResult) -> list[str]:
     """A line for each way in which cells ran; those that differ in threads alone share one."""
-    from modeldyno.core.deviations import ran_as
+    from modeldyno.core.deviations import describe_effective_run
 
     threads: dict[str, set[int]] = {}
     for cell in result.cells:
@@ -367,21 +368,21 @@ def _as_what_it_ran(result: BenchmarkResult) -> list[str]:
         if facts is None:
             continue
         parts = [facts.engine_title, str(facts.other_python or ""), facts.device]
-        parts.append(ran_as(replace(facts, threads=None)))
+        parts.append(describe_effective_run(replace(facts, threads=None)))
         if cell.sandbox and cell.sandbox.level != "full":
             parts.append(f"sandbox {cell.sandbox}")
         counts = threads.setdefault(" · ".join(filter(None, parts)), set())
         counts |= {facts.threads} if facts.threads is not None else set()
-    return [f"{text}{_threads(sorted(counts))}" for text, counts in threads.items()]
+    return [f"{text}{_threads_text(sorted(counts))}" for text, counts in threads.items()]
 
 
-def _threads(counts: Sequence[int]) -> str:
+def _threads_text(counts: Sequence[int]) -> str:
     if not counts:
         return ""
     return f" · {', '.join(map(str, counts))} thread{'' if counts == [1] else 's'}"
 
 
-def _notes(result: BenchmarkResult) -> list[str]:
+def _make_notes(result: BenchmarkResult) -> list[str]:
     """Each once; a note that is not about all cells names those it is about."""
     about: dict[str, list[CellResult]] = {}
     for cell in result.cells:
@@ -415,7 +416,7 @@ def require_batches(result: BenchmarkResult) -> None:
     )
 
 
-def ending(results: Sequence[BenchmarkResult], strict: bool) -> int:
+def exit_code_of(results: Sequence[BenchmarkResult], strict: bool) -> int:
     """The exit code of what was measured."""
     cells = [cell for result in results for cell in result.cells]
     if any(result.interrupted for result in results):
@@ -427,5 +428,5 @@ def ending(results: Sequence[BenchmarkResult], strict: bool) -> int:
     return NOISY if strict and noisy else 0
 
 
-def _numbered(path: Path, number: int) -> Path:
+def _numbered_path(path: Path, number: int) -> Path:
     return path if number == 0 else path.with_stem(f"{path.stem}-{number + 1}")

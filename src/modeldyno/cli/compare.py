@@ -98,7 +98,7 @@ def compare(
             "a comparison has two sides, A and B; 1 given. "
             "Give another one, or --engine all: in each engine that can run it"
         )
-    words = options.words_of(context, sizes)
+    words = options.typed_words(context, sizes)
     common = typed_request(SideRequest, words, engine=None if engine == ALL else engine)
     pairing = typed_request(PairingRequest, words)
     allowed = parse_share("--fail-if-slower", fail_if_slower) if fail_if_slower else None
@@ -106,10 +106,10 @@ def compare(
     if is_ranking:
         refuse_of_several(fail_if_slower, server)
         raise typer.Exit(_rank(*requested, engine == ALL, workspace, json, quiet))
-    place = _here if server is None else partial(_there, server)
+    place = _prepare_here if server is None else partial(_prepare_on_server, server)
     result = _measure(place(*requested, allowed, workspace), quiet)
     present(result, json, quiet)
-    raise typer.Exit(ending(result, quiet or json))
+    raise typer.Exit(exit_code_of(result, quiet or json))
 
 
 def refuse_of_several(fail_if_slower: str | None, server: str | None) -> None:
@@ -139,26 +139,26 @@ def _rank(
 
     service = open_workbench(Settings.read(workspace)).service
     with live(quiet or as_json) as listen:
-        ranked = rankings.ranked(models, common, pairing, service, listen, in_all=in_all)
+        ranked = rankings.rank_models(models, common, pairing, service, listen, in_all=in_all)
     ranking.present(ranked, as_json, quiet)
     if ranked.interrupted:
         return INTERRUPTED
     return FAILED if any(side.failure for side in ranked.sides) else 0
 
 
-def _here(
+def _prepare_here(
     models: list[ModelFile],
     common: SideRequest,
     pairing: PairingRequest,
     allowed: float | None,
     workspace: Path | None,
 ) -> Callable[[int], Run]:
-    from modeldyno.services.requests import comparison_spec
+    from modeldyno.services.requests import make_comparison_spec
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
     a, b = models
-    spec = replace(comparison_spec(a, b, common, pairing), fail_if_slower=allowed)
+    spec = replace(make_comparison_spec(a, b, common, pairing), fail_if_slower=allowed)
     service = open_workbench(Settings.read(workspace)).service
 
     def run_for(times: int) -> Run:
@@ -167,7 +167,7 @@ def _here(
     return run_for
 
 
-def _there(
+def _prepare_on_server(
     server: str,
     models: list[ModelFile],
     common: SideRequest,
@@ -178,7 +178,7 @@ def _there(
     from modeldyno.cli import remote
     from modeldyno.core.requests.measuring import budget_of
 
-    client = remote.connected(server, workspace)
+    client = remote.connect_client(server, workspace)
     remote.refuse_files(models[0], common.sandbox)
     a, b = (str(model.path) for model in models)
 
@@ -189,7 +189,7 @@ def _there(
 
         def run(listen: Callable[[JobMessage], None] | None) -> ComparisonResult:
             """A server knows nothing of gates: what it measured is judged here."""
-            result = compare(listen=listen, upload=remote.sending(listen))
+            result = compare(listen=listen, upload=remote.make_upload_listener(listen))
             return replace(result, spec=replace(result.spec, fail_if_slower=allowed))
 
         return run
@@ -199,16 +199,16 @@ def _there(
 
 def _measure(run_for: Callable[[int], Run], quiet: bool) -> ComparisonResult:
     """Measure; when a gate cannot tell, once more with four times the time."""
-    result = listened(run_for(1), quiet)
+    result = run_with_progress(run_for(1), quiet)
     if result.interrupted or result.gate != "inconclusive":
         return result
     if not quiet:
         seconds = EXTENSION * result.spec.seconds
         output.message(f"Cannot tell yet; measuring again for {seconds:g} s")
-    return listened(run_for(EXTENSION), quiet)
+    return run_with_progress(run_for(EXTENSION), quiet)
 
 
-def listened(run: Run, quiet: bool) -> ComparisonResult:
+def run_with_progress(run: Run, quiet: bool) -> ComparisonResult:
     """Run it, with its progress on the terminal."""
     from modeldyno.cli.progress import live
 
@@ -222,9 +222,9 @@ def show_kept(result: ComparisonResult, run: str, workspace: Path | None) -> Non
 
 
 def rerun(again: Again) -> int:
-    result = listened(again.run, again.quiet)
+    result = run_with_progress(again.run, again.quiet)
     present(result, again.as_json, again.quiet)
-    code = ending(result, again.quiet or again.as_json)
+    code = exit_code_of(result, again.quiet or again.as_json)
     if code == 0 and again.strict and result.noise != "quiet":
         output.message(f"The machine was {result.noise}")
         return NOISY
@@ -306,7 +306,7 @@ def _show_parity(parity: Parity | None) -> None:
         )
 
 
-def ending(result: ComparisonResult, quiet: bool) -> int:
+def exit_code_of(result: ComparisonResult, quiet: bool) -> int:
     """The exit code, which is the gate's where there is one."""
     outcome, allowed = result.gate, result.spec.fail_if_slower
     if result.interrupted:

@@ -53,9 +53,9 @@ def convert(
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
-    words = options.words_of(context)
+    words = options.typed_words(context)
     request = typed_request(ConversionRequest, words)
-    spec = requests.conversion_spec(request, file_of(model, words), output_)
+    spec = requests.make_conversion_spec(request, file_of(model, words), output_)
     service = open_workbench(Settings.read(workspace)).service
     with live(quiet or json) as listen:
         result = service.run(spec, listen)

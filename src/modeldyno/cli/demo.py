@@ -41,11 +41,11 @@ def demo(
     model, is_plain = model_path(), not (quiet or json)
     run = open_workbench(Settings.read(workspace)).service.run
     if not json:  # that is one document: the benchmark's
-        comparison = demo_project.two_sides()
+        comparison = demo_project.choose_two_sides()
         if is_plain:
             output.message(f"Demo: handwritten digits. {comparison.title}?")
         spec = demo_project.demo_comparison(model, model, comparison)
-        compared = compare.listened(partial(run, spec), quiet)
+        compared = compare.run_with_progress(partial(run, spec), quiet)
         compare.show(compared, quiet)
         if compared.interrupted:
             raise typer.Exit(compare.INTERRUPTED)
@@ -55,19 +55,21 @@ def demo(
     budget = QUICK if quick else replace(QUICK, name="custom", seconds=CELL_S)
     cells = demo_project.demo_benchmark(ModelFile(model, data=test_images_path()), budget)
     results, error = bench.measure(
-        [bench.task_of(cells, partial(run, cells))],
+        [bench.make_task(cells, partial(run, cells))],
         partial(run_label, None, workspace),
         quiet=quiet,
         as_json=json,
     )
     if error is not None:
         raise error
-    code = bench.ending(results, strict=False)
+    code = bench.exit_code_of(results, strict=False)
     if code == 0 and not json:
         if is_plain:
             output.message()
             output.message("Where the time goes:")
-        profile.show(profile.listened(partial(run, demo_project.demo_profile(model)), quiet))
+        profile.show(
+            profile.run_with_progress(partial(run, demo_project.demo_profile(model)), quiet)
+        )
     if is_plain:
         output.message("next: modeldyno bench YOUR.onnx · modeldyno compare A.onnx B.onnx")
     raise typer.Exit(code)

@@ -40,7 +40,7 @@ def doctor(
         modeldyno doctor --peaks --json
     """
     if server is not None:
-        raise typer.Exit(_there(server, workspace, peaks, strict, json, quiet))
+        raise typer.Exit(_examine_server(server, workspace, peaks, strict, json, quiet))
     from modeldyno.cli.progress import live
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_doctor
@@ -53,26 +53,26 @@ def doctor(
 
         output.document(DoctorDocument.of(checkup))
     else:
-        _show(checkup.findings, checkup.peaks, quiet)
+        _print_findings(checkup.findings, checkup.peaks, quiet)
     raise typer.Exit(UNFIT if strict and checkup.fitness == "unfit" else 0)
 
 
-def _there(
+def _examine_server(
     server: str, workspace: Path | None, peaks: bool, strict: bool, as_json: bool, quiet: bool
 ) -> int:
     """The server's machine."""
     from modeldyno.cli import remote
 
-    remote.refuse(peaks=peaks)
-    document = remote.connected(server, workspace).system.doctor()
+    remote.refuse_options(peaks=peaks)
+    document = remote.connect_client(server, workspace).system.doctor()
     if as_json:
         output.document(document)
     else:
-        _show(document.findings, None, quiet)
+        _print_findings(document.findings, None, quiet)
     return UNFIT if strict and document.verdict == "unfit" else 0
 
 
-def _show(findings: Sequence[Finding], peaks: Peaks | None, quiet: bool) -> None:
+def _print_findings(findings: Sequence[Finding], peaks: Peaks | None, quiet: bool) -> None:
     from modeldyno.core.documents.hosts import NONE, fitness, verdict_sentence
 
     head = ("", "check", "found")
@@ -83,12 +83,12 @@ def _show(findings: Sequence[Finding], peaks: Peaks | None, quiet: bool) -> None
             fix = "" if finding.fix == NONE else finding.fix
             output.warn(f"{finding.name}: {finding.effect}", fix)
     if peaks is not None:
-        _show_peaks(peaks)
+        _print_peaks(peaks)
     output.say("")
     output.headline(verdict_sentence(findings), _STYLES[fitness(findings)])
 
 
-def _show_peaks(peaks: Peaks) -> None:
+def _print_peaks(peaks: Peaks) -> None:
     from modeldyno.core.figures import plain
 
     rows = [

@@ -39,11 +39,11 @@ def engines(
         return
     from modeldyno.engines.availability import availability
 
-    known = availability() if server is None else _there(server, workspace)
+    known = availability() if server is None else _engines_of_server(server, workspace)
     if json:
-        _document(known)
+        _print_document(known)
     else:
-        _show(known)
+        _print_engines(known)
 
 
 @app.command("add")
@@ -105,7 +105,7 @@ def add(
     if json:
         from modeldyno.engines.availability import availability
 
-        _document([known for known in availability() if known.name == name])
+        _print_document([known for known in availability() if known.name == name])
         return
     there = added.environment
     versions = f"Python {there.python_version}, NumPy {added.numpy}"
@@ -131,18 +131,18 @@ def remove(
 
     remove_engine(name)
     if json:
-        _document(availability())
+        _print_document(availability())
     else:
         output.say(f"removed: {name}")
 
 
-def _document(known: Sequence[EngineDocument]) -> None:
+def _print_document(known: Sequence[EngineDocument]) -> None:
     from modeldyno.core.documents.hosts import EnginesDocument
 
     output.document(EnginesDocument(engines=tuple(known)))
 
 
-def _show(known: Sequence[EngineDocument]) -> None:
+def _print_engines(known: Sequence[EngineDocument]) -> None:
     from modeldyno.engines.catalog import BUILT_IN
 
     of_tests = {entry.name for entry in BUILT_IN if entry.for_tests}
@@ -169,14 +169,14 @@ def _show(known: Sequence[EngineDocument]) -> None:
         output.say("")
         titles = ("added", "is", "in Python", "from")
         output.table(titles, elsewhere, left=titles)
-    remarks = [remark for engine in known if engine.usable for remark in _remarks(engine)]
+    remarks = [remark for engine in known if engine.usable for remark in _list_remarks(engine)]
     if remarks:
         output.say("")
         titles = ("engine", "device", "here", "why")
         output.table(titles, remarks, left=titles)
 
 
-def _remarks(engine: EngineDocument) -> Iterator[tuple[str, str, str, str]]:
+def _list_remarks(engine: EngineDocument) -> Iterator[tuple[str, str, str, str]]:
     """What is to be said of its devices; those of which the same is to be said, together."""
     for here, reasons in (("?", engine.device_notes), ("no", engine.unavailable_devices)):
         for why in dict.fromkeys(reasons.values()):
@@ -184,7 +184,7 @@ def _remarks(engine: EngineDocument) -> Iterator[tuple[str, str, str, str]]:
             yield engine.name, ", ".join(named), here, why
 
 
-def _there(server: str, workspace: Path | None) -> Sequence[EngineDocument]:
-    from modeldyno.cli.remote import connected
+def _engines_of_server(server: str, workspace: Path | None) -> Sequence[EngineDocument]:
+    from modeldyno.cli.remote import connect_client
 
-    return connected(server, workspace).engines.list().engines
+    return connect_client(server, workspace).engines.list().engines

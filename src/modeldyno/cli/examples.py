@@ -37,7 +37,7 @@ def examples(
         return
     from modeldyno.core.figures import size
 
-    listed = _here(workspace) if server is None else _there(server, workspace)
+    listed = _examples_here(workspace) if server is None else _examples_of_server(server, workspace)
     if json:
         output.document(listed)
         return
@@ -60,7 +60,7 @@ def examples(
         )
 
 
-def _here(workspace: Path | None) -> ExamplesDocument:
+def _examples_here(workspace: Path | None) -> ExamplesDocument:
     from modeldyno.core.examples import ExampleDocument, ExamplesDocument
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_examples
@@ -69,10 +69,10 @@ def _here(workspace: Path | None) -> ExamplesDocument:
     return ExamplesDocument(examples=tuple(map(ExampleDocument.of, examples)))
 
 
-def _there(server: str, workspace: Path | None) -> ExamplesDocument:
-    from modeldyno.cli.remote import connected
+def _examples_of_server(server: str, workspace: Path | None) -> ExamplesDocument:
+    from modeldyno.cli.remote import connect_client
 
-    return connected(server, workspace).examples.list()
+    return connect_client(server, workspace).examples.list()
 
 
 @app.command("get")
@@ -102,7 +102,7 @@ def get(
     allowed = settings.allow_downloads or allow_downloads
     service = open_examples(replace(settings, allow_downloads=allowed))
     status = service.get(name)
-    target = None if to is None else _target(to, status.example.file_name)
+    target = None if to is None else _copy_target(to, status.example.file_name)
     try:
         with fetching(quiet, name) as say:
             fetched = service.fetch(name, say)
@@ -111,13 +111,15 @@ def get(
             "The download was stopped", fix="Run the same command to continue"
         ) from stopped
     if target is not None:
-        _copy(fetched.path, target)
+        _copy_file(fetched.path, target)
     path = target or service.name(fetched)
     if json:
         from modeldyno.core.examples import ExampleDocument, ExamplesDocument
 
         example = ExampleDocument.of(service.get(name))
-        output.document(ExamplesDocument(examples=(example,), fetched=_fetched(fetched, path)))
+        output.document(
+            ExamplesDocument(examples=(example,), fetched=_fetched_document(fetched, path))
+        )
         return
     output.say(str(path))
     if not quiet:
@@ -126,7 +128,7 @@ def get(
             output.warn("no installed engine runs it", "modeldyno engines")
 
 
-def _fetched(fetched: FetchedExample, path: Path) -> FetchedDocument:
+def _fetched_document(fetched: FetchedExample, path: Path) -> FetchedDocument:
     from modeldyno.core.examples import FetchedDocument
 
     return FetchedDocument(
@@ -137,7 +139,7 @@ def _fetched(fetched: FetchedExample, path: Path) -> FetchedDocument:
     )
 
 
-def _target(to: Path, file_name: str) -> Path:
+def _copy_target(to: Path, file_name: str) -> Path:
     """Checked before anything is fetched: no existing file is replaced."""
     from modeldyno.core.errors import BadValue
 
@@ -147,8 +149,8 @@ def _target(to: Path, file_name: str) -> Path:
     return path
 
 
-def _copy(source: Path, target: Path) -> None:
-    with output.writing(target):
+def _copy_file(source: Path, target: Path) -> None:
+    with output.translated_write_errors(target):
         file = target.open("xb")
         try:
             with file, source.open("rb") as model:

@@ -37,10 +37,10 @@ def inspect(
         modeldyno inspect model.onnx --json
     """
     if server is not None:
-        from modeldyno.cli.remote import refuse
+        from modeldyno.cli.remote import refuse_options
 
-        refuse(graph=graph, depth=depth, signature=signature)
-        document = _inspected_there(model, server, workspace)
+        refuse_options(graph=graph, depth=depth, signature=signature)
+        document = _inspect_on_server(model, server, workspace)
     elif graph:
         _inspect_graph(model, signature, depth, timeout, json, workspace)
         return
@@ -56,13 +56,13 @@ def inspect(
     if json:
         output.document(document)
     else:
-        _show(document)
+        _print_facts(document)
 
 
-def _inspected_there(file: str, server: str, workspace: Path | None) -> ModelDocument:
-    from modeldyno.cli.remote import connected, placed
+def _inspect_on_server(file: str, server: str, workspace: Path | None) -> ModelDocument:
+    from modeldyno.cli.remote import connect_client, find_or_upload_model
 
-    facts = placed(connected(server, workspace), file).facts
+    facts = find_or_upload_model(connect_client(server, workspace), file).facts
     assert facts is not None  # the server has read it
     return facts
 
@@ -96,7 +96,7 @@ _TIERS = {
 }
 
 
-def _show(facts: ModelDocument) -> None:
+def _print_facts(facts: ModelDocument) -> None:
     from modeldyno.core import figures
     from modeldyno.core.models import format_title
     from modeldyno.present.tables import model_rows
@@ -118,7 +118,7 @@ def _show(facts: ModelDocument) -> None:
         "loading it": _TIERS[facts.tier],
         "imports": ", ".join(facts.imports),
         "built by": facts.architecture.factory if facts.architecture else "",
-        "converted": _making(facts.made) if facts.made else "",
+        "converted": _making_text(facts.made) if facts.made else "",
     }
     for name, text in lines.items():
         if text:
@@ -128,19 +128,19 @@ def _show(facts: ModelDocument) -> None:
     if rows:
         output.table(head, rows, left=head)
         output.say("")
-    _show_signatures(facts)
+    _print_signatures(facts)
     if not facts.nodes_by_op:
-        _show_notes(facts)
+        _print_notes(facts)
         return
     common = sorted(facts.nodes_by_op.items(), key=lambda item: (-item[1], item[0]))
     output.say(
         f"{figures.counted(facts.nodes, 'node')}: "
         + ", ".join(f"{op} {count}" for op, count in common)
     )
-    _show_notes(facts)
+    _print_notes(facts)
 
 
-def _making(made: Making) -> str:
+def _making_text(made: Making) -> str:
     from modeldyno.core.models import format_title
 
     tools = ", ".join(f"{name} {version}" for name, version in made.versions.items())
@@ -152,7 +152,7 @@ def _making(made: Making) -> str:
     )
 
 
-def _show_signatures(facts: ModelDocument) -> None:
+def _print_signatures(facts: ModelDocument) -> None:
     """Of several, with what each takes and gives."""
     from modeldyno.present.tables import shape_text
 
@@ -169,6 +169,6 @@ def _show_signatures(facts: ModelDocument) -> None:
     output.say("")
 
 
-def _show_notes(facts: ModelDocument) -> None:
+def _print_notes(facts: ModelDocument) -> None:
     for note in facts.notes:
         output.say(f"note: {note}")

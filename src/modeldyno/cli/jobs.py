@@ -52,19 +52,19 @@ def ls(
     workspace: options.Workspace = None,
 ) -> None:
     """What is measured, what waits and why, and what became of earlier jobs."""
-    from modeldyno.cli.remote import connected
+    from modeldyno.cli.remote import connect_client
     from modeldyno.core.errors import ServerUnreachable
 
     try:
-        jobs = [*islice(connected(server, workspace).jobs.list(), count)]
+        jobs = [*islice(connect_client(server, workspace).jobs.list(), count)]
     except ServerUnreachable:
         if server is not None:
             raise
-        jobs = _kept(workspace, count)
+        jobs = _read_stored_jobs(workspace, count)
     if json:
-        _document(jobs)
+        _print_document(jobs)
     elif jobs:
-        _show(jobs)
+        _print_table(jobs)
     else:
         output.message("There are no jobs yet")
 
@@ -81,9 +81,9 @@ def logs(
     """Print what a job's workers printed."""
     import time
 
-    from modeldyno.cli.remote import connected
+    from modeldyno.cli.remote import connect_client
 
-    client = connected(server, workspace)
+    client = connect_client(server, workspace)
     offset = 0
     while True:
         # Looked at first: what was printed until the end comes after it.
@@ -106,9 +106,9 @@ def cancel(
     workspace: options.Workspace = None,
 ) -> None:
     """Stop jobs that run or wait. What was measured is kept."""
-    from modeldyno.cli.remote import connected
+    from modeldyno.cli.remote import connect_client
 
-    client = connected(server, workspace)
+    client = connect_client(server, workspace)
     _print_jobs([client.jobs.cancel(job) for job in jobs], json, running="is being stopped")
 
 
@@ -120,13 +120,13 @@ def resume(
     workspace: options.Workspace = None,
 ) -> None:
     """Go on with jobs that were stopped. What they measured counts."""
-    from modeldyno.cli.remote import connected
+    from modeldyno.cli.remote import connect_client
 
-    client = connected(server, workspace)
+    client = connect_client(server, workspace)
     _print_jobs([client.jobs.resume(job) for job in jobs], json)
 
 
-def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
+def _read_stored_jobs(workspace: Path | None, count: int) -> list[JobDocument]:
     """From the database, when no server runs: what it says is running is not."""
     from modeldyno.core.documents.runs import JobDocument
     from modeldyno.core.runs import LARGEST_PAGE, ListQuery
@@ -163,14 +163,14 @@ def _kept(workspace: Path | None, count: int) -> list[JobDocument]:
 
 def _print_jobs(jobs: Sequence[JobDocument], as_json: bool, running: str = "running") -> None:
     if as_json:
-        _document(jobs)
+        _print_document(jobs)
         return
     for job in jobs:
         state = running if job.state == "running" else job.state
         output.say(f"job {job.id}: {state}" + (f", {job.reason}" if job.reason else ""))
 
 
-def _show(jobs: Iterable[JobDocument]) -> None:
+def _print_table(jobs: Iterable[JobDocument]) -> None:
     from datetime import UTC, datetime
 
     from modeldyno.core import figures
@@ -184,14 +184,14 @@ def _show(jobs: Iterable[JobDocument]) -> None:
             job.kind,
             job.run_id,
             figures.ago((now - job.queued_at).total_seconds()),
-            _about(job),
+            _describe_job(job),
         )
         for job in jobs
     ]
     output.table(head, rows, left=head[1:])
 
 
-def _about(job: JobDocument) -> str:
+def _describe_job(job: JobDocument) -> str:
     """``3 of 8 units, about 12 s more``, or why it waits, or what became of it."""
     from modeldyno.core import figures
 
@@ -202,7 +202,7 @@ def _about(job: JobDocument) -> str:
     return f"{standing.units_done} of {standing.units_planned} units{left}"
 
 
-def _document(jobs: Iterable[JobDocument]) -> None:
+def _print_document(jobs: Iterable[JobDocument]) -> None:
     from modeldyno.core.documents.runs import JobsDocument
 
     output.document(JobsDocument(jobs=tuple(jobs)))

@@ -116,7 +116,7 @@ def run() -> None:
     try:
         app()
     except errors.ModeldynoError as error:
-        output.complain(error)
+        output.print_error(error)
         output.error_document(error, exit_code(error))
         sys.exit(exit_code(error))
     except KeyboardInterrupt:
@@ -127,7 +127,7 @@ def run() -> None:
     except Exception as error:  # noqa: BLE001 - the outermost frame: this one is our bug
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             _give_up_output(error)
-        output.confess(error)
+        output.print_bug(error)
         bug = errors.ModeldynoError(f"{type(error).__name__}: {error}", fix="Please report it")
         output.error_document(bug, BUG, "BUG")
         sys.exit(BUG)
@@ -137,13 +137,13 @@ def run() -> None:
 
 def _give_up_output(error: OSError) -> NoReturn:
     """``> result.json`` on a full disk."""
-    output.mute()
+    output.discard_further_stdout()
     trouble = errors.StorageFailed(
         "The output could not be written",
         why=error.strerror or "",
         fix="Free some space; what was measured is kept in the workspace",
     )
-    output.complain(trouble)
+    output.print_error(trouble)
     sys.exit(exit_code(trouble))
 
 

@@ -34,17 +34,19 @@ def note(
         modeldyno note benchmark/12
     """
     written = (
-        _here(about, text, workspace) if server is None else _there(about, text, server, workspace)
+        _read_or_write_here(about, text, workspace)
+        if server is None
+        else _read_or_write_on_server(about, text, server, workspace)
     )
     if json:
         output.document(written)
     elif text is None:
-        _show(written)
+        _print_note(written)
     else:
         output.message(f"Noted on {written.kind} {written.id}")
 
 
-def _here(about: str, text: str | None, workspace: Path | None) -> NoteDocument:
+def _read_or_write_here(about: str, text: str | None, workspace: Path | None) -> NoteDocument:
     from modeldyno.core.notes import NoteDocument
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_archive
@@ -56,11 +58,13 @@ def _here(about: str, text: str | None, workspace: Path | None) -> NoteDocument:
     )
 
 
-def _there(about: str, text: str | None, server: str, workspace: Path | None) -> NoteDocument:
-    from modeldyno.cli.remote import ServerRuns, connected
+def _read_or_write_on_server(
+    about: str, text: str | None, server: str, workspace: Path | None
+) -> NoteDocument:
+    from modeldyno.cli.remote import ServerRuns, connect_client
     from modeldyno.core.notes import Subject, subject_of
 
-    client = connected(server, workspace)
+    client = connect_client(server, workspace)
     subject = subject_of(about)
     if subject is None:
         run = client.runs.get(ServerRuns(client).id_of(about))
@@ -71,7 +75,7 @@ def _there(about: str, text: str | None, server: str, workspace: Path | None) ->
     return notes.write(subject.kind, subject.id, text)
 
 
-def _show(note: NoteDocument) -> None:
+def _print_note(note: NoteDocument) -> None:
     if note.text:
         output.export(note.text)
     else:

@@ -22,18 +22,18 @@ def open_(
 
         modeldyno open
     """
-    from modeldyno.cli.remote import connected
+    from modeldyno.cli.remote import connect_client
 
-    client = connected(server, workspace)
+    client = connect_client(server, workspace)
     address = f"{client.url}{client.session.code()}"
-    if not print_ and _opens(address):
+    if not print_ and _open_in_browser(address):
         output.message(f"Opened {client.url} in the browser")
         return
     output.say(address)
     output.message("Open it within a minute; it works once")
 
 
-def _opens(address: str) -> bool:
+def _open_in_browser(address: str) -> bool:
     """Whether there was a browser to show it; what it prints is not ours to show."""
     import webbrowser
 

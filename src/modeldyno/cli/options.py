@@ -124,7 +124,7 @@ def _refuse_server(url: str | None) -> None:
 LocalOnly = Annotated[str | None, typer.Option("--server", hidden=True, callback=_refuse_server)]
 
 
-def with_counts(command: Callable[..., None]) -> Callable[..., None]:
+def with_count_options(command: Callable[..., None]) -> Callable[..., None]:
     """The command with an option for each axis that is a count, behind --engine; their values are
     in ``context.params`` alone."""
     own = inspect.signature(command, eval_str=True)
@@ -155,7 +155,7 @@ _NO_SETTINGS = (
 )
 
 
-def words_of(context: typer.Context, sizes: Collection[str] | None = None) -> dict[str, Any]:
+def typed_words(context: typer.Context, sizes: Collection[str] | None = None) -> dict[str, Any]:
     """What was typed, by the words that requests are filled from; ``sizes`` instead of --dim."""
     from modeldyno.core.requests import texts
 
@@ -167,7 +167,7 @@ def words_of(context: typer.Context, sizes: Collection[str] | None = None) -> di
     given["inputs"] = given.get("input_") or ()
     given["options"] = texts.parse_options(given.get("option") or ())
     given["arguments"] = texts.parse_arguments("--arg", given.get("arg") or ())
-    given["sandbox"] = _sandbox(given.get("no_sandbox"), given.get("require_sandbox"))
+    given["sandbox"] = _choose_sandbox(given.get("no_sandbox"), given.get("require_sandbox"))
     if given.get("memory_limit"):
         given["memory_limit"] = texts.parse_bytes("--memory-limit", given["memory_limit"])
     if given.get("margin"):
@@ -183,7 +183,7 @@ def typed_settings(context: typer.Context) -> Iterator[str]:
             yield name
 
 
-def _sandbox(is_off: bool | None, is_required: bool | None) -> str:
+def _choose_sandbox(is_off: bool | None, is_required: bool | None) -> str:
     if is_off and is_required:
         raise BadValue(
             "--no-sandbox and --require-sandbox contradict each other", fix="Use only one of them"

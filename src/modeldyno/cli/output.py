@@ -65,10 +65,10 @@ def remark(text: str) -> None:
 def document(value: Any) -> None:
     """One JSON document on stdout."""
     _stdout.has_document = True
-    print(_json(value, indent=2), flush=True)
+    print(_json_text(value, indent=2), flush=True)
 
 
-def _json(value: Any, indent: int | None = None) -> str:
+def _json_text(value: Any, indent: int | None = None) -> str:
     """In ASCII; ``json`` escapes all controls but one."""
     return json_text(value, indent).replace("\x7f", "\\u007f")
 
@@ -104,7 +104,7 @@ def error_document(error: ModeldynoError, exit_code: int, code: str | None = Non
 def line(value: dict[str, Any]) -> None:
     """One JSON line on stdout."""
     _stdout.has_document = True
-    print(_json(value), flush=True)
+    print(_json_text(value), flush=True)
 
 
 def table(
@@ -181,21 +181,21 @@ def warn(text: str, help_text: str = "") -> None:
         message(f"  help: {help_text}")
 
 
-def complain(error: ModeldynoError) -> None:
+def print_error(error: ModeldynoError) -> None:
     """``error[CODE]: what`` with why and what to do."""
     colour, plain = ("\033[31m", "\033[0m") if uses_colour() else ("", "")
     code = visible(error.code)
     print(f"{colour}error[{code}]{plain}: {visible(error.title)}", file=sys.stderr)
-    _explain(error.why, error.fix)
+    _print_why_and_fix(error.why, error.fix)
 
 
-def fault(where: str, failure: Failure) -> None:
+def print_failure(where: str, failure: Failure) -> None:
     """A failed cell, in the words of an error."""
     message(f"x {where}: error[{failure.code}] {failure.title}")
-    _explain(failure.why, failure.fix)
+    _print_why_and_fix(failure.why, failure.fix)
 
 
-def _explain(why: str, fix: str) -> None:
+def _print_why_and_fix(why: str, fix: str) -> None:
     """Engines explain in several lines; indented, none of them passes for one of ours."""
     for name, text in (("why", why), ("help", fix)):
         first, *more = [line for line in text.splitlines() if line.strip()] or [""]
@@ -205,7 +205,7 @@ def _explain(why: str, fix: str) -> None:
             message(f"       {line}")
 
 
-def confess(error: Exception) -> None:
+def print_bug(error: Exception) -> None:
     """Our own bug: the traceback, indented so that no message in it passes for a line of ours."""
     trace = "".join(traceback.format_exception(error))
     print(textwrap.indent(visible_lines(trace), "  "), end="", file=sys.stderr)
@@ -213,7 +213,7 @@ def confess(error: Exception) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def translated_write_errors(path: Path) -> Iterator[None]:
     """A file that cannot be written is no bug of ours."""
     try:
         yield
@@ -221,7 +221,7 @@ def writing(path: Path) -> Iterator[None]:
         raise StorageFailed(f"Cannot write {path}", why=error.strerror or str(error)) from error
 
 
-def agrees(question: str) -> bool:
+def ask_yes_or_no(question: str) -> bool:
     """Ask the person at the terminal; a script is not asked, since it has said what it wants."""
     if not sys.stdin.isatty():
         return True
@@ -237,7 +237,7 @@ def clean_log() -> None:
         logging.lastResort.setFormatter(RedactingFormatter())
 
 
-def mute() -> None:
+def discard_further_stdout() -> None:
     """Nothing more can be written to stdout; do not stumble over its buffer at the exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -109,18 +109,18 @@ def profile(
     before = kept_profile(against, server, workspace) if against else None
     if resume is not None:
         requests.require_no_settings(options.typed_settings(context))
-        result = listened(_resumed(resume, server, workspace), quiet)
-        _end(result, json, quiet, by, top, csv, workspace, before)
+        result = run_with_progress(_prepare_resume(resume, server, workspace), quiet)
+        _print_and_exit(result, json, quiet, by, top, csv, workspace, before)
     files, sizes = split_models([model] if model else [], dim)
     if len(files) != 1:
         raise typer.BadParameter(f"a profile is of one model; {len(files)} given")
-    words = options.words_of(context, sizes)
+    words = options.typed_words(context, sizes)
     if quick:
         words["repeats"] = QUICK_REPEATS
     request, file = typed_request(ProfileRequest, words), file_of(files[0], words)
-    place = _here if server is None else partial(_there, server)
-    _end(
-        listened(place(request, file, workspace), quiet),
+    place = _prepare_here if server is None else partial(_prepare_on_server, server)
+    _print_and_exit(
+        run_with_progress(place(request, file, workspace), quiet),
         json,
         quiet,
         by,
@@ -131,7 +131,7 @@ def profile(
     )
 
 
-def _end(
+def _print_and_exit(
     result: ProfileResult,
     as_json: bool,
     quiet: bool,
@@ -143,7 +143,7 @@ def _end(
 ) -> NoReturn:
     if before is not None and not result.interrupted:
         if csv is not None:
-            _write(result, by, csv)
+            _write_csv(result, by, csv)
         present_diff(before, result, as_json, by, top)
         raise typer.Exit(0)
     present(result, as_json, quiet, by, top, csv, known_peaks(result, workspace))
@@ -152,11 +152,11 @@ def _end(
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
 
 
-def _resumed(word: str, server: str | None, workspace: Path | None) -> Run:
+def _prepare_resume(word: str, server: str | None, workspace: Path | None) -> Run:
     if server is not None:
         from modeldyno.cli import remote
 
-        return partial(remote.gone_on, remote.connected(server, workspace), word)
+        return partial(remote.resume_run, remote.connect_client(server, workspace), word)
     from modeldyno.core.errors import BadValue
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_history, open_workbench
@@ -168,25 +168,27 @@ def _resumed(word: str, server: str | None, workspace: Path | None) -> Run:
     return partial(open_workbench(settings).service.resume, kept.run_id)
 
 
-def _here(request: ProfileRequest, model: ModelFile, workspace: Path | None) -> Run:
-    from modeldyno.services.requests import profile_spec
+def _prepare_here(request: ProfileRequest, model: ModelFile, workspace: Path | None) -> Run:
+    from modeldyno.services.requests import make_profile_spec
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_workbench
 
-    spec = profile_spec(request, model)
+    spec = make_profile_spec(request, model)
     return partial(open_workbench(Settings.read(workspace)).service.run, spec)
 
 
-def _there(server: str, request: ProfileRequest, model: ModelFile, workspace: Path | None) -> Run:
+def _prepare_on_server(
+    server: str, request: ProfileRequest, model: ModelFile, workspace: Path | None
+) -> Run:
     from modeldyno.cli import remote
 
-    client = remote.connected(server, workspace)
+    client = remote.connect_client(server, workspace)
     remote.refuse_files(model, request.sandbox)
     measure = partial(client.profile, str(model.path), request, project=remote.PROJECT)
-    return lambda listen: measure(listen=listen, upload=remote.sending(listen))
+    return lambda listen: measure(listen=listen, upload=remote.make_upload_listener(listen))
 
 
-def listened(run: Run, quiet: bool) -> ProfileResult:
+def run_with_progress(run: Run, quiet: bool) -> ProfileResult:
     """Run it, with its progress on the terminal."""
     from modeldyno.cli.progress import live
 
@@ -200,7 +202,7 @@ def show_kept(result: ProfileResult, run: str, workspace: Path | None) -> None:
 
 
 def rerun(again: Again) -> int:
-    result = listened(again.run, again.quiet)
+    result = run_with_progress(again.run, again.quiet)
     peaks = known_peaks(result, again.workspace)
     present(result, again.as_json, again.quiet, peaks=peaks)
     return INTERRUPTED if result.interrupted else 0
@@ -216,7 +218,7 @@ def present(
     peaks: Peaks | None = None,
 ) -> None:
     if csv is not None:
-        _write(result, by, csv)
+        _write_csv(result, by, csv)
     if as_json:
         from modeldyno.core.documents.profiles import ProfileDocument
 
@@ -225,10 +227,10 @@ def present(
         show(result, by, top, quiet, peaks)
 
 
-def _write(result: ProfileResult, by: By, csv: Path) -> None:
+def _write_csv(result: ProfileResult, by: By, csv: Path) -> None:
     from modeldyno.present.profile_tables import profile_csv
 
-    with output.writing(csv):
+    with output.translated_write_errors(csv):
         profile_csv(result, by.value, csv)
 
 
@@ -249,10 +251,15 @@ def kept_profile(word: str, server: str | None, workspace: Path | None) -> Profi
 def present_diff(
     a: ProfileResult, b: ProfileResult, as_json: bool, by: By = By.op, top: int = TOP
 ) -> None:
-    from modeldyno.core.profile_diffs import conditions_warning, diff, diff_sentence, side_name
+    from modeldyno.core.profile_diffs import (
+        compare_profiles,
+        conditions_warning,
+        diff_sentence,
+        side_name,
+    )
     from modeldyno.present.profile_tables import DIFF_LEFT, diff_rows
 
-    changes = diff(a, b, by.value)
+    changes = compare_profiles(a, b, by.value)
     if as_json:
         from modeldyno.core.documents.profiles import ProfileDiffDocument
 
@@ -289,7 +296,7 @@ def show(
     quiet: bool = False,
     peaks: Peaks | None = None,
 ) -> None:
-    from modeldyno.core.deviations import ran_as
+    from modeldyno.core.deviations import describe_effective_run
     from modeldyno.core.figures import counted
     from modeldyno.core.roofline import roof_of
     from modeldyno.core.sentences import profile_sentence, quality_remarks
@@ -310,7 +317,7 @@ def show(
     facts = result.facts
     output.remark(
         f"{facts.engine_title} on {facts.device}, {result.spec.cell.name}; "
-        f"{ran_as(facts)}; "
+        f"{describe_effective_run(facts)}; "
         f"{counted(result.repeats, 'repeat')}, {counted(result.calls, 'profiled call')}; "
         f"{result.profiled_s / result.latency_s:.2f} × the latency under the profiler"
     )

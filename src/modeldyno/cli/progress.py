@@ -50,7 +50,7 @@ def live(quiet: bool, first: str = "Reading the model") -> Iterator[Listener]:
         def listen(message: JobMessage) -> None:
             _show_notice(message)
             if isinstance(message, Progress):
-                screen.update(_view(message, console.width), refresh=True)
+                screen.update(_progress_view(message, console.width), refresh=True)
 
         yield listen
 
@@ -97,7 +97,7 @@ def fetching(quiet: bool, name: str) -> Iterator[Callable[[int, int | None], Non
     console = Console(stderr=True, highlight=False)
     first = output.styled(f"Fetching {name}")
     with Live(first, console=console, auto_refresh=False, transient=True) as screen:
-        yield lambda done, total: screen.update(_fetched(name, done, total), refresh=True)
+        yield lambda done, total: screen.update(_fetched_line(name, done, total), refresh=True)
 
 
 @contextmanager
@@ -111,16 +111,16 @@ def doing(quiet: bool) -> Iterator[Callable[[str], None]]:
 
     console = Console(stderr=True, highlight=False)
     with Live(output.styled(""), console=console, auto_refresh=False, transient=True) as screen:
-        yield lambda line: screen.update(_one_row(line), refresh=True)
+        yield lambda line: screen.update(_fit_on_one_row(line), refresh=True)
 
 
-def _one_row(line: str) -> RenderableType:
+def _fit_on_one_row(line: str) -> RenderableType:
     text = output.styled(line)
     text.overflow, text.no_wrap = "ellipsis", True
     return text
 
 
-def _fetched(name: str, done: int, total: int | None) -> RenderableType:
+def _fetched_line(name: str, done: int, total: int | None) -> RenderableType:
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
@@ -131,21 +131,24 @@ def _fetched(name: str, done: int, total: int | None) -> RenderableType:
     return line
 
 
-def _view(progress: Progress, width: int) -> RenderableType:
+def _progress_view(progress: Progress, width: int) -> RenderableType:
     from rich.console import Group
 
     if len(progress.cells) < 2:
-        return _line(progress, width)
-    return Group(_grid(progress.cells), _line(progress, width))
+        return _progress_line(progress, width)
+    return Group(_cells_grid(progress.cells), _progress_line(progress, width))
 
 
-def _line(progress: Progress, width: int) -> RenderableType:
+def _progress_line(progress: Progress, width: int) -> RenderableType:
     """Numbers come first and are never cut; names come last and may be."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
 
     line = Table.grid(padding=(0, 2))
-    cells: list[RenderableType] = [output.styled(_detail(progress)), _one_row(progress.doing)]
+    cells: list[RenderableType] = [
+        output.styled(_detail_text(progress)),
+        _fit_on_one_row(progress.doing),
+    ]
     if width >= _WIDE_ENOUGH:
         bar = ProgressBar(progress.units_planned or 1, progress.units_done, width=_BAR_WIDTH)
         cells.insert(0, bar)
@@ -155,7 +158,7 @@ def _line(progress: Progress, width: int) -> RenderableType:
     return line
 
 
-def _grid(cells: tuple[CellProgress, ...]) -> RenderableType:
+def _cells_grid(cells: tuple[CellProgress, ...]) -> RenderableType:
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
@@ -164,27 +167,27 @@ def _grid(cells: tuple[CellProgress, ...]) -> RenderableType:
     for cell in cells:
         grid.add_row(
             _STATES[cell.state],
-            output.styled(_estimate(cell.estimate_s, cell.relative_half_width)),
+            output.styled(_estimate_text(cell.estimate_s, cell.relative_half_width)),
             counted(cell.sessions, "session"),
-            _one_row(cell.name),
+            _fit_on_one_row(cell.name),
         )
     return grid
 
 
-def _estimate(seconds: float | None, half_width: float | None) -> str:
+def _estimate_text(seconds: float | None, half_width: float | None) -> str:
     parts = [] if seconds is None else [duration(seconds)]
     if half_width is not None:
         parts.append(f"±{percent(half_width)}")
     return "  ".join(parts)
 
 
-def _detail(progress: Progress) -> str:
+def _detail_text(progress: Progress) -> str:
     parts = []
     if progress.units_planned:
         parts.append(f"{int(100 * progress.units_done / progress.units_planned)} %")
     if progress.ratio is not None:
         parts.append(f"B {change(progress.ratio)}")
-    parts.append(_estimate(progress.estimate_s, progress.relative_half_width))
+    parts.append(_estimate_text(progress.estimate_s, progress.relative_half_width))
     if progress.remaining_s:
         parts.append(f"≤ {math.ceil(progress.remaining_s)} s left")
     return "  ".join(part for part in parts if part)

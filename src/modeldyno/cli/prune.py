@@ -69,7 +69,7 @@ def prune(
     if not json:
         _show(document)
     if has_any and not dry_run:
-        if not yes and not output.agrees(f"Remove {size(document.size_bytes)} for good?"):
+        if not yes and not output.ask_yes_or_no(f"Remove {size(document.size_bytes)} for good?"):
             output.message("Nothing was removed")
             raise typer.Exit(1)
         document = service.prune(prunable)

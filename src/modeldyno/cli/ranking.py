@@ -16,10 +16,10 @@ def present(ranking: Ranking, as_json: bool, quiet: bool) -> None:
 
         output.document(RankingDocument.of(ranking))
         return
-    _show(ranking, quiet)
+    _print_ranking(ranking, quiet)
 
 
-def _show(ranking: Ranking, quiet: bool) -> None:
+def _print_ranking(ranking: Ranking, quiet: bool) -> None:
     from modeldyno.core.rankings import ranking_remarks
     from modeldyno.present.tables import RANKING_WORDS, ranking_rows
 
@@ -27,7 +27,7 @@ def _show(ranking: Ranking, quiet: bool) -> None:
     output.table(head, rows, left=RANKING_WORDS)
     for side in ranking.sides:
         if side.failure is not None:
-            output.fault(side.label, side.failure)
+            output.print_failure(side.label, side.failure)
     if quiet:
         return
     output.message()

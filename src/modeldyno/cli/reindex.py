@@ -33,7 +33,7 @@ def reindex(
     from modeldyno.workbench import open_index
 
     with open_index(Settings.read(workspace)) as index, doing(quiet or json) as show:
-        document = index.rebuild(
+        document = index.rebuild_from_folders(
             check=check, on_progress=lambda done, total: show(f"{done} of {total} runs")
         )
     if json:

@@ -41,7 +41,7 @@ class Kept(Protocol):
     def numbers_of(self, run_ids: Iterable[RunId]) -> dict[RunId, int]: ...
 
 
-def connected(server: str | None, workspace: Path | None) -> Client:
+def connect_client(server: str | None, workspace: Path | None) -> Client:
     """The server that was named, or else the one that has the workspace.
 
     Raises ServerUnreachable when there is none.
@@ -61,7 +61,7 @@ def hang_up() -> None:
 
 def kept_runs(server: str | None, workspace: Path | None) -> Kept:
     if server is not None:
-        return ServerRuns(connected(server, workspace))
+        return ServerRuns(connect_client(server, workspace))
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_history
 
@@ -84,13 +84,13 @@ class ServerRuns:
         unreadable: list[RunId] = []
         for run in islice(self._client.runs.list(), count):
             try:
-                runs.append(self._read(run.id))
+                runs.append(self._read_run(run.id))
             except ServerFailed:  # of another version
                 unreadable.append(RunId(run.id))
         return runs, unreadable
 
     def find(self, word: str | None = None) -> StoredRun:
-        return self._read(self.id_of(word))
+        return self._read_run(self.id_of(word))
 
     def id_of(self, word: str | None = None) -> RunId:
         if word and (number := number_in(word)) is not None:
@@ -122,7 +122,7 @@ class ServerRuns:
     def numbers_of(self, run_ids: Iterable[RunId]) -> dict[RunId, int]:
         return {run_id: self._client.runs.get(run_id).number for run_id in run_ids}
 
-    def _read(self, run_id: str) -> StoredRun:
+    def _read_run(self, run_id: str) -> StoredRun:
         from modeldyno.core.runs import Artifact, StoredRun
 
         run = self._client.runs.get(run_id)
@@ -133,14 +133,14 @@ class ServerRuns:
             number=run.number,
             created_at=run.created_at.isoformat(),
             state=run.state,
-            spec=result.spec if result else self._spec(run),
+            spec=result.spec if result else self._decode_spec(run),
             sessions=run.units_kept,
             result=result,
-            failure=_failure(run.failure),
+            failure=_to_failure(run.failure),
             artifacts=tuple(Artifact(a.name, a.sha256, a.size_bytes) for a in run.artifacts),
         )
 
-    def _spec(self, run: RunDetailsDocument) -> RunSpec:
+    def _decode_spec(self, run: RunDetailsDocument) -> RunSpec:
         """As far as the server reports it: enough to say what is measured, not to repeat it."""
         from modeldyno.core.requests.axes import axis_choices, combinations
         from modeldyno.core.specs import (
@@ -184,17 +184,17 @@ class ServerTrust:
         arguments: Mapping[str, Any] | None = None,
     ) -> TrustGrant:
         """What builds the model is what the server's copy of the sidecar says."""
-        refuse(architecture=architecture, arg=arguments)
+        refuse_options(architecture=architecture, arg=arguments)
         from modeldyno.core.models import FORMATS
         from modeldyno.services.trust import TrustGrant
 
-        model = self._client.models.trust(placed(self._client, file).id, reason)
+        model = self._client.models.trust(find_or_upload_model(self._client, file).id, reason)
         tier = FORMATS[model.format].tier if model.format in FORMATS else "code"
-        return TrustGrant(_trusted(model), tier, can_run=True)
+        return TrustGrant(_to_trusted(model), tier, can_run=True)
 
     def revoke(self, file_or_sha256: str) -> str:
         path = Path(file_or_sha256).expanduser()
-        sha256 = _sha256(path) if path.is_file() else file_or_sha256.lower()
+        sha256 = _hash_file(path) if path.is_file() else file_or_sha256.lower()
         known = [model for model in self._models() if model.sha256 == sha256]
         if not known:
             raise BadValue(
@@ -206,21 +206,23 @@ class ServerTrust:
         return sha256
 
     def all(self) -> tuple[Trusted, ...]:
-        trusted = {model.sha256: _trusted(model) for model in self._models()}
+        trusted = {model.sha256: _to_trusted(model) for model in self._models()}
         return tuple(sorted(trusted.values(), key=lambda entry: entry.at))
 
     def _models(self) -> Iterator[ModelSummary]:
         return (m for m in self._client.models.list() if m.trust.is_given)
 
 
-def _trusted(model: ModelSummary) -> Trusted:
+def _to_trusted(model: ModelSummary) -> Trusted:
     from modeldyno.core.trust import Trusted
 
     trust = model.trust
-    return Trusted(model.sha256 or "", model.name, trust.since or "", trust.reason, _code(model))
+    return Trusted(
+        model.sha256 or "", model.name, trust.since or "", trust.reason, _trusted_code(model)
+    )
 
 
-def _code(model: ModelSummary) -> Code | None:
+def _trusted_code(model: ModelSummary) -> Code | None:
     from modeldyno.core.documents.models import ModelDetailsDocument
     from modeldyno.core.trust import Code
 
@@ -229,17 +231,17 @@ def _code(model: ModelSummary) -> Code | None:
     return Code(built.factory, built.arguments) if built else None
 
 
-def _sha256(path: Path) -> str:
+def _hash_file(path: Path) -> str:
     import hashlib
 
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def placed(client: Client, file: str) -> ModelDetailsDocument:
+def find_or_upload_model(client: Client, file: str) -> ModelDetailsDocument:
     """A file of ours as a model of the server; sent unless it has those bytes."""
-    path = here(file)
-    sha256 = _sha256(path)
+    path = require_local_file(file)
+    sha256 = _hash_file(path)
     project = client.projects.find(PROJECT, create=True)
     assert project is not None
     for model in client.models.list(project_id=project.id):
@@ -248,7 +250,7 @@ def placed(client: Client, file: str) -> ModelDetailsDocument:
     return client.models.upload(project.id, path)
 
 
-def here(file: str) -> Path:
+def require_local_file(file: str) -> Path:
     """A file of ours; raises ModelNotFound, which knows what else may have been meant."""
     from modeldyno.services.requests import model_path
 
@@ -257,11 +259,11 @@ def here(file: str) -> Path:
 
 def refuse_files(model: ModelFile, sandbox: str) -> None:
     """Raises BadValue for what is about this machine alone."""
-    refuse(data=model.data, architecture=model.architecture, arg=model.arguments)
-    refuse(no_sandbox=sandbox == "off")
+    refuse_options(data=model.data, architecture=model.architecture, arg=model.arguments)
+    refuse_options(no_sandbox=sandbox == "off")
 
 
-def sending(listen: Listener) -> Callable[[int, int], None] | None:
+def make_upload_listener(listen: Listener) -> Callable[[int, int], None] | None:
     """Reports to ``listen`` how much of a file has been sent."""
     if listen is None:
         return None
@@ -270,7 +272,7 @@ def sending(listen: Listener) -> Callable[[int, int], None] | None:
     return lambda sent, size: listen(Progress(sent >> 20, size >> 20, "Sending the model, MB"))
 
 
-def refuse(**said: object) -> None:
+def refuse_options(**said: object) -> None:
     """Options that a server does not take are refused, not dropped."""
     for option, value in said.items():
         if value:
@@ -285,10 +287,10 @@ def refuse(**said: object) -> None:
 def run_again(client: Client, word: str, listen: Listener) -> RunResult:
     """The benchmark, comparison or profile of a run, once more."""
     job = client.runs.again(ServerRuns(client).id_of(word))
-    return to_the_end(client, job, listen)
+    return follow_to_result(client, job, listen)
 
 
-def gone_on(client: Client, word: str, listen: Listener) -> RunResult:
+def resume_run(client: Client, word: str, listen: Listener) -> RunResult:
     """A run that was stopped, to its end."""
     run = client.runs.get(ServerRuns(client).id_of(word))
     if run.job_id is None:
@@ -297,10 +299,10 @@ def gone_on(client: Client, word: str, listen: Listener) -> RunResult:
             why="it was measured in a terminal",
             fix="Resume it there, with `modeldyno bench --resume`",
         )
-    return to_the_end(client, client.jobs.resume(run.job_id), listen)
+    return follow_to_result(client, client.jobs.resume(run.job_id), listen)
 
 
-def to_the_end(client: Client, job: JobDocument, listen: Listener) -> RunResult:
+def follow_to_result(client: Client, job: JobDocument, listen: Listener) -> RunResult:
     """Follow a job; Ctrl-C cancels it, and what was measured until then comes back."""
     from modeldyno.core.errors import Cancelled, RunFailed, error_classes
     from modeldyno.core.jobs import Started
@@ -330,7 +332,7 @@ def to_the_end(client: Client, job: JobDocument, listen: Listener) -> RunResult:
     )
 
 
-def _failure(failure: FailureDocument | None) -> Failure | None:
+def _to_failure(failure: FailureDocument | None) -> Failure | None:
     from modeldyno.core.results import Failure
 
     return (

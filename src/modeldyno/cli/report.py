@@ -62,11 +62,11 @@ def report(
 
     history = kept_runs(server, workspace)
     kept = [history.find(word) for word in runs] if runs else [_latest(history)]
-    text = _text([_result(run) for run in kept], format, peaks_in(workspace))
+    text = _report_text([_require_result(run) for run in kept], format, peaks_in(workspace))
     if output_file is None:
         output.export(text.removesuffix("\n"))
         return
-    with output.writing(output_file):
+    with output.translated_write_errors(output_file):
         output_file.write_text(text, encoding="utf-8")  # as an HTML file says of itself
 
 
@@ -79,7 +79,7 @@ def _latest(history: Kept) -> StoredRun:
     return next((run for run in recent if run.state not in ACTIVE), newest)
 
 
-def _result(kept: StoredRun) -> Result:
+def _require_result(kept: StoredRun) -> Result:
     if kept.result is None:
         raise BadValue(
             f"Run {kept.run_id} has no result to report",
@@ -89,17 +89,19 @@ def _result(kept: StoredRun) -> Result:
     return kept.result
 
 
-def _text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
+def _report_text(results: Sequence[Result], format: Format, peaks_of: PeaksOf) -> str:
     from modeldyno.core.documents.benchmarks import BenchmarkDocument, benchmarks_csv
     from modeldyno.core.documents.described import json_text
     from modeldyno.core.exports import csv_with_artifacts
-    from modeldyno.core.redaction import placeless
+    from modeldyno.core.redaction import without_model_places
 
     if format == Format.md:
         from modeldyno.present.markdown import markdown_of
 
         return "\n".join(markdown_of(result, peaks_of) for result in results)
-    results = [placeless(result, {}) for result in results]  # for others: no folders of ours
+    results = [
+        without_model_places(result, {}) for result in results
+    ]  # for others: no folders of ours
     if format == Format.html:
         from modeldyno.present.reports.page import html_report
 

@@ -41,7 +41,9 @@ def rerun(
     from modeldyno.cli.remote import run_label
 
     name, kind, spec, start = (
-        _here(run, workspace) if server is None else _there(run, server, workspace)
+        _prepare_here(run, workspace)
+        if server is None
+        else _prepare_on_server(run, server, workspace)
     )
     label = partial(run_label, server, workspace)
     again = kinds.Again(name, start, spec, json, quiet, strict, workspace, label)
@@ -51,7 +53,7 @@ def rerun(
 Found = tuple[str, str, "RunSpec | None", Callable[..., Any]]  # its name, kind, spec and start
 
 
-def _here(word: str, workspace: Path | None) -> Found:
+def _prepare_here(word: str, workspace: Path | None) -> Found:
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_history, open_workbench
 
@@ -61,9 +63,9 @@ def _here(word: str, workspace: Path | None) -> Found:
     return spec.models()[0].path, spec.kind, spec, start
 
 
-def _there(word: str, server: str, workspace: Path | None) -> Found:
+def _prepare_on_server(word: str, server: str, workspace: Path | None) -> Found:
     from modeldyno.cli import remote
 
-    client = remote.connected(server, workspace)
+    client = remote.connect_client(server, workspace)
     run = client.runs.get(remote.ServerRuns(client).id_of(word))
     return run.id, run.kind, None, partial(remote.run_again, client, run.id)

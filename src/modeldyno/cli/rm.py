@@ -41,8 +41,12 @@ def rm(
     ids = list(dict.fromkeys(kept.id_of(word) for word in runs))
     numbers = kept.numbers_of(ids)
     names = [f"#{numbers[run_id]} ({run_id})" for run_id in ids]
-    remove = _here(ids, workspace) if server is None else _there(ids, server, workspace)
-    if not yes and not output.agrees(f"Remove {', '.join(names)} for good?"):
+    remove = (
+        _remover_here(ids, workspace)
+        if server is None
+        else _remover_on_server(ids, server, workspace)
+    )
+    if not yes and not output.ask_yes_or_no(f"Remove {', '.join(names)} for good?"):
         output.message("Nothing was removed")
         raise typer.Exit(1)
     for run_id in ids:
@@ -55,7 +59,7 @@ def rm(
         output.message(f"Removed {figures.counted(len(ids), 'run')}")
 
 
-def _here(ids: Iterable[RunId], workspace: Path | None) -> Callable[[RunId], None]:
+def _remover_here(ids: Iterable[RunId], workspace: Path | None) -> Callable[[RunId], None]:
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_archive
 
@@ -65,10 +69,12 @@ def _here(ids: Iterable[RunId], workspace: Path | None) -> Callable[[RunId], Non
     return archive.remove
 
 
-def _there(ids: Iterable[RunId], server: str, workspace: Path | None) -> Callable[[RunId], None]:
-    from modeldyno.cli.remote import connected
+def _remover_on_server(
+    ids: Iterable[RunId], server: str, workspace: Path | None
+) -> Callable[[RunId], None]:
+    from modeldyno.cli.remote import connect_client
 
-    client = connected(server, workspace)
+    client = connect_client(server, workspace)
     for run_id in ids:
         state = client.runs.get(run_id).state
         if state in ("queued", "running"):

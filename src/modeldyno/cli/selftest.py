@@ -37,7 +37,7 @@ def selftest(
         output.table(("id", "name", "shows", "takes"), rows, left=("id", "name", "shows"))
         return
     outcomes = []
-    for entry in catalog.find(names):
+    for entry in catalog.find_tests(names):
         outcome = catalog.run(entry, short=short)
         output.say(outcome.to_json())
         outcomes.append(outcome)

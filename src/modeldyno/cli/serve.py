@@ -79,13 +79,13 @@ def serve(
         settings,
         models_roots=(
             *settings.models_roots,
-            *(_folder(path, "--models-root") for path in models_root or ()),
+            *(_require_folder(path, "--models-root") for path in models_root or ()),
         ),
-        inc_gui=_folder(inc_gui, "--inc-gui") if inc_gui else None,
+        inc_gui=_require_folder(inc_gui, "--inc-gui") if inc_gui else None,
         allow_downloads=settings.allow_downloads or allow_downloads,
         resume=settings.resume or resume,
     )
-    names = (*(name or ()), *(_own_names() if host in EVERYWHERE else ()))
+    names = (*(name or ()), *(_list_own_names() if host in EVERYWHERE else ()))
     wanted = Listening(host, port, needs_token=not no_token, names=names)
     from modeldyno.api.serving import serve as serve_until_stopped
 
@@ -98,7 +98,7 @@ def serve(
             _make_demo(running)
         announced.append(listening)
         if json:
-            output.line(_document(settings, listening))
+            output.line(_start_document(settings, listening))
         else:
             _print_welcome(running, wanted, listening, workspace, show_token)
 
@@ -143,14 +143,14 @@ def _load_server() -> None:
             del sys.modules[name]
 
 
-def _folder(path: Path, option: str) -> Path:
+def _require_folder(path: Path, option: str) -> Path:
     folder = path.expanduser().absolute()
     if not folder.is_dir():
         raise BadValue(f"{path} is not a folder", fix=f"Give {option} an existing folder")
     return folder
 
 
-def _own_names() -> tuple[str, ...]:
+def _list_own_names() -> tuple[str, ...]:
     """Names and addresses of this machine: no page of a stranger comes under one of them."""
     import socket
 
@@ -170,7 +170,7 @@ def _make_demo(server: Server) -> None:
         output.warn(f"the demo project could not be made: {error}")
 
 
-def _document(settings: Settings, listening: Listening) -> dict[str, object]:
+def _start_document(settings: Settings, listening: Listening) -> dict[str, object]:
     import os
 
     return {"url": listening.url, "workspace": str(settings.workspace), "pid": os.getpid()}
@@ -189,11 +189,11 @@ def _print_welcome(
 
     place = server.settings.workspace
     projects = figures.counted(server.records.projects.count(), "project")
-    output.message(f"Modeldyno {tool_version()}   workspace {_short(place)}   {projects}")
+    output.message(f"Modeldyno {tool_version()}   workspace {_shorten_path(place)}   {projects}")
     if wanted.port not in (0, listening.port):
         output.message(f"  Port {wanted.port} is taken; this is the next free one")
-    where = f" --workspace {_short(place)}" if workspace else ""
-    opens = f"{_ourselves()} open{where}"
+    where = f" --workspace {_shorten_path(place)}" if workspace else ""
+    opens = f"{_own_command()} open{where}"
     door = f"(run `{opens}` to sign in)" if listening.needs_token else "(no token)"
     output.message(f"  Open      {listening.url}/   {door}")
     output.message(f"  API       {listening.url}/docs")
@@ -221,7 +221,7 @@ def _client_address(listening: Listening, token: str) -> str:
     return f"{listening.url}/?token={token or 'TOKEN   (`modeldyno token` prints it)'}"
 
 
-def _ourselves() -> str:
+def _own_command() -> str:
     """As one would type it here: ``modeldyno``, or ``.venv/bin/modeldyno`` where that is not on
     the PATH."""
     import shutil
@@ -229,10 +229,10 @@ def _ourselves() -> str:
 
     typed = Path(sys.argv[0])
     is_known = typed.name != "modeldyno" or shutil.which(typed.name) == str(typed)
-    return "modeldyno" if is_known else _short(typed)
+    return "modeldyno" if is_known else _shorten_path(typed)
 
 
-def _short(path: Path) -> str:
+def _shorten_path(path: Path) -> str:
     """``~/.modeldyno``."""
     home = Path.home()
     return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)

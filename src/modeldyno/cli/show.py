@@ -51,7 +51,7 @@ def show(
     if csv is not None:
         if kept.result is None:
             raise BadValue(f"Run {kept.run_id} has no result to write", why=f"it is {kept.state}")
-        with output.writing(csv):
+        with output.translated_write_errors(csv):
             kept.result.to_csv(csv)
     if against is not None:
         from modeldyno.cli.profile import kept_profile, present_diff
@@ -59,16 +59,16 @@ def show(
         before = kept_profile(against, server, workspace)
         present_diff(before, kept_profile(kept.run_id, server, workspace), json, by)
     elif json:
-        _document(kept, workspace)
+        _print_document(kept, workspace)
     elif kept.result is None:
-        _unfinished(kept, None if server else _log(workspace, kept.run_id))
+        _print_unfinished(kept, None if server else _log_path(workspace, kept.run_id))
     else:
         from modeldyno.cli import kinds
 
         kinds.show(kept.kind, kept.result, f"#{kept.number}", workspace)
 
 
-def _document(kept: StoredRun, workspace: Path | None) -> None:
+def _print_document(kept: StoredRun, workspace: Path | None) -> None:
     from modeldyno.cli.profile import peaks_in
     from modeldyno.core.documents.runs import RunsDocument
 
@@ -78,14 +78,14 @@ def _document(kept: StoredRun, workspace: Path | None) -> None:
         output.document(kept.result.document(peaks_in(workspace)))
 
 
-def _log(workspace: Path | None, run_id: RunId) -> Path:
+def _log_path(workspace: Path | None, run_id: RunId) -> Path:
     from modeldyno.settings import Settings
     from modeldyno.workbench import open_history
 
     return open_history(Settings.read(workspace)).folder(run_id).log
 
 
-def _unfinished(kept: StoredRun, log: Path | None) -> None:
+def _print_unfinished(kept: StoredRun, log: Path | None) -> None:
     """What there is of it, and how to go on."""
     from modeldyno.core import figures
 
@@ -94,7 +94,7 @@ def _unfinished(kept: StoredRun, log: Path | None) -> None:
         for cell, units in zip(kept.spec.configurations(), kept.sessions, strict=True):
             output.say(f"  {cell.name}: {figures.counted(units, kept.spec.unit)}")
     if kept.failure is not None:
-        output.fault(kept.state, kept.failure)
+        output.print_failure(kept.state, kept.failure)
     if log and log.exists() and log.stat().st_size:
         output.message(f"What its workers printed: {log}")
     if kept.state == "running":

@@ -52,13 +52,13 @@ def trust(
     if server is None:
         service = open_workbench(Settings.read(workspace)).trust
     else:
-        from modeldyno.cli.remote import ServerTrust, connected
+        from modeldyno.cli.remote import ServerTrust, connect_client
 
-        service = ServerTrust(connected(server, workspace))
+        service = ServerTrust(connect_client(server, workspace))
     if list_all or file is None:
         if file is None and not list_all:
             raise typer.BadParameter("give a FILE, or --list")
-        _show_all(service.all(), json)
+        _print_entries(service.all(), json)
     elif revoke:
         sha256 = service.revoke(file)
         if json:
@@ -71,10 +71,10 @@ def trust(
         from modeldyno.core.requests.texts import parse_arguments
 
         arguments = parse_arguments("--arg", arg or [])
-        _show(service.grant(file, reason, architecture, arguments), json)
+        _print_granted(service.grant(file, reason, architecture, arguments), json)
 
 
-def _show(granted: TrustGrant, as_json: bool) -> None:
+def _print_granted(granted: TrustGrant, as_json: bool) -> None:
     entry = granted.entry
     if as_json:
         from modeldyno.core.documents.models import TrustDocument
@@ -101,7 +101,7 @@ def _show(granted: TrustGrant, as_json: bool) -> None:
         )
 
 
-def _show_all(entries: tuple[Trusted, ...], as_json: bool) -> None:
+def _print_entries(entries: tuple[Trusted, ...], as_json: bool) -> None:
     if as_json:
         from modeldyno.core.documents.models import TrustDocument
 

@@ -20,7 +20,7 @@ class Commands(TyperGroup):
     """All commands."""
 
     def make_context(self, *words: Any, **more: Any) -> Any:
-        with _told_as_document():
+        with _errors_as_document():
             return super().make_context(*words, **more)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -34,12 +34,12 @@ class Commands(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        with _told_as_document():
+        with _errors_as_document():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _told_as_document() -> Iterator[None]:
+def _errors_as_document() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:

@@ -11,13 +11,13 @@ GAP = 2  # between two columns
 def column_groups(narrowest: Sequence[int], keys: int, width: int) -> list[list[int]]:
     """Numbers of the columns of each table that is drawn: one if all fit ``width``, else several,
     each of which begins with the first ``keys`` columns."""
-    if _width(narrowest) <= width:
+    if _table_width(narrowest) <= width:
         return [[*range(len(narrowest))]]
     head = [*range(keys)]
     groups = [[*head]]
     for number in range(keys, len(narrowest)):
         wider = [*groups[-1], number]
-        if len(groups[-1]) > keys and _width([narrowest[n] for n in wider]) > width:
+        if len(groups[-1]) > keys and _table_width([narrowest[n] for n in wider]) > width:
             groups.append([*head, number])
         else:
             groups[-1] = wider
@@ -28,7 +28,7 @@ def fitted_widths(natural: Sequence[int], narrowest: Sequence[int], width: int) 
     """Widths of columns that fit together: the widest that can wrap gives way first. Wider than
     ``width`` only where the narrowest are."""
     widths = [*natural]
-    while _width(widths) > width:
+    while _table_width(widths) > width:
         shrinkable = [n for n, least in enumerate(narrowest) if widths[n] > least]
         if not shrinkable:
             break
@@ -54,5 +54,5 @@ def folded(text: str, width: int, indent: str = "") -> str:
     )
 
 
-def _width(columns: Sequence[int]) -> int:
+def _table_width(columns: Sequence[int]) -> int:
     return sum(columns) + GAP * (len(columns) - 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from modeldyno.client.reading import read
+from modeldyno.client.reading import read_value
 from modeldyno.client.transport import Disconnected, EventConnection, Transport, get
 from modeldyno.core.documents.runs import JobDocument, ProgressDocument
 from modeldyno.core.errors import ServerUnreachable
@@ -61,16 +61,16 @@ async def follow_job(
             is_subscribed = True
             if last is None or not subscription.get("is_complete"):
                 last = subscription.get("last")
-        latest = await _latest(transport, job)  # it may have changed before we subscribed
+        latest = await _fetch_latest(transport, job)  # it may have changed before we subscribed
         if latest != job:
             job = latest
             yield job
         try:
             while is_subscribed and not job.is_over:
-                event = _event_in(await connection.receive(RECHECK_S))
+                event = _parse_event(await connection.receive(RECHECK_S))
                 if event is not None and event.number is not None:
                     last = event.number
-                latest = await _after(event, job, transport)
+                latest = await _job_after_event(event, job, transport)
                 if latest != job:
                     job = latest
                     yield job
@@ -78,24 +78,24 @@ async def follow_job(
             continue
 
 
-async def _after(
+async def _job_after_event(
     event: ReceivedEvent | None, job: JobDocument, transport: Transport
 ) -> JobDocument:
     if event is None:
-        return await _latest(transport, job)
+        return await _fetch_latest(transport, job)
     is_about_job = event.data.get("id") == job.id
     if event.kind == "job.progress":
         if not is_about_job:
             return job
-        progress = read(ProgressDocument, event.data)
+        progress = read_value(ProgressDocument, event.data)
         return replace(job, state="running", place=None, progress=progress)
     is_about_run = event.data.get("run_id") == job.run_id
     if is_about_run or (event.kind == "job.changed" and is_about_job):
-        return await _latest(transport, job)
+        return await _fetch_latest(transport, job)
     return job
 
 
-async def _latest(transport: Transport, job: JobDocument) -> JobDocument:
+async def _fetch_latest(transport: Transport, job: JobDocument) -> JobDocument:
     """The job as it is now; waits for a server that is unreachable for a moment."""
     waited_s = 0.0
     while True:
@@ -108,14 +108,14 @@ async def _latest(transport: Transport, job: JobDocument) -> JobDocument:
             waited_s += 1.0
 
 
-def _event_in(message: tuple[str, Any] | None) -> ReceivedEvent | None:
+def _parse_event(message: tuple[str, Any] | None) -> ReceivedEvent | None:
     """Raises Disconnected when the server asks us to leave."""
     if message is None:
         return None
     name, content = message
     if name != "event":
         raise Disconnected(name)
-    return read(ReceivedEvent, content)
+    return read_value(ReceivedEvent, content)
 
 
 async def follow_events(
@@ -146,7 +146,7 @@ async def follow_events(
             if after is None or not is_complete:
                 after = subscription["last"]
             while True:
-                event = _event_in(await connection.receive(RECHECK_S))
+                event = _parse_event(await connection.receive(RECHECK_S))
                 if event is not None:
                     after = event.number if event.number is not None else after
                     yield event

@@ -33,7 +33,7 @@ class Io(Protocol):
         """How often the current task has been asked to end."""
 
     async def sleep(self, seconds: float) -> None: ...
-    async def in_thread(self, function: Callable[[], T]) -> T:
+    async def run_in_thread(self, function: Callable[[], T]) -> T:
         """Call what takes its time on this machine, without holding up an event loop."""
 
     async def read(self, response: Any) -> bytes: ...
@@ -44,7 +44,7 @@ class Io(Protocol):
 
 class BlockingIo:
     def __init__(self, http_options: dict[str, Any]) -> None:
-        self.http = library("httpx2").Client(**http_options)
+        self.http = require_library("httpx2").Client(**http_options)
 
     @staticmethod
     def run(operation: Coroutine[Any, Any, T]) -> T:
@@ -70,7 +70,9 @@ class BlockingIo:
             self.run(items.aclose())
 
     def event_client(self) -> Any:
-        return ordered_client(library("socketio"))(reconnection=False, handle_sigint=False)
+        return make_ordered_client(require_library("socketio"))(
+            reconnection=False, handle_sigint=False
+        )
 
     def cancellations(self) -> int:
         return 0
@@ -78,7 +80,7 @@ class BlockingIo:
     async def sleep(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251 - it is to block
 
-    async def in_thread(self, function: Callable[[], T]) -> T:
+    async def run_in_thread(self, function: Callable[[], T]) -> T:
         return function()
 
     async def read(self, response: Any) -> bytes:
@@ -95,7 +97,7 @@ class BlockingIo:
 
 class AsyncIo:
     def __init__(self, http_options: dict[str, Any]) -> None:
-        self.http = library("httpx2").AsyncClient(**http_options)
+        self.http = require_library("httpx2").AsyncClient(**http_options)
 
     def run(self, operation: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
         return operation
@@ -104,7 +106,9 @@ class AsyncIo:
         return items
 
     def event_client(self) -> Any:
-        return library("socketio").AsyncSimpleClient(reconnection=False, handle_sigint=False)
+        return require_library("socketio").AsyncSimpleClient(
+            reconnection=False, handle_sigint=False
+        )
 
     def cancellations(self) -> int:
         task = asyncio.current_task()
@@ -113,7 +117,7 @@ class AsyncIo:
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    async def in_thread(self, function: Callable[[], T]) -> T:
+    async def run_in_thread(self, function: Callable[[], T]) -> T:
         return await asyncio.to_thread(function)
 
     async def read(self, response: Any) -> bytes:
@@ -128,7 +132,7 @@ class AsyncIo:
         await closable.aclose()
 
 
-def library(name: str) -> Any:
+def require_library(name: str) -> Any:
     """httpx2 or socketio, which only a client needs."""
     import importlib
 
@@ -142,10 +146,10 @@ def library(name: str) -> Any:
         ) from error
 
 
-def ordered_client(socketio: Any) -> Any:
+def make_ordered_client(socketio: Any) -> Any:
     """python-socketio's ``SimpleClient`` handles each message in a thread of its own, so messages
     may overtake each other; but we resume after the last one received, so their order matters."""
-    engineio = library("engineio")
+    engineio = require_library("engineio")
 
     class InOrderEngine(engineio.Client):  # type: ignore[misc, name-defined]  # it ships no types
         def _trigger_event(self, event: str, *arguments: Any, **options: Any) -> Any:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from modeldyno.client.following import follow_job
-from modeldyno.client.operations import Mode, Resource, expanded, operation
-from modeldyno.client.resources import Models, Projects, error_of_failure, run_result
+from modeldyno.client.operations import Mode, Resource, expand_path, operation
+from modeldyno.client.resources import Models, Projects, error_of_failure, fetch_run_result
 from modeldyno.client.transport import ByteProgress, EventConnection, Transport, command, get, post
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.models import ModelSummary
@@ -69,8 +69,8 @@ class MeasuringCalls(Resource[Mode]):
         Ctrl-C cancels the job and returns what was measured so far.
         """
         request = request or request_of(BenchmarkRequest, words)
-        body = await self._body(model, request, project, name, upload)
-        result: BenchmarkResult = await self._measure("/benchmarks", body, listen)
+        body = await self._make_body(model, request, project, name, upload)
+        result: BenchmarkResult = await self._start_and_wait("/benchmarks", body, listen)
         return result
 
     @operation
@@ -92,16 +92,16 @@ class MeasuringCalls(Resource[Mode]):
         common = common or request_of(SideRequest, words)
         pairing = pairing or request_of(PairingRequest, words)
         require_valid(pairing)
-        project_id = await self._project_id(project)
+        project_id = await self._find_project_id(project)
         sides = []
         for side in (a, b):
             reference, own = split_side(side) if isinstance(side, str | Path) else (side, {})
             request = side_with(common, own)
-            _require_sendable(request)
-            model_id = await self._model_id(project_id, reference, upload)
+            _require_no_local_paths(request)
+            model_id = await self._find_or_upload_model(project_id, reference, upload)
             sides.append({"model_id": model_id} | encode(request))
         body = {"project_id": project_id, "name": name, "a": sides[0], "b": sides[1]}
-        result: ComparisonResult = await self._measure(
+        result: ComparisonResult = await self._start_and_wait(
             "/comparisons", body | encode(pairing), listen
         )
         return result
@@ -121,11 +121,11 @@ class MeasuringCalls(Resource[Mode]):
     ) -> ProfileResult:
         """Where a model spends its time, on the server; as ``modeldyno.profile``."""
         request = request or request_of(ProfileRequest, words)
-        body = await self._body(model, request, project, name, upload)
-        result: ProfileResult = await self._measure("/profiles", body, listen)
+        body = await self._make_body(model, request, project, name, upload)
+        result: ProfileResult = await self._start_and_wait("/profiles", body, listen)
         return result
 
-    async def _body(
+    async def _make_body(
         self,
         model: ModelReference,
         request: BenchmarkRequest | ProfileRequest,
@@ -133,20 +133,20 @@ class MeasuringCalls(Resource[Mode]):
         name: str | None,
         upload: ByteProgress | None,
     ) -> dict[str, Any]:
-        _require_sendable(request)
-        project_id = await self._project_id(project)
-        model_id = await self._model_id(project_id, model, upload)
+        _require_no_local_paths(request)
+        project_id = await self._find_project_id(project)
+        model_id = await self._find_or_upload_model(project_id, model, upload)
         ids: dict[str, Any] = {"project_id": project_id, "model_id": model_id, "name": name}
         return {**ids, **encode(request)}
 
-    async def _project_id(self, project: str | int) -> int:
+    async def _find_project_id(self, project: str | int) -> int:
         if isinstance(project, int):
             return project
         document = await Projects.find.call(self, project, create=True)
         assert document is not None
         return document.id
 
-    async def _model_id(
+    async def _find_or_upload_model(
         self, project_id: int, model: ModelReference, upload: ByteProgress | None
     ) -> int:
         """Of a model of the server, or of a file, uploaded unless the project has its content."""
@@ -154,19 +154,21 @@ class MeasuringCalls(Resource[Mode]):
             return model.id
         if isinstance(model, int):
             return model
-        file = expanded(model)
+        file = expand_path(model)
         if not file.is_file():
             raise ModelNotFound(
                 f'No model file named "{model}"',
                 fix="Give the path of a model file, or the number of a model of the server",
             )
-        sha256 = await self._transport.io.in_thread(lambda: _sha256(file))
-        async for summary in self._pages(ModelSummary, "/models", project_id=project_id):
+        sha256 = await self._transport.io.run_in_thread(lambda: _sha256(file))
+        async for summary in self._iterate_pages(ModelSummary, "/models", project_id=project_id):
             if summary.keeps(sha256):
                 return summary.id
         return (await Models.upload.call(self, project_id, file, on_progress=upload)).id
 
-    async def _measure(self, path: str, body: dict[str, Any], listen: Listener | None) -> Any:
+    async def _start_and_wait(
+        self, path: str, body: dict[str, Any], listen: Listener | None
+    ) -> Any:
         """Start it, follow its job to the end, and return the result."""
         settings = {name: setting for name, setting in body.items() if setting is not None}
         latest = (await self._send(post(path, settings | {"start": True}))).json["latest_run"]
@@ -174,7 +176,7 @@ class MeasuringCalls(Resource[Mode]):
             await follow_to_end(self._transport, connection, latest["job_id"], listen)
         run = await self._fetch(RunDetailsDocument, get(f"/runs/{latest['id']}"))
         if run.has_result:
-            return await run_result(self._transport, run.id)
+            return await fetch_run_result(self._transport, run.id)
         if run.failure is not None:
             raise error_of_failure(run.failure)
         raise Cancelled(
@@ -208,7 +210,7 @@ async def follow_to_end(
             await transport.io.sleep(0.1)
 
 
-def _require_sendable(request: CellRequest) -> None:
+def _require_no_local_paths(request: CellRequest) -> None:
     require_valid(request)
     if request.sandbox == "off":
         raise BadValue(

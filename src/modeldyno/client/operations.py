@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, 
 from pathlib import Path
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
-from modeldyno.client.reading import read
+from modeldyno.client.reading import read_value
 from modeldyno.client.transport import Call, Transport, get
 
 P = ParamSpec("P")
@@ -33,7 +33,7 @@ class Resource(Generic[Mode]):
         self._send = transport.send
         self._fetch = transport.fetch
 
-    async def _pages(
+    async def _iterate_pages(
         self, kind: type[T], path: str, limit: int = 200, **query: Any
     ) -> AsyncGenerator[T, None]:
         """Everything in a list; a page is fetched when its first item is needed."""
@@ -41,39 +41,39 @@ class Resource(Generic[Mode]):
         while True:
             page = (await self._send(get(path, limit=limit, cursor=cursor, **query))).json
             for document in page["items"]:
-                yield read(kind, document)
+                yield read_value(kind, document)
             cursor = page.get("next")
             if cursor is None:
                 return
 
-    async def _text(self, call: Call, path: str | Path | None) -> str:
+    async def _fetch_text(self, call: Call, path: str | Path | None) -> str:
         """What the server answers; written to ``path`` as well, if given."""
         text = (await self._send(call)).text
         if path is not None:
-            file = expanded(path)
-            await self._transport.io.in_thread(lambda: file.write_text(text, encoding="utf-8"))
+            file = expand_path(path)
+            await self._transport.io.run_in_thread(lambda: file.write_text(text, encoding="utf-8"))
         return text
 
     async def _download(self, source: str, path: str | Path) -> Path:
-        target = expanded(path)
+        target = expand_path(path)
         await self._send(Call("GET", source, into=target))
         return target
 
-    async def _log(self, path: str) -> str:
+    async def _fetch_log(self, path: str) -> str:
         text, offset = "", 0
         while True:
-            part, end = await self._log_from(path, offset)
+            part, end = await self._fetch_log_from(path, offset)
             text += part
             if end <= offset:
                 return text
             offset = end
 
-    async def _log_from(self, path: str, offset: int) -> tuple[str, int]:
+    async def _fetch_log_from(self, path: str, offset: int) -> tuple[str, int]:
         answer = await self._send(get(path, offset=offset))
         return answer.text, int(answer.headers.get("x-next-offset", offset))
 
 
-def expanded(path: str | Path) -> Path:
+def expand_path(path: str | Path) -> Path:
     return Path(path).expanduser()
 
 
@@ -96,7 +96,7 @@ class operation(Generic[P, T]):
         if instance is None:
             return self
 
-        return _bound(self.call, instance, instance._transport.io.run)
+        return _bind_converted(self.call, instance, instance._transport.io.run)
 
 
 class stream(Generic[P, T]):
@@ -116,10 +116,10 @@ class stream(Generic[P, T]):
         if instance is None:
             return self
 
-        return _bound(self.call, instance, instance._transport.io.iterate)
+        return _bind_converted(self.call, instance, instance._transport.io.iterate)
 
 
-def _bound(call: Callable[..., Any], instance: Any, convert: Callable[[Any], Any]) -> Any:
+def _bind_converted(call: Callable[..., Any], instance: Any, convert: Callable[[Any], Any]) -> Any:
     @functools.wraps(call)
     def method(*args: Any, **options: Any) -> Any:
         return convert(call(instance, *args, **options))

@@ -15,13 +15,13 @@ from modeldyno.core import errors
 T = TypeVar("T")
 
 
-def read(kind: type[T], content: Any) -> T:
+def read_value(kind: type[T], content: Any) -> T:
     """Unknown fields are left out; missing ones are None, or their default."""
-    document: T = _read(kind, content)
+    document: T = _read_any(kind, content)
     return document
 
 
-def _read(kind: Any, content: Any) -> Any:
+def _read_any(kind: Any, content: Any) -> Any:
     if content is None:
         return None
     kind = getattr(kind, "__supertype__", kind)
@@ -32,29 +32,29 @@ def _read(kind: Any, content: Any) -> Any:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (Union, types.UnionType):
         options = [option for option in arguments if option is not type(None)]
-        return _read(options[0], content) if len(options) == 1 else content
+        return _read_any(options[0], content) if len(options) == 1 else content
     if origin is tuple:
-        return tuple(_read(arguments[0], element) for element in content)
+        return tuple(_read_any(arguments[0], element) for element in content)
     return float(content) if kind is float else content
 
 
 def _read_dataclass(kind: Any, content: dict[str, Any]) -> Any:
-    hints = _hints(kind)
+    hints = _field_types(kind)
     fields = {}
     for field in dataclasses.fields(kind):
         if field.name in content:
-            fields[field.name] = _read(hints[field.name], content[field.name])
+            fields[field.name] = _read_any(hints[field.name], content[field.name])
         elif field.default is field.default_factory is dataclasses.MISSING:
             fields[field.name] = None
     return kind(**fields)
 
 
 @functools.cache
-def _hints(kind: Any) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _field_types(cls: Any) -> dict[str, Any]:
+    return typing.get_type_hints(cls)
 
 
-def error_of(status: int, body: bytes) -> errors.ModeldynoError:
+def parse_error(status: int, body: bytes) -> errors.ModeldynoError:
     """What the server raised, by its code."""
     try:
         problem = json.loads(body)

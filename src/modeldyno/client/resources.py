@@ -19,7 +19,7 @@ from modeldyno.client.following import (
     follow_events,
     follow_job,
 )
-from modeldyno.client.operations import Mode, Resource, expanded, operation, stream
+from modeldyno.client.operations import Mode, Resource, expand_path, operation, stream
 from modeldyno.client.transport import (
     ByteProgress,
     Call,
@@ -89,7 +89,7 @@ class NounCalls(Resource[Mode], Generic[Mode, Document, Summary]):
     @stream
     def list(self, /, **query: Any) -> AsyncGenerator[Summary, None]:
         """All of them, newest first; ``text``, ``since``, ``sort``, ``order`` … as in the API."""
-        return self._pages(self.summary, f"/{self.noun}", **query)
+        return self._iterate_pages(self.summary, f"/{self.noun}", **query)
 
     @operation
     async def delete(self, number: int, cascade: bool = False) -> None:
@@ -106,7 +106,7 @@ class Projects(NounCalls[Mode, ProjectDocument, Project]):
     @operation
     async def find(self, name: str, create: bool = False) -> Project | None:
         """The newest of exactly that name."""
-        async for project in self._pages(Project, "/projects", text=name):
+        async for project in self._iterate_pages(Project, "/projects", text=name):
             if project.name == name:
                 return project
         if create:
@@ -130,7 +130,7 @@ class Projects(NounCalls[Mode, ProjectDocument, Project]):
         self, project_id: int, format: Format = "html", path: str | Path | None = None
     ) -> str:
         """The latest result of everything in it; written to ``path`` as well, if given."""
-        return await self._text(get(f"/projects/{project_id}/report", format=format), path)
+        return await self._fetch_text(get(f"/projects/{project_id}/report", format=format), path)
 
 
 class Models(NounCalls[Mode, ModelDetailsDocument, ModelSummary]):
@@ -149,7 +149,7 @@ class Models(NounCalls[Mode, ModelDetailsDocument, ModelSummary]):
         ``on_progress`` is called with the bytes sent so far and in total. Raises ServerFailed, and
         sends nothing more, when the server asks for a file that is not below the model's folder.
         """
-        file = expanded(path)
+        file = expand_path(path)
         models, query = f"/projects/{project_id}/models", {"name": name or file.name}
         call = Call("POST", models, query, upload=Upload(file, on_progress))
         model = await self._fetch(ModelDetailsDocument, call)
@@ -235,7 +235,7 @@ class KindCalls(NounCalls[Mode, Document, Summary]):
 
     @stream
     def runs(self, number: int) -> AsyncGenerator[RunSummary, None]:
-        return self._pages(RunSummary, f"/{self.noun}/{number}/runs")
+        return self._iterate_pages(RunSummary, f"/{self.noun}/{number}/runs")
 
     def _created(self, start: bool, body: Mapping[str, Any]) -> Awaited[Document]:
         return self._fetch(self.document, post(f"/{self.noun}", {**body, "start": start}))
@@ -302,14 +302,14 @@ class Profiles(KindCalls[Mode, ProfileDetailsDocument, ProfileSummary]):
         self, /, number: int, by: Literal["node", "op"] = "op", **query: Any
     ) -> AsyncGenerator[TimeDocument, None]:
         """Where the time goes, the slowest first."""
-        return self._pages(TimeDocument, f"/profiles/{number}/rows", by=by, **query)
+        return self._iterate_pages(TimeDocument, f"/profiles/{number}/rows", by=by, **query)
 
     @operation
     async def csv(
         self, number: int, by: Literal["node", "op"] = "op", path: str | Path | None = None
     ) -> str:
         """The same as a table; written to ``path`` as well, if given."""
-        return await self._text(get(f"/profiles/{number}/csv", by=by), path)
+        return await self._fetch_text(get(f"/profiles/{number}/csv", by=by), path)
 
 
 class Runs(Resource[Mode]):
@@ -319,12 +319,12 @@ class Runs(Resource[Mode]):
 
     @stream
     def list(self, /, **query: Any) -> AsyncGenerator[RunSummary, None]:
-        return self._pages(RunSummary, "/runs", **query)
+        return self._iterate_pages(RunSummary, "/runs", **query)
 
     @operation
     def result(self, run_id: str) -> Awaited[RunResult]:
         """As ``modeldyno.bench``, ``compare`` and ``profile`` return it."""
-        return run_result(self._transport, run_id)
+        return fetch_run_result(self._transport, run_id)
 
     @operation
     async def document(self, run_id: str) -> Json:
@@ -337,7 +337,7 @@ class Runs(Resource[Mode]):
         self, run_id: str, format: Format = "json", path: str | Path | None = None
     ) -> str:
         """The text; written to ``path`` as well, if given."""
-        return await self._text(get(f"/runs/{run_id}/export", format=format), path)
+        return await self._fetch_text(get(f"/runs/{run_id}/export", format=format), path)
 
     @operation
     async def samples(self, run_id: str, path: str | Path) -> Path:
@@ -346,7 +346,7 @@ class Runs(Resource[Mode]):
 
     @operation
     def log(self, run_id: str) -> Awaited[str]:
-        return self._log(f"/runs/{run_id}/log")
+        return self._fetch_log(f"/runs/{run_id}/log")
 
     @operation
     async def again(self, run_id: str) -> JobDocument:
@@ -358,7 +358,7 @@ class Runs(Resource[Mode]):
     @stream
     def artifacts(self, run_id: str) -> AsyncGenerator[ArtifactDocument, None]:
         """Files that it produced."""
-        return self._pages(ArtifactDocument, f"/runs/{run_id}/artifacts")
+        return self._iterate_pages(ArtifactDocument, f"/runs/{run_id}/artifacts")
 
     @operation
     async def artifact(self, run_id: str, name: str, path: str | Path) -> Path:
@@ -377,7 +377,7 @@ class Jobs(Resource[Mode]):
 
     @stream
     def list(self, /, **query: Any) -> AsyncGenerator[JobDocument, None]:
-        return self._pages(JobDocument, "/jobs", **query)
+        return self._iterate_pages(JobDocument, "/jobs", **query)
 
     @operation
     def cancel(self, job_id: int) -> Awaited[JobDocument]:
@@ -395,7 +395,7 @@ class Jobs(Resource[Mode]):
 
     @operation
     def log(self, job_id: int) -> Awaited[str]:
-        return self._log(f"/jobs/{job_id}/log")
+        return self._fetch_log(f"/jobs/{job_id}/log")
 
     @operation
     def log_from(self, job_id: int, offset: int) -> Awaited[tuple[str, int]]:
@@ -403,7 +403,7 @@ class Jobs(Resource[Mode]):
 
         A part that only controls a terminal has no text, and the log goes on after it.
         """
-        return self._log_from(f"/jobs/{job_id}/log", offset)
+        return self._fetch_log_from(f"/jobs/{job_id}/log", offset)
 
     @stream
     async def follow(self, job_id: int) -> AsyncGenerator[JobDocument, None]:
@@ -500,7 +500,7 @@ def error_of_failure(failure: FailureDocument) -> ModeldynoError:
     return kind(failure.title, why=failure.detail, fix=failure.fix)
 
 
-async def run_result(transport: Transport, run_id: str) -> RunResult:
+async def fetch_run_result(transport: Transport, run_id: str) -> RunResult:
     record = (await transport.send(get(f"/runs/{run_id}/record"))).json
     try:
         return result_from(record)
@@ -517,12 +517,12 @@ def _weights_beside(model: Path, name: str) -> Path:
     try:
         parts = names_in(name)
     except PathRefused as error:
-        raise _not_sent(name, error.why) from error
+        raise _not_sent_error(name, error.why) from error
     path = model.parent
     for part in parts:
         path /= part
         if path.is_symlink():  # it may lead anywhere
-            raise _not_sent(name, "its path contains a symbolic link")
+            raise _not_sent_error(name, "its path contains a symbolic link")
     if not path.exists():
         raise FileNotFound(
             f'"{printable(name)}" is missing, which {model.name} needs',
@@ -530,11 +530,11 @@ def _weights_beside(model: Path, name: str) -> Path:
             fix="Put it there, and upload the model again",
         )
     if not path.is_file():
-        raise _not_sent(name, "it is not a regular file")
+        raise _not_sent_error(name, "it is not a regular file")
     return path
 
 
-def _not_sent(name: str, why: str) -> ServerFailed:
+def _not_sent_error(name: str, why: str) -> ServerFailed:
     return ServerFailed(
         f'The server asks for "{printable(name)}", which is not sent',
         why=why,

@@ -48,14 +48,14 @@ def find_server(
             why=f"none has announced itself in {folder}",
             fix="Start one with `modeldyno serve`, or give its address (or MODELDYNO_SERVER)",
         )
-    url = _origin(url or (running.url if running else ""))
+    url = _origin_of(url or (running.url if running else ""))
     token = token or environment.get("MODELDYNO_TOKEN") or None
     if token is None and running is not None and _is_same_server(url, running.url):
-        return Address(running.url, _token_in(folder / TOKEN_FILE))
+        return Address(running.url, _read_token(folder / TOKEN_FILE))
     return Address(url, token)
 
 
-def _origin(url: str) -> str:
+def _origin_of(url: str) -> str:
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username:
         raise BadValue(
@@ -73,7 +73,7 @@ def _is_same_server(url: str, running_url: str) -> bool:
     return is_same_host and (given.scheme, given.port) == (running.scheme, running.port)
 
 
-def _token_in(path: Path) -> str | None:
+def _read_token(path: Path) -> str | None:
     try:
         return path.read_text().strip() or None
     except OSError:  # a server without a token has none

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from modeldyno.client.io import CHUNK_BYTES, Io, library
-from modeldyno.client.reading import error_of, read
+from modeldyno.client.io import CHUNK_BYTES, Io, require_library
+from modeldyno.client.reading import parse_error, read_value
 from modeldyno.client.server_address import Address
 from modeldyno.core.errors import ServerFailed, ServerUnreachable
 from modeldyno.core.hosts import tool_version
@@ -42,8 +42,8 @@ class Upload:
 
     async def chunks(self, io: Io) -> AsyncGenerator[bytes, None]:
         size, sent = self.path.stat().st_size, 0
-        with await io.in_thread(lambda: self.path.open("rb")) as file:
-            while chunk := await io.in_thread(lambda: file.read(CHUNK_BYTES)):
+        with await io.run_in_thread(lambda: self.path.open("rb")) as file:
+            while chunk := await io.run_in_thread(lambda: file.read(CHUNK_BYTES)):
                 yield chunk
                 sent += len(chunk)
                 if self.on_progress is not None:
@@ -95,7 +95,7 @@ class Answer:
 class Transport:
     def __init__(self, address: Address, io_class: Callable[[dict[str, Any]], Io]) -> None:
         self._address = address
-        self._httpx = library("httpx2")
+        self._httpx = require_library("httpx2")
         headers = {"User-Agent": f"modeldyno/{tool_version()}"}
         if address.token:
             headers["Authorization"] = f"Bearer {address.token}"
@@ -126,11 +126,11 @@ class Transport:
             else:
                 if 200 <= answer.status < 300:
                     return answer
-                raise error_of(answer.status, answer.body)
+                raise parse_error(answer.status, answer.body)
         raise AssertionError
 
     async def fetch(self, kind: type[T], call: Call) -> T:
-        return read(kind, (await self.send(call)).json)
+        return read_value(kind, (await self.send(call)).json)
 
     def events(self) -> EventConnection:
         return EventConnection(self._address, self.io)
@@ -144,12 +144,16 @@ class Transport:
         request = self.io.http.build_request(
             call.method,
             call.path,
-            params={name: _word(value) for name, value in call.query.items() if value is not None},
+            params={
+                name: _to_query_word(value)
+                for name, value in call.query.items()
+                if value is not None
+            },
             headers=headers,
             content=content,
             **({} if call.body is None else {"json": call.body}),
         )
-        response = await _settled(self.io.http.send(request, stream=True))
+        response = await _await_if_needed(self.io.http.send(request, stream=True))
         try:
             if call.into is None or response.status_code >= 400:
                 body = await self.io.read(response)
@@ -165,9 +169,9 @@ class Transport:
         """Into a file beside the target, so that it can be moved there in one step."""
         temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
-            with await self.io.in_thread(lambda: temporary.open("wb")) as file:
+            with await self.io.run_in_thread(lambda: temporary.open("wb")) as file:
                 async for chunk in self.io.chunks(response):
-                    await self.io.in_thread(lambda chunk=chunk: file.write(chunk))  # type: ignore[misc]
+                    await self.io.run_in_thread(lambda chunk=chunk: file.write(chunk))  # type: ignore[misc]
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -191,9 +195,9 @@ class EventConnection:
         await self.aclose()
         auth = {"token": self._address.token, "after": after}
         try:
-            self._timeout_error = library("socketio").exceptions.TimeoutError
+            self._timeout_error = require_library("socketio").exceptions.TimeoutError
             self._client = self._io.event_client()
-            await _settled(
+            await _await_if_needed(
                 self._client.connect(
                     self._address.url,
                     auth={name: value for name, value in auth.items() if value is not None},
@@ -202,7 +206,7 @@ class EventConnection:
                 )
             )
             subscription = {"project_id": project_id, "after": after}
-            answer: dict[str, Any] = await _settled(
+            answer: dict[str, Any] = await _await_if_needed(
                 self._client.call("subscribe", subscription, timeout=CONNECT_S)
             )
         except Exception as error:  # whatever it was, asking for the job works without events
@@ -222,7 +226,9 @@ class EventConnection:
             if left_s <= 0:
                 return None
             try:
-                name, *content = await _settled(self._client.receive(timeout=min(left_s, POLL_S)))
+                name, *content = await _await_if_needed(
+                    self._client.receive(timeout=min(left_s, POLL_S))
+                )
             except self._timeout_error:
                 continue
             except Exception as error:
@@ -235,7 +241,7 @@ class EventConnection:
         client, self._client = self._client, None
         if client is not None:
             with contextlib.suppress(Exception):
-                await _settled(client.disconnect())
+                await _await_if_needed(client.disconnect())
 
     def _require_not_cancelled_since(self, cancellations: int) -> None:
         """``asyncio.wait_for`` of Python 3.11, which the library uses, forgets that it was
@@ -244,12 +250,12 @@ class EventConnection:
             raise asyncio.CancelledError
 
 
-async def _settled(outcome: Any) -> Any:
+async def _await_if_needed(outcome: Any) -> Any:
     """httpx2 and python-socketio return from the same methods a value or an awaitable of it."""
     return await outcome if inspect.isawaitable(outcome) else outcome
 
 
-def _word(value: Any) -> Any:
+def _to_query_word(value: Any) -> Any:
     return str(value).lower() if isinstance(value, bool) else value
 
 

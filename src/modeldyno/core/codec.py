@@ -39,7 +39,7 @@ def encode(value: object) -> Any:
 
 def decode(annotation: Any, data: Any) -> Any:
     """Build the annotated type from its JSON form; raises Mismatch when it does not fit."""
-    return _reader(annotation)(data)
+    return _find_reader(annotation)(data)
 
 
 # ---------------------------------------------------------------- readers
@@ -47,10 +47,10 @@ def decode(annotation: Any, data: Any) -> Any:
 # since unions in another order are equal but read differently.
 
 
-def _reader(annotation: Any) -> Read:
+def _find_reader(annotation: Any) -> Read:
     supertype = getattr(annotation, "__supertype__", None)
     if supertype is not None:
-        return _reader(supertype)
+        return _find_reader(supertype)
     if dataclasses.is_dataclass(annotation):
         return _reader_of_dataclass(typing.cast(Any, annotation))
     origin = typing.get_origin(annotation)
@@ -62,11 +62,11 @@ def _reader(annotation: Any) -> Read:
     if origin in (Union, types.UnionType):
         return _reader_of_union(arguments)
     if origin is dict:
-        return functools.partial(_read_dict, _reader(arguments[1]))
+        return functools.partial(_read_dict, _find_reader(arguments[1]))
     if origin is list or arguments[-1] is Ellipsis:
         build: Callable[[Any], Any] = list if origin is list else tuple
-        return functools.partial(_read_many, build, arguments[0] is int, _reader(arguments[0]))
-    return functools.partial(_read_each, [_reader(argument) for argument in arguments])
+        return functools.partial(_read_many, build, arguments[0] is int, _find_reader(arguments[0]))
+    return functools.partial(_read_each, [_find_reader(argument) for argument in arguments])
 
 
 def _read_literal(arguments: tuple[Any, ...], data: Any) -> Any:
@@ -105,7 +105,7 @@ def _reader_of_dataclass(cls: Any) -> Read:
         if upgraded is not None:
             data = upgraded(data)
         if not reads:  # lazily: a class may contain itself
-            reads.update({name: _reader(hint) for name, hint in _hints(cls).items()})
+            reads.update({name: _find_reader(hint) for name, hint in _field_types(cls).items()})
         _require_type(data, dict)
         values = {}
         for name, item in data.items():
@@ -122,14 +122,14 @@ def _reader_of_dataclass(cls: Any) -> Read:
 
 
 @functools.cache
-def _hints(cls: Any) -> dict[str, Any]:
+def _field_types(cls: Any) -> dict[str, Any]:
     return typing.get_type_hints(cls)
 
 
 def _reader_of_union(options: tuple[Any, ...]) -> Read:
     """Classes are told apart by ``kind``; otherwise the first option that fits wins."""
     classes = [option for option in options if dataclasses.is_dataclass(option)]
-    reads = [_reader(option) for option in options]
+    reads = [_find_reader(option) for option in options]
     takes_none = type(None) in options
     kinds: dict[Any, Read] = {}
 
@@ -138,7 +138,7 @@ def _reader_of_union(options: tuple[Any, ...]) -> Read:
             return None
         if len(classes) > 1 and isinstance(data, dict) and "kind" in data:
             if not kinds:
-                kinds.update(_by_kind(classes))
+                kinds.update(_readers_by_kind(classes))
             kind = data["kind"]
             if not isinstance(kind, str) or kind not in kinds:
                 raise Mismatch(f"unknown kind {reprlib.repr(kind)}")
@@ -153,11 +153,11 @@ def _reader_of_union(options: tuple[Any, ...]) -> Read:
     return read
 
 
-def _by_kind(classes: list[Any]) -> dict[Any, Read]:
+def _readers_by_kind(classes: list[Any]) -> dict[Any, Read]:
     return {
-        kind: _reader(cls)
+        kind: _find_reader(cls)
         for cls in reversed(classes)  # of two with the same kind, the first
-        for kind in typing.get_args(_hints(cls).get("kind"))
+        for kind in typing.get_args(_field_types(cls).get("kind"))
     }
 
 
@@ -171,7 +171,7 @@ def _reader_of_plain(annotation: Any) -> Read:
 
     def read(data: Any) -> Any:
         if annotation is float and type(data) is int:
-            return _float(data)
+            return _to_float(data)
         if annotation is int and isinstance(data, bool):
             raise Mismatch(f"expected an integer, got {data!r}")
         _require_type(data, annotation)
@@ -180,7 +180,7 @@ def _reader_of_plain(annotation: Any) -> Read:
     return read
 
 
-def _float(number: int) -> float:
+def _to_float(number: int) -> float:
     try:
         return float(number)
     except OverflowError as error:

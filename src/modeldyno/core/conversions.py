@@ -56,6 +56,6 @@ class ConversionResult:
         """The document that ``modeldyno convert --json`` prints."""
         from modeldyno.core.documents.conversions import ConversionDocument
         from modeldyno.core.documents.described import json_text
-        from modeldyno.core.exports import deliver
+        from modeldyno.core.exports import write_if_given_path
 
-        return deliver(json_text(ConversionDocument.of(self)), path)
+        return write_if_given_path(json_text(ConversionDocument.of(self)), path)

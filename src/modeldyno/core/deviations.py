@@ -54,12 +54,12 @@ def find_deviations(
     spec: CellSpec, model: ModelFacts, facts: SessionFacts
 ) -> tuple[Deviation, ...]:
     return (
-        *_device(spec, facts),
-        *_fallback(facts),
-        *_precision(spec, model, facts),
-        *_input_types(model, facts),
-        *_layout(spec, facts),
-        *_threads(spec, facts),
+        *_device_deviations(spec, facts),
+        *_fallback_deviations(facts),
+        *_precision_deviations(spec, model, facts),
+        *_input_type_deviations(model, facts),
+        *_layout_deviations(spec, facts),
+        *_thread_deviations(spec, facts),
     )
 
 
@@ -76,18 +76,18 @@ def output_deviations(
 def fallback_share(facts: SessionFacts) -> float | None:
     """Share of nodes that did not run on the intended provider or device; None if the engine does
     not report it."""
-    placement = _placement(facts)
+    placement = _count_nodes_by_placement(facts)
     return None if placement is None else placement[0] / placement[1]
 
 
-def ran_as(facts: SessionFacts) -> str:
+def describe_effective_run(facts: SessionFacts) -> str:
     """``fp32 · x float32 · channels in blocks · 2 threads · all 85 nodes on CUDA…``."""
     parts = [facts.precision or "unknown precision"]
     types = sorted(set(facts.input_dtypes.values()))
     parts += [f"{' and '.join(types)} in"] if types else []
     parts += [f"{LAYOUTS.get(facts.layout, facts.layout)} inside"] if facts.layout else []
     parts += [figures.counted(facts.threads, "thread")] if facts.threads is not None else []
-    placement = _placement(facts)
+    placement = _count_nodes_by_placement(facts)
     if placement is not None:
         elsewhere, nodes = placement
         count = figures.counted(nodes, "node")
@@ -95,25 +95,25 @@ def ran_as(facts: SessionFacts) -> str:
             count = f"{nodes - elsewhere} of {count}"
         elif nodes > 1:
             count = f"all {count}"
-        parts.append(f"{count} on {_intended(facts)}")
+        parts.append(f"{count} on {_intended_device(facts)}")
     return " · ".join(parts)
 
 
 # ---------------------------------------------------------------- one by one
 
 
-def _device(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
+def _device_deviations(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
     kinds = {device_kind(device) for device in facts.device.split("+")}
     if facts.device and kinds != {device_kind(spec.device)}:
         yield Deviation("device", f"asked for {spec.device}, runs on {facts.device}")
 
 
-def _fallback(facts: SessionFacts) -> Iterator[Deviation]:
-    placement = _placement(facts)
+def _fallback_deviations(facts: SessionFacts) -> Iterator[Deviation]:
+    placement = _count_nodes_by_placement(facts)
     if placement is None or not placement[0]:
         return
     elsewhere, nodes = placement
-    intended = _intended(facts)
+    intended = _intended_device(facts)
     others = " and ".join(name for name in facts.nodes_by_provider if name and name != intended)
     yield Deviation(
         "fallback",
@@ -122,10 +122,10 @@ def _fallback(facts: SessionFacts) -> Iterator[Deviation]:
     )
 
 
-def _placement(facts: SessionFacts) -> tuple[int, int] | None:
+def _count_nodes_by_placement(facts: SessionFacts) -> tuple[int, int] | None:
     """How many nodes ran elsewhere than intended, and how many there are."""
     counts = {name: count for name, count in facts.nodes_by_provider.items() if name and count}
-    intended = _intended(facts)
+    intended = _intended_device(facts)
     if not counts or not intended:
         return None
     at_home = facts.at_home or (intended,)
@@ -133,7 +133,7 @@ def _placement(facts: SessionFacts) -> tuple[int, int] | None:
     return nodes - sum(counts.get(name, 0) for name in at_home), nodes
 
 
-def _intended(facts: SessionFacts) -> str:
+def _intended_device(facts: SessionFacts) -> str:
     """The first provider, or the device, by the name that the engine counts nodes under; empty if
     it counts by something else."""
     counts = facts.nodes_by_provider
@@ -145,7 +145,9 @@ def _intended(facts: SessionFacts) -> str:
     return next((name for name in names if name in counts), unused)
 
 
-def _precision(spec: CellSpec, model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:
+def _precision_deviations(
+    spec: CellSpec, model: ModelFacts, facts: SessionFacts
+) -> Iterator[Deviation]:
     if facts.precision is None:
         return
     expected = spec.precision or (precision_of(model) if model.weights_by_dtype else None)
@@ -177,7 +179,7 @@ def _keeps_activations(model: ModelFacts) -> bool:
     return _WIDENING in operators and not any(w in op for op in operators for w in _QUANTISING)
 
 
-def _input_types(model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:
+def _input_type_deviations(model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:
     for tensor in model.inputs:
         taken = facts.input_dtypes.get(tensor.name)
         if taken != tensor.dtype and taken in _NUMBERS and tensor.dtype in _NUMBERS:
@@ -187,7 +189,7 @@ def _input_types(model: ModelFacts, facts: SessionFacts) -> Iterator[Deviation]:
             )
 
 
-def _layout(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
+def _layout_deviations(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
     """Only if one was requested: an engine may arrange its tensors as it likes."""
     layout = facts.layout
     if spec.options.get("channels_last") is True and layout not in (None, CHANNELS_LAST):
@@ -195,7 +197,7 @@ def _layout(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
         yield Deviation("layout", f"asked for channels last, computes with {got}")
 
 
-def _threads(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
+def _thread_deviations(spec: CellSpec, facts: SessionFacts) -> Iterator[Deviation]:
     if facts.threads is not None and facts.threads != spec.cores:
         were = "was" if spec.cores == 1 else "were"
         yield Deviation(

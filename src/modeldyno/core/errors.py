@@ -308,13 +308,13 @@ class StorageFailed(RunFailed):
     code = "STORAGE_FAILED"
 
 
-def _tree(cls: type[ModeldynoError]) -> dict[str, type[ModeldynoError]]:
+def _collect_subclasses(cls: type[ModeldynoError]) -> dict[str, type[ModeldynoError]]:
     classes = {cls.code: cls}
     for child in cls.__subclasses__():
-        classes |= _tree(child)
+        classes |= _collect_subclasses(child)
     return classes
 
 
 def error_classes() -> dict[str, type[ModeldynoError]]:
     """Every error class by its stable code, so that an error survives the trip through a pipe."""
-    return _tree(ModeldynoError)
+    return _collect_subclasses(ModeldynoError)

@@ -56,7 +56,7 @@ def html_table(head: Iterable[str], rows: Iterable[Iterable[str]], caption: str 
     return f"<table>{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def deliver(text: str, path: str | Path | None) -> str:
+def write_if_given_path(text: str, path: str | Path | None) -> str:
     """Returns the text, and writes it to ``path`` if given."""
     if path is not None:
         Path(path).write_text(text)

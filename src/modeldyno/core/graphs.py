@@ -170,7 +170,7 @@ class View:
     expanded: tuple[str, ...]  # open groups that are visible
 
 
-def around(scope: str) -> Iterator[str]:
+def enclosing_scopes(scope: str) -> Iterator[str]:
     """A scope and the scopes around it, outermost first."""
     place = scope.find("/")
     while place >= 0:
@@ -224,7 +224,7 @@ class Graph:
             counter[node.op] += 1
         inside: dict[str, Counter[str]] = {}
         for scope, ops in own.items():
-            for group in around(scope):
+            for group in enclosing_scopes(scope):
                 inside.setdefault(group, Counter()).update(ops)
         return tuple(
             Group(scope, scope.rpartition("/")[0], ops.total(), dict(ops.most_common()))
@@ -235,15 +235,17 @@ class Graph:
         """What to draw with only these groups open; None: a useful initial view."""
         from modeldyno.graphs import drawing
 
-        return drawing.view(self, drawing.opening(self) if expanded is None else expanded)
+        return drawing.draw_view(
+            self, drawing.choose_open_groups(self) if expanded is None else expanded
+        )
 
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``modeldyno inspect --graph --json`` prints."""
         from modeldyno.core.documents.described import json_text
         from modeldyno.core.documents.graphs import GraphDocument
-        from modeldyno.core.exports import deliver
+        from modeldyno.core.exports import write_if_given_path
 
-        return deliver(json_text(GraphDocument.of(self)), path)
+        return write_if_given_path(json_text(GraphDocument.of(self)), path)
 
     def __repr__(self) -> str:
         return f"<Graph {self.name!r}: {len(self.nodes)} nodes, {len(self.tensors)} tensors>"

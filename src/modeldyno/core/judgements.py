@@ -173,7 +173,7 @@ def is_same_place(a: Axes, b: Axes) -> bool:
     return all(x[name] == y[name] for x, y in sizes for name in x.keys() & y.keys())
 
 
-def matched(a: Sequence[Axes], b: Sequence[Axes]) -> list[tuple[int, int]]:
+def match_cells(a: Sequence[Axes], b: Sequence[Axes]) -> list[tuple[int, int]]:
     """Pairs of places of matching cells. If either side has several that match, engine and
     precision must be the same, too."""
     pairs = []
@@ -186,7 +186,7 @@ def matched(a: Sequence[Axes], b: Sequence[Axes]) -> list[tuple[int, int]]:
     return pairs
 
 
-def obstacle(a: CellResult, b: CellResult) -> str:
+def why_incomparable(a: CellResult, b: CellResult) -> str:
     """Why a ratio of the two would mislead; empty if it would not."""
     for name, cell in (("A", a), ("B", b)):
         if cell.measurement is None:
@@ -201,7 +201,7 @@ def obstacle(a: CellResult, b: CellResult) -> str:
     return ""
 
 
-def doubt(a: CellResult, b: CellResult) -> str:
+def why_doubtful(a: CellResult, b: CellResult) -> str:
     """Why neither may be called faster, whatever the ratio; empty if one may."""
     for name, cell in (("A", a), ("B", b)):
         if cell.measurement and cell.measurement.noise == "unusable":
@@ -218,14 +218,14 @@ def precision_note(a: CellResult, b: CellResult) -> str:
 def settings_between(
     a: BenchmarkResult, b: BenchmarkResult, cell_a: CellResult, cell_b: CellResult
 ) -> tuple[Setting, ...]:
-    return _settings(_settings_of(a, cell_a), _settings_of(b, cell_b))
+    return _pair_settings(_read_settings(a, cell_a), _read_settings(b, cell_b))
 
 
 def environment_between(a: BenchmarkResult, b: BenchmarkResult) -> tuple[Setting, ...]:
-    return _settings(_environment_of(a), _environment_of(b))
+    return _pair_settings(_read_environment(a), _read_environment(b))
 
 
-def _settings_of(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
+def _read_settings(result: BenchmarkResult, cell: CellResult) -> dict[str, Any]:
     """All settings; as they ran, as far as known."""
     spec, facts, model = result.spec, cell.facts, result.model
     settings: dict[str, Any] = {
@@ -289,21 +289,23 @@ def machines_apart(a: Mapping[str, Any], b: Mapping[str, Any]) -> str:
         names.append("machine")
     if not names:
         return ""
-    left, right = (_text(host.get(names[0])) for host in (a, b))
+    left, right = (_setting_text(host.get(names[0])) for host in (a, b))
     return f"measured on different machines: {left} against {right}"
 
 
-def _environment_of(result: BenchmarkResult) -> dict[str, Any]:
+def _read_environment(result: BenchmarkResult) -> dict[str, Any]:
     host = encode(result.host)
     facts = {words: host[name] for name, words in _ENVIRONMENT.items()}
     return facts | {"Modeldyno": result.tool_version}
 
 
-def _settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Setting, ...]:
-    return tuple(Setting(name, _text(a.get(name)), _text(b.get(name))) for name in {**a, **b})
+def _pair_settings(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[Setting, ...]:
+    return tuple(
+        Setting(name, _setting_text(a.get(name)), _setting_text(b.get(name))) for name in {**a, **b}
+    )
 
 
-def _text(setting: Any) -> str | None:
+def _setting_text(setting: Any) -> str | None:
     match setting:
         case None:
             return None

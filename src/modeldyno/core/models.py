@@ -200,9 +200,9 @@ class ModelFacts:
         """The document that ``modeldyno inspect --json`` prints."""
         from modeldyno.core.documents.described import json_text
         from modeldyno.core.documents.models import ModelDocument
-        from modeldyno.core.exports import deliver
+        from modeldyno.core.exports import write_if_given_path
 
-        return deliver(json_text(ModelDocument.of(self)), path)
+        return write_if_given_path(json_text(ModelDocument.of(self)), path)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Inputs and outputs, one line each."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from pathlib import PurePath
 from urllib.parse import unquote
 
 from modeldyno.core.errors import BadValue, PathRefused
 
 LONGEST_NAME = 200
 LONGEST_TEXT = 1_000_000
+_SAME_SUFFIX = 0.7  # how alike stems must be, 0 to 1: glyph and glyphs are, nope and text are not
+_OTHER_SUFFIX = 0.9  # the suffix does not count towards it: all models end in .onnx
 _PRIVATE_COPY = re.compile(r"[^\s'\"]*/\d{8}-\d{6}-[0-9a-f]{6,40}/(?:model|scratch)/")
 
 
@@ -40,17 +45,17 @@ def checked_text(text: str) -> str:
 
 def name_of_file(path: str) -> str:
     """A printable name for a file, whatever bytes its file name has."""
-    last = _last(path.rstrip("/"))
+    last = _last_part(path.rstrip("/"))
     plain = "".join("�" if ord(x) < 32 or ord(x) == 127 or _is_surrogate(x) else x for x in last)
     return plain.strip()[:LONGEST_NAME] or "model"
 
 
 def shown_name(path: str) -> str:
     """Of a model: the file name of an absolute path; anything else is a name already."""
-    return _last(path) if path.startswith("/") else path
+    return _last_part(path) if path.startswith("/") else path
 
 
-def _last(path: str) -> str:
+def _last_part(path: str) -> str:
     """A SavedModel is named after its folder, since all have the same file name."""
     folder, _, last = path.rpartition("/")
     return folder.rpartition("/")[2] or last if last == "saved_model.pb" else last
@@ -141,3 +146,19 @@ def printable(text: str) -> str:
     """Printable and short, for a message."""
     plain = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
     return plain if len(plain) <= 100 else plain[:99] + "…"
+
+
+def find_similar_names(name: str, names: Iterable[str], most: int = 1) -> list[str]:
+    """Names that differ from ``name`` by what looks like a typo, the closest first. No guess is
+    better than a far-fetched one."""
+    likeness = {candidate: _likeness(name, candidate) for candidate in names}
+    close = [candidate for candidate, alike in likeness.items() if alike > 0]
+    return sorted(close, key=lambda candidate: (-likeness[candidate], candidate))[:most]
+
+
+def _likeness(name: str, candidate: str) -> float:
+    """How alike the stems are; 0 if not alike enough."""
+    wanted, other = PurePath(name.lower()), PurePath(candidate.lower())
+    alike = SequenceMatcher(None, wanted.stem, other.stem).ratio()
+    same = wanted.suffix == other.suffix
+    return alike + same if alike >= (_SAME_SUFFIX if same else _OTHER_SUFFIX) else 0.0

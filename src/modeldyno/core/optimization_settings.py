@@ -135,10 +135,10 @@ def tuning_config(spec: OptimizationSpec) -> dict[str, Any]:
     settings = spec.settings
     config: dict[str, Any] = {
         "version": 1.0,
-        "model": _model(spec),
+        "model": _model_section(spec),
         "quantization": {
             "calibration": {"sampling_size": settings.sampling_size},
-            "approach": f"post_training_{_when(spec)}_quant",
+            "approach": f"post_training_{_when_clause(spec)}_quant",
         },
         "tuning": {
             "strategy": {"name": settings.strategy},
@@ -149,34 +149,35 @@ def tuning_config(spec: OptimizationSpec) -> dict[str, Any]:
         },
     }
     if spec.dataset is not None:
-        loader = _dataloader(spec.dataset, settings.batch_size)
+        loader = _dataloader_section(spec.dataset, settings.batch_size)
         config["quantization"]["calibration"]["dataloader"] = loader
         metric = spec.dataset.metric
         metrics = {"metric": {metric["name"]: metric["param"]}} if metric else {}
         # A copy: YAML would write a second reference as an alias.
         config["evaluation"] = {
-            "accuracy": metrics | {"dataloader": _dataloader(spec.dataset, settings.batch_size)}
+            "accuracy": metrics
+            | {"dataloader": _dataloader_section(spec.dataset, settings.batch_size)}
         }
     return config
 
 
-def _when(spec: OptimizationSpec) -> str:
+def _when_clause(spec: OptimizationSpec) -> str:
     return "dynamic" if spec.precision == DYNAMIC else "static"
 
 
-def _model(spec: OptimizationSpec) -> dict[str, Any]:
+def _model_section(spec: OptimizationSpec) -> dict[str, Any]:
     model: dict[str, Any] = {"name": spec.name}
     model |= {"framework": spec.framework} if spec.framework else {}
-    model |= {"inputs": _names(spec.inputs)} if spec.inputs else {}
-    return model | ({"outputs": _names(spec.outputs)} if spec.outputs else {})
+    model |= {"inputs": _tensor_names(spec.inputs)} if spec.inputs else {}
+    return model | ({"outputs": _tensor_names(spec.outputs)} if spec.outputs else {})
 
 
-def _names(names: Sequence[str]) -> str | list[str]:
+def _tensor_names(names: Sequence[str]) -> str | list[str]:
     """A single name is not a list."""
     return names[0] if len(names) == 1 else [*names]
 
 
-def _dataloader(dataset: DatasetSpec, batch_size: int) -> dict[str, Any]:
+def _dataloader_section(dataset: DatasetSpec, batch_size: int) -> dict[str, Any]:
     loader: dict[str, Any] = {
         "batch_size": batch_size,
         "dataset": {dataset.kind: dict(dataset.parameters)},

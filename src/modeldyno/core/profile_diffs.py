@@ -83,7 +83,7 @@ class Change:
             return "only in B"
         if not self.is_comparable or self.delta_s is None:
             return "not comparable"
-        if not _apart(self.a.ci95_s, self.b.ci95_s):
+        if not _are_spans_apart(self.a.ci95_s, self.b.ci95_s):
             return "no clear difference"
         return "faster" if self.delta_s < 0 else "slower"
 
@@ -106,17 +106,17 @@ class ProfileDiff:
         if _are_machines_different(self.a, self.b):
             return "not comparable"
         spans = (side.ci95_s_by_figure.get("latency") for side in (self.a, self.b))
-        if not _apart(*spans):
+        if not _are_spans_apart(*spans):
             return "no clear difference"
         return "faster" if self.delta_s < 0 else "slower"
 
 
-def diff(a: ProfileResult, b: ProfileResult, by: By = "node") -> ProfileDiff:
-    changes = _by_node(a, b) if by == "node" else _by_op(a, b)
+def compare_profiles(a: ProfileResult, b: ProfileResult, by: By = "node") -> ProfileDiff:
+    changes = _diff_by_node(a, b) if by == "node" else _diff_by_op(a, b)
     if _are_machines_different(a, b):
         changes = [replace(change, is_comparable=False) for change in changes]
     ranked = sorted(changes, key=lambda change: -abs(change.delta_s or 0.0))
-    return ProfileDiff(a, b, by, tuple(ranked), tuple(_differences(a, b)))
+    return ProfileDiff(a, b, by, tuple(ranked), tuple(_find_differences(a, b)))
 
 
 def diff_sentence(diff: ProfileDiff) -> str:
@@ -155,28 +155,28 @@ def conditions_warning(diff: ProfileDiff) -> str | None:
 # ---------------------------------------------------------------- by node
 
 
-def _by_node(a: ProfileResult, b: ProfileResult) -> list[Change]:
+def _diff_by_node(a: ProfileResult, b: ProfileResult) -> list[Change]:
     changes = []
     left, right = set(range(len(a.rows))), set(range(len(b.rows)))  # without a counterpart
-    for match in (_same_names, _same_parts, _same_places):
+    for match in (_match_by_name, _match_by_parts, _match_by_place):
         for in_a, in_b, matched_by in match(a.rows, b.rows, left, right):
             left.difference_update(in_a)
             right.difference_update(in_b)
-            changes.append(Change(_part(a.rows, in_a), _part(b.rows, in_b), matched_by))
-    changes = _moved(changes, is_one_engine=a.facts.engine == b.facts.engine)
-    changes += [Change(_part(a.rows, [n]), None, None, "vanished") for n in sorted(left)]
-    changes += [Change(None, _part(b.rows, [n]), None, "appeared") for n in sorted(right)]
+            changes.append(Change(_make_side(a.rows, in_a), _make_side(b.rows, in_b), matched_by))
+    changes = _mark_moved(changes, is_one_engine=a.facts.engine == b.facts.engine)
+    changes += [Change(_make_side(a.rows, [n]), None, None, "vanished") for n in sorted(left)]
+    changes += [Change(None, _make_side(b.rows, [n]), None, "appeared") for n in sorted(right)]
     return changes
 
 
 Groups = Iterator[tuple[list[int], list[int], MatchedBy]]
 
 
-def _same_names(
+def _match_by_name(
     a: Sequence[NodeResult], b: Sequence[NodeResult], left: set[int], right: set[int]
 ) -> Groups:
     """Names that are not unique on a side do not count."""
-    in_a, in_b = _unique(a, left), _unique(b, right)
+    in_a, in_b = _unique_names(a, left), _unique_names(b, right)
     for name in in_a.keys() & in_b.keys():
         node_a, node_b = a[in_a[name]], b[in_b[name]]
         is_alike = family(node_a.op_type) == family(node_b.op_type)
@@ -184,7 +184,7 @@ def _same_names(
             yield [in_a[name]], [in_b[name]], "name"
 
 
-def _unique(rows: Sequence[NodeResult], numbers: Iterable[int]) -> dict[str, int]:
+def _unique_names(rows: Sequence[NodeResult], numbers: Iterable[int]) -> dict[str, int]:
     places: dict[str, list[int]] = {}
     for number in numbers:
         places.setdefault(plain_node(rows[number].node), []).append(number)
@@ -197,7 +197,7 @@ def plain_node(name: str) -> str:
     return shorter or name
 
 
-def _same_parts(
+def _match_by_parts(
     a: Sequence[NodeResult], b: Sequence[NodeResult], left: set[int], right: set[int]
 ) -> Groups:
     """Nodes of both sides that share nodes of the model, directly or through others."""
@@ -206,12 +206,14 @@ def _same_parts(
         for number in sorted(numbers):
             for part in {plain_node(rows[number].node), *rows[number].parts}:
                 holders.setdefault(part, []).append((side, number))
-    for group in _joined(own for own in holders.values() if len({side for side, _ in own}) == 2):
+    for group in _join_groups(
+        own for own in holders.values() if len({side for side, _ in own}) == 2
+    ):
         in_a, in_b = (sorted(number for at, number in group if at == side) for side in (0, 1))
         yield in_a, in_b, "parts"
 
 
-def _joined(groups: Iterable[list[tuple[int, int]]]) -> list[set[tuple[int, int]]]:
+def _join_groups(groups: Iterable[list[tuple[int, int]]]) -> list[set[tuple[int, int]]]:
     of: dict[tuple[int, int], set[tuple[int, int]]] = {}
     for group in groups:
         whole = set(group).union(*(of.get(node, set()) for node in group))
@@ -219,7 +221,7 @@ def _joined(groups: Iterable[list[tuple[int, int]]]) -> list[set[tuple[int, int]
     return list({id(whole): whole for whole in of.values()}.values())
 
 
-def _same_places(
+def _match_by_place(
     a: Sequence[NodeResult], b: Sequence[NodeResult], left: set[int], right: set[int]
 ) -> Groups:
     """The same operator with the same work, in order; then the same kind of work."""
@@ -239,7 +241,7 @@ def _same_places(
                 yield [in_a[block.a + step]], [in_b[block.b + step]], "place"
 
 
-def _moved(changes: list[Change], *, is_one_engine: bool) -> list[Change]:
+def _mark_moved(changes: list[Change], *, is_one_engine: bool) -> list[Change]:
     """Marks those that run in another order than the others, or, on one engine, on another
     provider: engines name theirs differently."""
     both = [(c, c.a, c.b) for c in changes if c.a is not None and c.b is not None]
@@ -277,12 +279,12 @@ def _longest_rising(places: Sequence[int]) -> set[int]:
 # ---------------------------------------------------------------- by operator
 
 
-def _by_op(a: ProfileResult, b: ProfileResult) -> list[Change]:
+def _diff_by_op(a: ProfileResult, b: ProfileResult) -> list[Change]:
     """By name; operators of one side only, by their kind of work."""
     ops_a, ops_b = ({row.op_type for row in side.rows} for side in (a, b))
     shared = ops_a & ops_b
     kinds = {family(op) for op in ops_a - shared} & {family(op) for op in ops_b - shared}
-    totals_a, totals_b = (_ops(side, shared, kinds) for side in (a, b))
+    totals_a, totals_b = (_sum_by_op(side, shared, kinds) for side in (a, b))
     changes = []
     for key in dict.fromkeys((*totals_a, *totals_b)):
         side_a, side_b = totals_a.get(key), totals_b.get(key)
@@ -295,7 +297,7 @@ def _by_op(a: ProfileResult, b: ProfileResult) -> list[Change]:
     return changes
 
 
-def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, ChangeSide]:
+def _sum_by_op(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, ChangeSide]:
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(result.rows):
         kind = family(row.op_type)
@@ -303,24 +305,24 @@ def _ops(result: ProfileResult, shared: set[str], kinds: set[str]) -> dict[str, 
         groups.setdefault(row.op_type if is_alone else f"({kind})", []).append(number)
     totals = {}
     for key, numbers in groups.items():
-        part = _part(result.rows, numbers)
+        part = _make_side(result.rows, numbers)
         spans = [result.ci95_s_by_op.get(op) for op in part.op_types]
         unknown = _first(result.unknown_by_op.get(op, "") for op in part.op_types)
-        totals[key] = replace(part, names=part.op_types, ci95_s=_added(spans), unknown=unknown)
+        totals[key] = replace(part, names=part.op_types, ci95_s=_add_spans(spans), unknown=unknown)
     return totals
 
 
 # ---------------------------------------------------------------- both
 
 
-def _part(rows: Sequence[NodeResult], numbers: Sequence[int]) -> ChangeSide:
+def _make_side(rows: Sequence[NodeResult], numbers: Sequence[int]) -> ChangeSide:
     own = [rows[number] for number in numbers]
     return ChangeSide(
         names=tuple(row.node for row in own),
         op_types=tuple(dict.fromkeys(row.op_type for row in own)),
         providers=tuple(dict.fromkeys(row.provider for row in own)),
         total_s=sum(row.total_s for row in own),
-        ci95_s=_added([row.ci95_s for row in own]),
+        ci95_s=_add_spans([row.ci95_s for row in own]),
         nodes=len(own),
         place=min(numbers),
         unknown=_first(row.unknown for row in own),
@@ -331,7 +333,7 @@ def _first(reasons: Iterable[str]) -> str:
     return next(filter(None, reasons), "")
 
 
-def _added(spans: Sequence[Span | None]) -> Span | None:
+def _add_spans(spans: Sequence[Span | None]) -> Span | None:
     """The interval of a sum, at its widest; None unless all are known."""
     if not spans or None in spans:
         return None
@@ -339,11 +341,11 @@ def _added(spans: Sequence[Span | None]) -> Span | None:
     return sum(low for low, _ in known), sum(high for _, high in known)
 
 
-def _apart(a: Span | None, b: Span | None) -> bool:
+def _are_spans_apart(a: Span | None, b: Span | None) -> bool:
     return a is not None and b is not None and (a[1] < b[0] or b[1] < a[0])
 
 
-def _differences(a: ProfileResult, b: ProfileResult) -> Iterator[str]:
+def _find_differences(a: ProfileResult, b: ProfileResult) -> Iterator[str]:
     """What differs in how they were measured."""
     engines = [f"{side.facts.engine} {side.facts.engine_version}" for side in (a, b)]
     cells = [replace(side.spec.cell, batch_size=side.batch_size) for side in (a, b)]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.roofline import Held, Roof, held
+from modeldyno.core.roofline import Held, Roof, compare_to_roof
 from modeldyno.core.runs import Runnable
 from modeldyno.core.sessions import CallContract, SessionFacts, Timings, UnitContent
 from modeldyno.core.specs import ProfileSpec
@@ -287,10 +287,10 @@ class Slice:
     unknown: str = ""  # why neither its time nor what follows from it is to be shown
 
     def held(self, roof: Roof) -> Held:
-        return held(self.flop, self.moved_bytes, self.total_s, roof, self.unknown)
+        return compare_to_roof(self.flop, self.moved_bytes, self.total_s, roof, self.unknown)
 
 
-def slices(result: ProfileResult, by: By) -> list[Slice]:
+def make_slices(result: ProfileResult, by: By) -> list[Slice]:
     """The slowest first."""
     parts: dict[tuple[Any, ...], list[Any]] = {}
     for number, row in enumerate(result.rows):
@@ -314,8 +314,8 @@ def slices(result: ProfileResult, by: By) -> list[Slice]:
                 recorded_s=sum(row.told_s for row in rows),
                 cpu_s=sum(row.cpu_s for row in rows),
                 accelerator_s=sum(on_device) if on_device else None,
-                share=share(total, result),
-                cumulative=share(cumulative, result),
+                share=share_of_latency(total, result),
+                cumulative=share_of_latency(cumulative, result),
                 ci95_s=rows[0].ci95_s if by == "node" else result.ci95_s_by_op.get(rows[0].op_type),
                 flop=_sum_of_known([row.flop for row in rows]),
                 moved_bytes=_sum_of_known([row.moved_bytes for row in rows]),
@@ -333,5 +333,5 @@ def _sum_of_known(parts: Sequence[float | None]) -> float | None:
     return None if None in parts else sum(part or 0.0 for part in parts)
 
 
-def share(seconds: float, result: ProfileResult) -> float:
+def share_of_latency(seconds: float, result: ProfileResult) -> float:
     return seconds / result.latency_s if result.latency_s else 0.0

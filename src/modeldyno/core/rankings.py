@@ -68,9 +68,9 @@ class Ranking:
         """The document that ``modeldyno compare --engine all --json`` prints."""
         from modeldyno.core.documents.comparisons import RankingDocument
         from modeldyno.core.documents.described import json_text
-        from modeldyno.core.exports import deliver
+        from modeldyno.core.exports import write_if_given_path
 
-        return deliver(json_text(RankingDocument.of(self)), path)
+        return write_if_given_path(json_text(RankingDocument.of(self)), path)
 
 
 def reference_of(levels: Sequence[SideResult]) -> Ranked:
@@ -81,15 +81,15 @@ def reference_of(levels: Sequence[SideResult]) -> Ranked:
 
 def other_of(comparison: ComparisonResult) -> Ranked:
     """B, where A is the reference."""
-    return _compared(comparison, comparison.b, comparison.a, comparison.ratio)
+    return _make_ranked(comparison, comparison.b, comparison.a, comparison.ratio)
 
 
 def inverse_of(comparison: ComparisonResult) -> Ranked:
     """A, where B is the reference."""
-    return _compared(comparison, comparison.a, comparison.b, comparison.ratio.inverse)
+    return _make_ranked(comparison, comparison.a, comparison.b, comparison.ratio.inverse)
 
 
-def _compared(
+def _make_ranked(
     comparison: ComparisonResult, side: SideResult, reference: SideResult, ratio: Estimate
 ) -> Ranked:
     return Ranked(
@@ -159,7 +159,7 @@ def ranking_remarks(ranking: Ranking) -> list[str]:
     return remarks
 
 
-def placed(sides: Sequence[Ranked]) -> tuple[Ranked, ...]:
+def with_places(sides: Sequence[Ranked]) -> tuple[Ranked, ...]:
     """A side's place is one more than the number of sides that are clearly faster."""
     ratios = [side.ratio for side in sides if side.ratio is not None and not side.unranked]
 

@@ -103,36 +103,36 @@ _NOT_PLACES = ("node", "op_type")  # names in the model, some of which look like
 _PLACES = ("path", "model", "label", "data", "folder")  # fields that hold a path and nothing else
 
 
-def placeless(result: R, names: Mapping[str, str]) -> R:
+def without_model_places(result: R, names: Mapping[str, str]) -> R:
     """Without folders of this machine; ``names`` maps stored paths to names of models."""
-    cleaned: R = decode(type(result), _without(encode(result), names, ""))
+    cleaned: R = decode(type(result), _remove_folders(encode(result), names, ""))
     return cleaned
 
 
 def without_places(facts: ModelFacts) -> ModelFacts:
     """The facts of a model without the folders of this machine."""
-    cleaned: ModelFacts = decode(type(facts), _without(encode(facts), {}, ""))
+    cleaned: ModelFacts = decode(type(facts), _remove_folders(encode(facts), {}, ""))
     return cleaned
 
 
 def without_folders_in(document: Any, names: Mapping[str, str]) -> Any:
     """Of a document as JSON values; ``names`` as above."""
-    return _without(document, names, "")
+    return _remove_folders(document, names, "")
 
 
-def _without(json: Any, names: Mapping[str, str], field: str) -> Any:
+def _remove_folders(json: Any, names: Mapping[str, str], field: str) -> Any:
     match json:
         case str():
-            return _text(json, names, field)
+            return _redact_text(json, names, field)
         case list():
-            return [_without(member, names, field) for member in json]
+            return [_remove_folders(member, names, field) for member in json]
         case dict():
-            return {key: _without(member, names, key) for key, member in json.items()}
+            return {key: _remove_folders(member, names, key) for key, member in json.items()}
         case _:
             return json
 
 
-def _text(text: str, names: Mapping[str, str], field: str) -> str:
+def _redact_text(text: str, names: Mapping[str, str], field: str) -> str:
     if field in _NOT_PLACES:
         return text
     if text in names:

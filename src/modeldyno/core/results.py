@@ -12,7 +12,7 @@ from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.ids import RunId
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import without_private_copies
-from modeldyno.core.requests.axes import as_ran
+from modeldyno.core.requests.axes import with_effective_settings
 from modeldyno.core.runs import Artifact
 from modeldyno.core.sessions import (
     CallContract,
@@ -246,7 +246,7 @@ class CellResult:
     @property
     def ran(self) -> CellSpec:
         """As it actually ran, as far as known."""
-        return as_ran(self.spec, self.batch_size, self.facts)
+        return with_effective_settings(self.spec, self.batch_size, self.facts)
 
     @property
     def contract(self) -> CallContract:
@@ -295,9 +295,9 @@ class RunResult:
     def to_json(self, path: str | Path | None = None) -> str:
         """The document that ``--json`` prints."""
         from modeldyno.core.documents.described import json_text
-        from modeldyno.core.exports import deliver
+        from modeldyno.core.exports import write_if_given_path
 
-        return deliver(json_text(self.document()), path)
+        return write_if_given_path(json_text(self.document()), path)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """For a spreadsheet."""
@@ -362,7 +362,7 @@ class BenchmarkResult(RunResult):
         """Earlier versions stored sizes of open dimensions once, with the model."""
         match stored:
             case {"spec": {"model": {"dims": dict() as dims}}, "cells": [*cells]}:
-                return stored | {"cells": [_with_sizes(cell, dims) for cell in cells]}
+                return stored | {"cells": [_add_sizes(cell, dims) for cell in cells]}
         return stored
 
     def all_standings(self) -> list[tuple[Objective, Standing]]:
@@ -388,9 +388,9 @@ class BenchmarkResult(RunResult):
     def to_csv(self, path: str | Path | None = None) -> str:
         """One line per cell."""
         from modeldyno.core.documents.benchmarks import benchmarks_csv
-        from modeldyno.core.exports import deliver
+        from modeldyno.core.exports import write_if_given_path
 
-        return deliver(benchmarks_csv([self]), path)
+        return write_if_given_path(benchmarks_csv([self]), path)
 
     def _repr_html_(self) -> str:
         from modeldyno.present.tables import benchmark_html
@@ -412,18 +412,18 @@ class BenchmarkResult(RunResult):
 
     def latency_ms(self) -> Figure | None:
         from modeldyno.core.documents.figures import Figure
-        from modeldyno.core.runs import quickest
+        from modeldyno.core.runs import find_quickest_cell
 
-        cell = quickest(self)
+        cell = find_quickest_cell(self)
         measured = cell.measurement if cell else None
         return Figure.of_estimate(measured.latency.typical, 1e3) if measured else None
 
     def summary(self) -> SummaryDocument:
         from modeldyno.core.documents.cells import CellDocument
         from modeldyno.core.documents.runnables import SummaryDocument
-        from modeldyno.core.runs import quickest
+        from modeldyno.core.runs import find_quickest_cell
 
-        best = quickest(self)
+        best = find_quickest_cell(self)
         if best is None:
             return SummaryDocument.of_spec(self.spec)
         return SummaryDocument.of_cell(CellDocument.of(0, best))
@@ -441,7 +441,7 @@ class BenchmarkResult(RunResult):
         ]
 
 
-def _with_sizes(cell: Any, dims: dict[str, Any]) -> Any:
+def _add_sizes(cell: Any, dims: dict[str, Any]) -> Any:
     match cell:
         case {"spec": dict() as spec}:
             return cell | {"spec": {"dims": dims} | spec}
@@ -475,7 +475,7 @@ class SideResult:
     @property
     def ran(self) -> CellSpec:
         """As read back from the engine; without a precision if it does not report one."""
-        ran = as_ran(self.spec, self.batch_size, self.facts)
+        ran = with_effective_settings(self.spec, self.batch_size, self.facts)
         return replace(ran, precision=self.facts.precision)
 
     @property

@@ -53,11 +53,12 @@ def roof_of(peaks: Peaks | None, cores: int, device: str) -> Roof:
         return Roof(f"peaks are measured of the CPU, not of {device}")
     if peaks is None:
         return Roof(f"the machine's peaks are not known: {HOW}")
-    peak, how = _peak(peaks, cores)
+    peak, how = _find_peak(peaks, cores)
     noisy = "" if peak.noise == "quiet" else f", measured {peak.noise}: more may be possible"
     return Roof(
-        f"peaks of {figures.counted(cores, 'core')}{how}: {_giga(peak.flops_per_s)}FLOP/s in fp32, "
-        f"{_giga(peak.bytes_per_s)}B/s, as {peaks.engine} reached them{noisy}",
+        f"peaks of {figures.counted(cores, 'core')}{how}: "
+        f"{_giga_text(peak.flops_per_s)}FLOP/s in fp32, "
+        f"{_giga_text(peak.bytes_per_s)}B/s, as {peaks.engine} reached them{noisy}",
         peak.flops_per_s,
         peak.bytes_per_s,
     )
@@ -67,7 +68,7 @@ def no_peaks(fingerprint: str) -> Peaks | None:
     return None
 
 
-def _peak(peaks: Peaks, cores: int) -> tuple[Peak, str]:
+def _find_peak(peaks: Peaks, cores: int) -> tuple[Peak, str]:
     """The peak of this number of cores, interpolated between the measured ones."""
     ranked = sorted(peaks.peaks, key=lambda peak: peak.cores)
     above = next((peak for peak in ranked if peak.cores >= cores), ranked[-1])
@@ -84,7 +85,7 @@ def _peak(peaks: Peaks, cores: int) -> tuple[Peak, str]:
     return made, f", between those of {below.cores} and {above.cores}"
 
 
-def held(
+def compare_to_roof(
     flop: float | None, moved: float | None, seconds: float, roof: Roof, unknown: str = ""
 ) -> Held:
     """``flop`` and ``moved`` bytes are those of ``seconds``; ``unknown`` says why that is not
@@ -96,7 +97,7 @@ def held(
     rate = None if flop is None else flop / seconds
     speed = None if moved is None else moved / seconds
     intensity = flop / moved if flop is not None and moved else None
-    bound, reason = _bound(rate, speed, intensity, roof)
+    bound, reason = _find_bound(rate, speed, intensity, roof)
     return Held(
         _up_to(rate, roof.flops_per_s), _up_to(speed, roof.bytes_per_s), intensity, bound, reason
     )
@@ -108,7 +109,7 @@ def _up_to(rate: float | None, peak: float | None) -> float | None:
     return None if rate is None or (peak is not None and rate > peak) else rate
 
 
-def _bound(
+def _find_bound(
     rate: float | None, speed: float | None, intensity: float | None, roof: Roof
 ) -> tuple[Bound | None, str]:
     if rate is None and speed is None:
@@ -119,7 +120,7 @@ def _bound(
         return "overhead", "no arithmetic, and nothing that must move"
     computes = None if rate is None else rate / roof.flops_per_s
     moves = None if speed is None else speed / roof.bytes_per_s
-    reason = _reason(rate, computes, speed, moves, intensity, roof)
+    reason = _explain_bound(rate, computes, speed, moves, intensity, roof)
     most = max(share for share in (computes, moves) if share is not None)
     if most >= REACHED:
         # Caches may exceed the memory peak; then they are not the limit.
@@ -131,7 +132,7 @@ def _bound(
     return "overhead", f"{reason}; the rest is starting, waiting, or a kernel that is slow"
 
 
-def _reason(
+def _explain_bound(
     rate: float | None,
     computes: float | None,
     speed: float | None,
@@ -143,15 +144,15 @@ def _reason(
     parts = []
     if rate is not None and computes is not None:
         above = ", in other arithmetic or a time too short to trust" if computes > 1 else ""
-        parts.append(f"{_giga(rate)}FLOP/s, {figures.percent(computes)} of the peak{above}")
+        parts.append(f"{_giga_text(rate)}FLOP/s, {figures.percent(computes)} of the peak{above}")
     if speed is not None and moves is not None:
         cached = ", out of caches or in a time too short to trust" if moves > 1 else ""
-        parts.append(f"{_giga(speed)}B/s, {figures.percent(moves)} of the peak{cached}")
+        parts.append(f"{_giga_text(speed)}B/s, {figures.percent(moves)} of the peak{cached}")
     if intensity is not None and roof.ridge is not None:
         ridge = figures.plain(roof.ridge)
         parts.append(f"{figures.plain(intensity)} FLOP per byte (peaks meet at {ridge})")
     return "; ".join(parts)
 
 
-def _giga(number: float) -> str:
+def _giga_text(number: float) -> str:
     return f"{figures.plain(number / 1e9)} G"

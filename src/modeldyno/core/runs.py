@@ -191,7 +191,7 @@ class StoredRun:
         return self.failure.title if self.failure else f"{self.kept} so far"
 
 
-def quickest(result: BenchmarkResult) -> CellResult | None:
+def find_quickest_cell(result: BenchmarkResult) -> CellResult | None:
     """The cell with the lowest typical latency; an unusable one only if all are."""
     measured = [cell for cell in result.cells if cell.measurement is not None]
     return min(measured, key=lambda cell: (cell.is_unusable, _typical_s(cell)), default=None)
@@ -203,7 +203,7 @@ def _typical_s(cell: CellResult) -> float:
 
 
 def benchmark_headline(result: BenchmarkResult) -> str:
-    best = quickest(result)
+    best = find_quickest_cell(result)
     if best is None or best.measurement is None:
         return next((cell.error.title for cell in result.cells if cell.error), "nothing measured")
     typical = best.measurement.latency.typical

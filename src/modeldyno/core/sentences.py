@@ -7,7 +7,7 @@ from itertools import combinations
 
 from modeldyno.core import figures, precisions
 from modeldyno.core.cell_axes import WORKLOAD
-from modeldyno.core.requests.axes import is_alike
+from modeldyno.core.requests.axes import has_same_axes
 from modeldyno.core.results import (
     DECISIVE,
     BenchmarkResult,
@@ -45,25 +45,27 @@ def benchmark_sentences(result: BenchmarkResult) -> list[str]:
         failed = next((cell.error.title for cell in result.cells if cell.error), "")
         return [f"Nothing was measured: {failed}" if failed else "Nothing was measured"]
     if len(measured) == 1:
-        return [_figure(measured[0], "latency"), _figure(measured[0], "throughput")]
+        return [_figure_text(measured[0], "latency"), _figure_text(measured[0], "throughput")]
     standings = result.all_standings()
     if not standings:
         return [unranked_sentence(result) or "Not ranked: stopped before its end"]
-    return [_standing(result, *each) for each in standings]
+    return [_standing_sentence(result, *each) for each in standings]
 
 
 PRAISE: dict[Objective, str] = {"latency": "lowest latency", "throughput": "highest throughput"}
 
 
-def _standing(result: BenchmarkResult, objective: Objective, standing: Standing) -> str:
+def _standing_sentence(result: BenchmarkResult, objective: Objective, standing: Standing) -> str:
     if standing.has_winner:
         best = result.cells[standing.leader]
-        return f"{PRAISE[objective].capitalize()}: {best.spec.name}, {_figure(best, objective)}"
+        return (
+            f"{PRAISE[objective].capitalize()}: {best.spec.name}, {_figure_text(best, objective)}"
+        )
     names = "; ".join(result.cells[number].spec.name for number in standing.tied)
     return f"{PRAISE[objective].capitalize()}: a tie, these cannot be told apart: {names}"
 
 
-def _figure(cell: CellResult, objective: Objective) -> str:
+def _figure_text(cell: CellResult, objective: Objective) -> str:
     """``0.650 ±0.008 ms for a batch of 8 (noisy)``, or ``1 540 items/s``."""
     measured = cell.measurement
     assert measured is not None
@@ -94,13 +96,13 @@ def comparison_sentence(result: ComparisonResult) -> str:
     span = f"({change(ratio.low)} to {change(ratio.high)})"
     match result.verdict:
         case "slower" | "faster":
-            return f"B is {_by_how_much(ratio.value)} {span}"
+            return f"B is {_ratio_words(ratio.value)} {span}"
         case "equivalent":
             return f"No difference within ±{result.spec.margin:.0%} {span}"
         case "different-but-small":
-            return f"B is {_by_how_much(ratio.value)}, less than ±{result.spec.margin:.0%} {span}"
+            return f"B is {_ratio_words(ratio.value)}, less than ±{result.spec.margin:.0%} {span}"
         case "inconclusive":
-            certain = _certain_part(ratio.low, ratio.high, result.spec.margin)
+            certain = _describe_certain_part(ratio.low, ratio.high, result.spec.margin)
             if certain:
                 return certain
             times = f"{ratio.low:.3f} to {ratio.high:.3f} times"
@@ -137,23 +139,23 @@ def pair_sentence(
     match verdict:
         case "faster":
             span = f"{1 / high:.2f}\u2013{1 / low:.2f}"
-            return f"{_begun(b)} is {1 / value:.2f}× faster than {a} ({span}, 95 %)."
+            return f"{_capitalise(b)} is {1 / value:.2f}× faster than {a} ({span}, 95 %)."
         case "slower":
             span = f"{low:.2f}\u2013{high:.2f}"
-            return f"{_begun(a)} is {value:.2f}× faster than {b} ({span}, 95 %)."
+            return f"{_capitalise(a)} is {value:.2f}× faster than {b} ({span}, 95 %)."
         case "equivalent":
-            finding = f"{_begun(a)} and {b} are equivalent within ±{margin:.0%}"
+            finding = f"{_capitalise(a)} and {b} are equivalent within ±{margin:.0%}"
         case "different-but-small":
-            finding = f"{_begun(a)} and {b} differ by less than ±{margin:.0%}"
+            finding = f"{_capitalise(a)} and {b} differ by less than ±{margin:.0%}"
         case "inconclusive":
-            certain = _certain_part(low, high, margin, names)
+            certain = _describe_certain_part(low, high, margin, names)
             if certain:
-                return f"{_begun(certain)}."
+                return f"{_capitalise(certain)}."
             finding = f"No clear difference between {a} and {b}"
     return f"{finding} ({b} takes {low:.3f} to {high:.3f} times as long as {a}, 95 %)."
 
 
-def _certain_part(
+def _describe_certain_part(
     low: float, high: float, margin: float, names: tuple[str, str] = ("A", "B")
 ) -> str:
     """Of an inconclusive ratio: which one is slower, if the interval excludes 1.
@@ -174,12 +176,12 @@ def _certain_part(
     )
 
 
-def _begun(name: str) -> str:
+def _capitalise(name: str) -> str:
     """At the beginning of a sentence; a model's own name stays as it is."""
     return f"B{name[1:]}" if name.startswith("batch ") else name
 
 
-def _by_how_much(ratio: float) -> str:
+def _ratio_words(ratio: float) -> str:
     if ratio >= 2:
         return f"{ratio:.2f}× slower"
     if ratio <= 0.5:
@@ -254,7 +256,7 @@ def unranked_sentence(result: BenchmarkResult) -> str:
     cells = [cell for cell in result.cells if cell.measurement and not cell.mismatches]
     if result.all_standings() or len(cells) < 2 or result.interrupted:
         return ""
-    if not any(is_alike(a.spec, b.spec, WORKLOAD) for a, b in combinations(cells, 2)):
+    if not any(has_same_axes(a.spec, b.spec, WORKLOAD) for a, b in combinations(cells, 2)):
         return "Not ranked: no two cells have inputs of the same sizes"
     fewest = min(cell.measurement.sessions for cell in cells if cell.measurement)
     if fewest < RANKED_FROM:

@@ -129,7 +129,7 @@ def device_kind(device: str) -> str:
     return device.replace(".", ":").partition(":")[0].lower()
 
 
-def examined_as(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:
+def with_examined_facts(facts: SessionFacts, examined: SessionFacts) -> SessionFacts:
     """The facts of a session, completed by those that were examined once for all sessions."""
     return replace(
         facts,
@@ -310,7 +310,7 @@ class Session(UnitContent):
         return (Timings(label, samples.calls_per_sample, samples.wall_ns, samples.cpu_ns),)
 
 
-def took_s(session: Session) -> float:
+def duration_s(session: Session) -> float:
     """The part of a budget that the session used, as far as it reports."""
     instances = len(session.together.calls) if session.together else 1
     timed = session.warmup.seconds + session.samples.block_wall_ns / 1e9 / instances

@@ -28,7 +28,7 @@ class Code(Described):
 
     def is_same(self, other: Code | None) -> bool:
         """Compares arguments as JSON does: 1, 1.0 and true differ."""
-        return other is not None and _text(self) == _text(other)
+        return other is not None and _code_text(self) == _code_text(other)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Trusted(Described):
     argument or source is not trusted."""
 
 
-def _text(code: Code) -> str:
+def _code_text(code: Code) -> str:
     return json.dumps(asdict(code), sort_keys=True)
 
 

@@ -36,10 +36,10 @@ def shell_word(text: str) -> str:
     """A word to paste into a shell; with hidden characters as ``$'…'``, which means the same."""
     if visible(text) == text:
         return shlex.quote(text)
-    return "$'" + "".join(_in_shell(text, at) for at in range(len(text))) + "'"
+    return "$'" + "".join(_escape_for_shell(text, at) for at in range(len(text))) + "'"
 
 
-def _in_shell(text: str, at: int) -> str:
+def _escape_for_shell(text: str, at: int) -> str:
     c = text[at]
     if not _is_hidden(text, at):
         return f"\\{c}" if c in "\\'" else c

@@ -69,8 +69,8 @@ def work_of(op_type: str, operands: Operands | None) -> Work:
     name = plain_name(op_type)
     if is_view(op_type):
         return Work(0.0, 0.0)
-    flop = _flop(name, operands)
-    moved = _bytes(name, operands)
+    flop = _count_flop(name, operands)
+    moved = _count_bytes(name, operands)
     return Work(
         None if flop is None else float(flop),
         None if moved is None else float(moved),
@@ -103,10 +103,14 @@ def is_view(op_type: str) -> bool:
 # ---------------------------------------------------------------- arithmetic
 
 
-def _flop(name: str, operands: Operands) -> float | None:
+def _count_flop(name: str, operands: Operands) -> float | None:
     rule = next((rule for words, rule in _RULES if name in words), None)
     if rule is None and "conv" in name:
-        rule = _transposed if "transpose" in name or "backprop" in name else _convolution
+        rule = (
+            _transposed_convolution_flop
+            if "transpose" in name or "backprop" in name
+            else _convolution_flop
+        )
     if rule is not None:
         return rule(operands)
     if name in _PER_ELEMENT:
@@ -114,20 +118,20 @@ def _flop(name: str, operands: Operands) -> float | None:
     if name in _REDUCTIONS:
         return operands.inputs[0].size if operands.inputs else None
     if name in _GATES:
-        return _recurrent(operands, _GATES[name])
+        return _recurrent_flop(operands, _GATES[name])
     return 0.0 if name in _MOVES else None
 
 
-def _convolution(operands: Operands) -> float | None:
-    filters = _filters(operands)
+def _convolution_flop(operands: Operands) -> float | None:
+    filters = _find_filters(operands)
     if filters is None or not operands.outputs:
         return None
-    return 2 * operands.outputs[0].size * _per_output(filters, len(operands.outputs[0].shape))
+    return 2 * operands.outputs[0].size * _flop_per_output(filters, len(operands.outputs[0].shape))
 
 
-def _transposed(operands: Operands) -> float | None:
+def _transposed_convolution_flop(operands: Operands) -> float | None:
     """Each input element meets every filter: [C, K, h, w], of C input channels."""
-    filters = _filters(operands)
+    filters = _find_filters(operands)
     if filters is None:
         return None
     channels = filters.shape[0]
@@ -136,11 +140,11 @@ def _transposed(operands: Operands) -> float | None:
     return 2 * operands.inputs[0].size * filters.size / max(1, channels)
 
 
-def _filters(operands: Operands) -> Operand | None:
+def _find_filters(operands: Operands) -> Operand | None:
     return next((operand for operand in operands.inputs[1:] if len(operand.shape) >= 3), None)
 
 
-def _per_output(filters: Operand, rank: int) -> float:
+def _flop_per_output(filters: Operand, rank: int) -> float:
     """Multiplications per output element: those of one filter."""
     count = filters.shape[0]
     if len(filters.shape) > rank:  # in groups
@@ -148,12 +152,12 @@ def _per_output(filters: Operand, rank: int) -> float:
     return filters.size / max(1, count)
 
 
-def _product(operands: Operands) -> float | None:
-    depth = _depth(operands)
+def _product_flop(operands: Operands) -> float | None:
+    depth = _product_depth(operands)
     return None if depth is None else 2 * operands.outputs[0].size * depth
 
 
-def _depth(operands: Operands) -> int | None:
+def _product_depth(operands: Operands) -> int | None:
     """Multiplications per output element: the dimension that both matrices share. Either matrix may
     be transposed."""
     if not operands.inputs or not operands.outputs:
@@ -166,7 +170,7 @@ def _depth(operands: Operands) -> int | None:
     return left[-2] if is_transposed else left[-1]
 
 
-def _attention(operands: Operands) -> float | None:
+def _attention_flop(operands: Operands) -> float | None:
     """Scores and their sum: queries [.., L, D], keys [.., S, D] and values; D may hold several
     heads."""
     if len(operands.inputs) < 3:
@@ -177,7 +181,7 @@ def _attention(operands: Operands) -> float | None:
     return 4 * prod(query) * key[-2]
 
 
-def _packed_attention(operands: Operands) -> float | None:
+def _packed_attention_flop(operands: Operands) -> float | None:
     """ONNX Runtime's own: [batch, length, width], and the weights [width, 3 × inner] of all."""
     if len(operands.inputs) < 2 or len(operands.inputs[0].shape) != 3:
         return None
@@ -189,7 +193,7 @@ def _packed_attention(operands: Operands) -> float | None:
     return 2 * tokens * prod(weights) + 4 * tokens * length * weights[1] / 3
 
 
-def _recurrent(operands: Operands, gates: int) -> float | None:
+def _recurrent_flop(operands: Operands, gates: int) -> float | None:
     """Of all steps: each output element meets the input and the state."""
     if not operands.inputs or not operands.outputs:
         return None
@@ -203,13 +207,13 @@ def _recurrent(operands: Operands, gates: int) -> float | None:
     return 2 * numbers * gates * (width + hidden)
 
 
-def _pooling(operands: Operands) -> float | None:
+def _pooling_flop(operands: Operands) -> float | None:
     if not operands.window or not operands.outputs:
         return None
     return operands.outputs[0].size * prod(operands.window)
 
 
-def _sum_of_many(operands: Operands) -> float | None:
+def _sum_flop(operands: Operands) -> float | None:
     """Of several tensors, element by element; of one, all its elements."""
     if not operands.outputs or not operands.inputs:
         return None
@@ -221,18 +225,18 @@ def _sum_of_many(operands: Operands) -> float | None:
 # ---------------------------------------------------------------- bytes
 
 
-def _bytes(name: str, operands: Operands) -> float | None:
+def _count_bytes(name: str, operands: Operands) -> float | None:
     if name in _LOOKS_UP_FEW_BITS:
         return None
     if name in _PARTIAL:  # reads only what it looks up
         out = [operand.bytes for operand in operands.outputs]
-        return _total([*out, *out, *(operand.bytes for operand in operands.inputs[1:])])
-    total = _total([operand.bytes for operand in (*operands.inputs, *operands.outputs)])
-    hidden = _repacked(name, operands)
+        return _total_if_known([*out, *out, *(operand.bytes for operand in operands.inputs[1:])])
+    total = _total_if_known([operand.bytes for operand in (*operands.inputs, *operands.outputs)])
+    hidden = _repacked_bytes(name, operands)
     return None if total is None or hidden is None else total + hidden
 
 
-def _repacked(name: str, operands: Operands) -> float | None:
+def _repacked_bytes(name: str, operands: Operands) -> float | None:
     """Bytes of weights that the engine does not list, since it repacked them."""
     if not operands.inputs or not operands.outputs:
         return 0
@@ -243,7 +247,7 @@ def _repacked(name: str, operands: Operands) -> float | None:
     if name in _PRODUCTS and not any(len(shape) >= 2 for shape in weights):
         if name in _WITH_FEW_BITS:
             return None
-        depth = _depth(operands)
+        depth = _product_depth(operands)
         return None if depth is None else width * depth * (out.shape[-1] if out.shape else 1)
     if name in _GATES and sum(len(shape) == 3 for shape in weights) < 2:
         hidden = out.shape[-1] if out.shape else 0
@@ -252,23 +256,23 @@ def _repacked(name: str, operands: Operands) -> float | None:
             if features.shape
             else None
         )
-    if "conv" in name and name not in _MOVES and _filters(operands) is None:
+    if "conv" in name and name not in _MOVES and _find_filters(operands) is None:
         return None
     return 0
 
 
-def _total(parts: Sequence[int | None]) -> int | None:
+def _total_if_known(parts: Sequence[int | None]) -> int | None:
     return None if None in parts else sum(part or 0 for part in parts)
 
 
 # ---------------------------------------------------------------- tables
 
 
-def _named(words: str) -> frozenset[str]:
+def _name_set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_PRODUCTS = _named(
+_PRODUCTS = _name_set(
     "matmul fusedmatmul gemm fusedgemm matmulinteger qlinearmatmul qgemm matmulnbits matmulbnb4 "
     "matmulintegertofloat dynamicquantizematmul fullyconnected fullyconnectedcompressed mm bmm "
     "addmm baddbmm linear "
@@ -277,43 +281,46 @@ _PRODUCTS = _named(
 )
 # Their weights have fewer bits than their first input, whose type is a float or says nothing.
 _WITH_INT8_WEIGHTS = ("dynamicquantize", "matmulinteger", "qlinear", "qgemm")
-_WITH_FEW_BITS = _named("matmulnbits matmulbnb4")
+_WITH_FEW_BITS = _name_set("matmulnbits matmulbnb4")
 # Reads a few rows of a table whose scales and packed numbers are listed whole.
-_LOOKS_UP_FEW_BITS = _named("gatherblockquantized")
-_ATTENTIONS = _named(
+_LOOKS_UP_FEW_BITS = _name_set("gatherblockquantized")
+_ATTENTIONS = _name_set(
     "multiheadattention scaleddotproductattention scaled_dot_product_attention sdpa "
     "scaled_dot_product_flash_attention_for_cpu scaled_dot_product_flash_attention "
     "scaled_dot_product_efficient_attention scaled_dot_product_attention_math"
 )
-_PACKED_ATTENTIONS = _named("attention qattention")
-_POOLINGS = _named(
+_PACKED_ATTENTIONS = _name_set("attention qattention")
+_POOLINGS = _name_set(
     "maxpool averagepool avgpool pooling lppool nhwcmaxpool qlinearaveragepool max_pool2d "
     "max_pool2d_with_indices avg_pool2d max_pool_2d average_pool_2d maxpool3d avgpool3d "
     "maxpooling averagepooling"
 )
 _RULES: tuple[tuple[frozenset[str], Callable[[Operands], float | None]], ...] = (
-    (_PRODUCTS, _product),
-    (_ATTENTIONS, _attention),
-    (_PACKED_ATTENTIONS, lambda operands: _packed_attention(operands) or _attention(operands)),
-    (_POOLINGS, _pooling),
-    (_named("sum mean max min addn add_n"), _sum_of_many),
+    (_PRODUCTS, _product_flop),
+    (_ATTENTIONS, _attention_flop),
     (
-        _named(
+        _PACKED_ATTENTIONS,
+        lambda operands: _packed_attention_flop(operands) or _attention_flop(operands),
+    ),
+    (_POOLINGS, _pooling_flop),
+    (_name_set("sum mean max min addn add_n"), _sum_flop),
+    (
+        _name_set(
             "deconvolution convtranspose convolutionbackpropdata groupconvolutionbackpropdata "
             "convolution_transpose conv_transpose2d"
         ),
-        _transposed,
+        _transposed_convolution_flop,
     ),
-    (_named("convert convertlike convert_element_type"), lambda _: 0.0),
+    (_name_set("convert convertlike convert_element_type"), lambda _: 0.0),
 )
 _GATES = {
-    **dict.fromkeys(_named("lstm lstmsequence lstmcell dynamicquantizelstm"), 4),
-    **dict.fromkeys(_named("gru grusequence grucell"), 3),
-    **dict.fromkeys(_named("rnn rnnsequence rnncell"), 1),
+    **dict.fromkeys(_name_set("lstm lstmsequence lstmcell dynamicquantizelstm"), 4),
+    **dict.fromkeys(_name_set("gru grusequence grucell"), 3),
+    **dict.fromkeys(_name_set("rnn rnnsequence rnncell"), 1),
 }
 _PER_ELEMENT = {
     **dict.fromkeys(
-        _named(
+        _name_set(
             "add sub subtract mul multiply div divide relu leakyrelu prelu clip clamp clamp_min "
             "hardtanh maximum minimum abs neg negative pow power sqrt rsqrt exp log erf sin cos "
             "tan tanh sigmoid floor ceil ceiling round sign reciprocal mod bitwise_and bitwise_or "
@@ -326,25 +333,25 @@ _PER_ELEMENT = {
         ),
         1,
     ),
-    **dict.fromkeys(_named("hardsigmoid quickgelu batchnormalization"), 2),
+    **dict.fromkeys(_name_set("hardsigmoid quickgelu batchnormalization"), 2),
     **dict.fromkeys(
-        _named(
+        _name_set(
             "batchnorminference native_batch_norm batch_norm quantizelinear dequantizelinear "
             "fusedbatchnorm fusedbatchnormv2 fusedbatchnormv3 fusedbatchnormex quantize dequantize"
         ),
         2,
     ),
-    **dict.fromkeys(_named("dynamicquantizelinear fakequantize qlinearadd qlinearmul"), 3),
+    **dict.fromkeys(_name_set("dynamicquantizelinear fakequantize qlinearadd qlinearmul"), 3),
     **dict.fromkeys(
-        _named(
+        _name_set(
             "gelu fastgelu biasgelu swish silu mish softplus elu selu celu hardswish hswish "
             "hard_swish"
         ),
         5,
     ),
-    **dict.fromkeys(_named("softmax logsoftmax log_softmax hardmax softmax_lastdim"), 5),
+    **dict.fromkeys(_name_set("softmax logsoftmax log_softmax hardmax softmax_lastdim"), 5),
     **dict.fromkeys(
-        _named(
+        _name_set(
             "layernormalization skiplayernormalization embedlayernormalization mvn normalizel2 "
             "instancenormalization groupnormalization groupnorm simplifiedlayernormalization "
             "rmsnormalization skipsimplifiedlayernormalization rms native_layer_norm "
@@ -353,25 +360,25 @@ _PER_ELEMENT = {
         8,
     ),
 }
-_REDUCTIONS = _named(
+_REDUCTIONS = _name_set(
     "globalaveragepool globalmaxpool globallppool nhwcglobalaveragepool reducemean reducesum "
     "reducemax reducemin reduceprod reducel1 reducel2 reducesumsquare reduce argmax argmin "
     "amax amin qlinearglobalaveragepool adaptive_avg_pool2d adaptiveavgpool topk topkv2 topk_v2 "
     "prod any all reduce_max reduce_min reduce_prod reduce_any reduce_all arg_max arg_min"
 )
-_VIEWS = _named(
+_VIEWS = _name_set(
     "reshape squeeze unsqueeze flatten identity shape size constant view as_strided t "
     "dropout parameter result alias detach permute empty empty_like "
     "empty_strided lift_fresh resolve_conj resolve_neg const readvariableop "
     "varhandleop identityn expanddims expand_dims rank staticreshape"
 )
 # In other engines, operators of these names interpolate or copy.
-_VIEWS_OF_PYTORCH = _named("resize expand broadcast_to")
-_PARTIAL = _named(
+_VIEWS_OF_PYTORCH = _name_set("resize expand broadcast_to")
+_PARTIAL = _name_set(
     "gather gatherelements gathernd slice stridedslice embedding index_select gatherv2 gather_nd "
     "strided_slice"
 )
-_MOVES = _PARTIAL | _named(
+_MOVES = _PARTIAL | _name_set(
     "transpose concat cat split variadicsplit pad tile cast convert reorderinput reorderoutput "
     "reorder depthtospace spacetodepth copy copy_ to scatternd scatterelements clone contiguous "
     "broadcast broadcast_to broadcastto expand memcpyfromhost memcpytohost fill zero ones full "
@@ -380,12 +387,14 @@ _MOVES = _PARTIAL | _named(
     "space_to_depth depth_to_space space_to_batch_nd batch_to_space_nd reversev2 reverse_v2"
 )
 _BITS = {
-    **dict.fromkeys(_named("double float64 f64 int64 i64 uint64 u64"), 64),
-    **dict.fromkeys(_named("float float32 f32 int32 i32 uint32 u32 int"), 32),
-    **dict.fromkeys(_named("float16 f16 bfloat16 bf16 c10::Half c10::BFloat16 int16 uint16"), 16),
-    **dict.fromkeys(_named("int8 i8 uint8 u8 bool boolean f8e4m3 f8e5m2 f8e8m0"), 8),
-    **dict.fromkeys(_named("int4 i4 uint4 u4 Int4x2 UInt4x2 nf4 float4 f4e2m1"), 4),
-    **dict.fromkeys(_named("int2 i2 uint2 u2 Int2x4 UInt2x4"), 2),
+    **dict.fromkeys(_name_set("double float64 f64 int64 i64 uint64 u64"), 64),
+    **dict.fromkeys(_name_set("float float32 f32 int32 i32 uint32 u32 int"), 32),
+    **dict.fromkeys(
+        _name_set("float16 f16 bfloat16 bf16 c10::Half c10::BFloat16 int16 uint16"), 16
+    ),
+    **dict.fromkeys(_name_set("int8 i8 uint8 u8 bool boolean f8e4m3 f8e5m2 f8e8m0"), 8),
+    **dict.fromkeys(_name_set("int4 i4 uint4 u4 Int4x2 UInt4x2 nf4 float4 f4e2m1"), 4),
+    **dict.fromkeys(_name_set("int2 i2 uint2 u2 Int2x4 UInt2x4"), 2),
     **{"u3": 3, "u6": 6, "u1": 1},
     **{"long int": 64, "short int": 16, "signed char": 8, "unsigned char": 8},
 }
@@ -404,7 +413,7 @@ def family(op_type: str) -> str:
     return next((word for word, names in _FAMILIES if name in names), own)
 
 
-_NORMS = _named(
+_NORMS = _name_set(
     "layernormalization skiplayernormalization mvn normalizel2 instancenormalization "
     "groupnormalization groupnorm simplifiedlayernormalization rmsnormalization rms "
     "skipsimplifiedlayernormalization native_layer_norm native_group_norm layer_norm "
@@ -412,16 +421,16 @@ _NORMS = _named(
     "fusedbatchnormv2 fusedbatchnormv3 fusedbatchnormex"
 )
 _FAMILIES = (
-    ("convolution", _named("deconvolution")),
+    ("convolution", _name_set("deconvolution")),
     ("product", _PRODUCTS),
     ("attention", _ATTENTIONS | _PACKED_ATTENTIONS),
     ("pooling", _POOLINGS),
     ("recurrent", frozenset(_GATES)),
     ("normalization", _NORMS),
-    ("softmax", _named("softmax logsoftmax log_softmax softmax_lastdim")),
-    ("reduction", _REDUCTIONS | _named("mean sum max min")),
-    ("reordering", _named("reorder reorderinput reorderoutput transpose")),
-    ("joining", _named("concat cat concatv2 concatenation")),
-    ("cast", _named("cast convert convertlike")),
-    ("elementwise", frozenset(_PER_ELEMENT) - _NORMS | _named("subgraph")),
+    ("softmax", _name_set("softmax logsoftmax log_softmax softmax_lastdim")),
+    ("reduction", _REDUCTIONS | _name_set("mean sum max min")),
+    ("reordering", _name_set("reorder reorderinput reorderoutput transpose")),
+    ("joining", _name_set("concat cat concatv2 concatenation")),
+    ("cast", _name_set("cast convert convertlike")),
+    ("elementwise", frozenset(_PER_ELEMENT) - _NORMS | _name_set("subgraph")),
 )

@@ -65,7 +65,7 @@ _NO_SUCH_DEVICE = "has no such device"
 
 def all_devices() -> tuple[str, ...]:
     """Every device that some engine supports: ``cpu`` first."""
-    return _devices(entries())
+    return _find_devices(entries())
 
 
 def devices_of(entry: EngineEntry) -> dict[str, str]:
@@ -77,14 +77,16 @@ def devices_here() -> dict[str, str]:
     """Each device, and why no installed engine can use it here; empty text: at least one can."""
     engines = entries()  # called once: it scans every installed package
     usable = [entry for entry in engines if is_usable(entry)]
-    return {d: _best_reason([why_not(entry, d) for entry in usable]) for d in _devices(engines)}
+    return {
+        d: _choose_reason([why_not(entry, d) for entry in usable]) for d in _find_devices(engines)
+    }
 
 
-def _devices(engines: Sequence[EngineEntry]) -> tuple[str, ...]:
+def _find_devices(engines: Sequence[EngineEntry]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(device for entry in engines for device in entry.devices))
 
 
-def _best_reason(reasons: list[str]) -> str:
+def _choose_reason(reasons: list[str]) -> str:
     """Empty if some engine can; else preferably from an engine that supports the device."""
     if "" in reasons or not reasons:
         return "" if reasons else "no engine is installed"

@@ -41,7 +41,7 @@ class Route:
     packages: dict[str, str]  # distributions it needs → how to install them
 
     def versions(self) -> dict[str, str]:
-        versions = {package: _version(package) for package in self.packages}
+        versions = {package: _installed_version(package) for package in self.packages}
         return {package: version for package, version in versions.items() if version is not None}
 
 
@@ -94,13 +94,13 @@ ROUTES = (
 
 def possibilities(model_format: ModelFormat) -> tuple[Possibility, ...]:
     """Every goal, whether possible or not, for a menu."""
-    return tuple(_possibility(model_format, to) for to in GOALS)
+    return tuple(_make_possibility(model_format, to) for to in GOALS)
 
 
 def find(model_format: ModelFormat, to: Goal) -> Route:
     """Raises BadValue if no route exists, PackageMissing if it needs a package missing here."""
-    possibility = _possibility(model_format, to)
-    routes = _routes(model_format, to)
+    possibility = _make_possibility(model_format, to)
+    routes = _find_routes(model_format, to)
     if not possibility.why_not:
         return routes[0]
     title = f"This model cannot be converted to {possibility.title}"
@@ -115,9 +115,9 @@ def load(route: Route) -> Convert:
     return convert
 
 
-def _possibility(model_format: ModelFormat, to: Goal) -> Possibility:
+def _make_possibility(model_format: ModelFormat, to: Goal) -> Possibility:
     title = GOALS[to]
-    routes = _routes(model_format, to)
+    routes = _find_routes(model_format, to)
     if not routes:
         sources = [name for route in ROUTES if route.to == to for name in route.formats]
         if any(route.makes == model_format for route in ROUTES if route.to == to):
@@ -126,7 +126,7 @@ def _possibility(model_format: ModelFormat, to: Goal) -> Possibility:
         why = f"{title} can be made from {known}; this model is {format_title(model_format)}"
         return Possibility(to, title, why, _suggest_two_steps(model_format, sources))
     for package, install in routes[0].packages.items():
-        if _version(package) is None:
+        if _installed_version(package) is None:
             why = f"the Python package {package!r} is not installed"
             return Possibility(to, title, why, f"Run `{install}`")
     return Possibility(to, title)
@@ -139,9 +139,9 @@ def _suggest_two_steps(model_format: ModelFormat, sources: Sequence[str]) -> str
     return "Choose another format"
 
 
-def _routes(model_format: ModelFormat, to: Goal) -> list[Route]:
+def _find_routes(model_format: ModelFormat, to: Goal) -> list[Route]:
     return [route for route in ROUTES if route.to == to and model_format in route.formats]
 
 
-def _version(package: str) -> str | None:
+def _installed_version(package: str) -> str | None:
     return installed_version((package, *_BUILDS.get(package, ())))

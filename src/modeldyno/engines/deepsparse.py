@@ -37,7 +37,7 @@ class DeepSparse:
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         session = self._load(target, shapes_of(inputs))
         outputs = session.run(inputs)
-        return session.examined(_node_count(target.model)), outputs
+        return session.examined(_count_nodes(target.model)), outputs
 
     def _load(self, target: Target, shapes: dict[str, tuple[int, ...]]) -> DeepSparseSession:
         import deepsparse
@@ -46,9 +46,9 @@ class DeepSparse:
         require_default_spinning("DeepSparse", target)
         threads_before = count_threads()
         try:
-            with _with_fixed_sizes(target.model, shapes) as model:
+            with _model_with_fixed_sizes(target.model, shapes) as model:
                 raw = deepsparse.compile_model(
-                    model, batch_size=_batch(shapes), num_cores=target.threads, num_streams=1
+                    model, batch_size=_batch_size(shapes), num_cores=target.threads, num_streams=1
                 )
         except Exception as error:
             raise cannot_load("DeepSparse", error, verb="compile") from error
@@ -94,7 +94,7 @@ class DeepSparseSession:
         import numpy as np
 
         run = self.raw.run
-        arrays = self._in_order(inputs)
+        arrays = self._order_inputs(inputs)
         if contract == "api":
             return lambda: run(arrays)
         if contract == "hot":
@@ -102,10 +102,10 @@ class DeepSparseSession:
         return lambda: [np.array(out) for out in run([np.array(array) for array in arrays])]
 
     def run(self, inputs: Tensors) -> Tensors:
-        outputs = self.raw.run(self._in_order(inputs))
+        outputs = self.raw.run(self._order_inputs(inputs))
         return dict(zip(self.raw.output_names, outputs, strict=True))
 
-    def _in_order(self, inputs: Tensors) -> list[Any]:
+    def _order_inputs(self, inputs: Tensors) -> list[Any]:
         import numpy as np
 
         return [np.ascontiguousarray(inputs[name]) for name in self.raw.input_names]
@@ -120,7 +120,7 @@ class DeepSparseSession:
 
 
 @contextlib.contextmanager
-def _with_fixed_sizes(model: str, shapes: dict[str, tuple[int, ...]]) -> Iterator[str]:
+def _model_with_fixed_sizes(model: str, shapes: dict[str, tuple[int, ...]]) -> Iterator[str]:
     """The model, or a temporary copy in which its dynamic sizes are fixed.
 
     DeepSparse sets the first size of each input by itself; others it would write into the file.
@@ -129,7 +129,7 @@ def _with_fixed_sizes(model: str, shapes: dict[str, tuple[int, ...]]) -> Iterato
 
     graph = onnx.load(model, load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
-    inputs = {i.name: _sizes(i) for i in graph.input if i.name not in weights}
+    inputs = {i.name: _declared_sizes(i) for i in graph.input if i.name not in weights}
     if not shapes or all(sizes[1:] == tuple(shapes[name][1:]) for name, sizes in inputs.items()):
         yield model
         return
@@ -144,18 +144,18 @@ def _with_fixed_sizes(model: str, shapes: dict[str, tuple[int, ...]]) -> Iterato
         yield file.name
 
 
-def _sizes(declared: Any) -> tuple[int, ...]:
+def _declared_sizes(declared: Any) -> tuple[int, ...]:
     """0 for dynamic ones."""
     return tuple(int(size.dim_value) for size in declared.type.tensor_type.shape.dim)
 
 
-def _batch(shapes: dict[str, tuple[int, ...]]) -> int | None:
+def _batch_size(shapes: dict[str, tuple[int, ...]]) -> int | None:
     """The first size of all inputs; None if they differ or are unknown."""
     first = {shape[0] if shape else None for shape in shapes.values()}
     return first.pop() if len(first) == 1 else None
 
 
-def _node_count(model: str) -> int:
+def _count_nodes(model: str) -> int:
     import onnx
 
     return len(onnx.load(model, load_external_data=False).graph.node)

@@ -76,10 +76,10 @@ def added_environments() -> tuple[Environment | DamagedEnvironment, ...]:
         files = sorted(engines_folder().glob(f"*/{_FILE}"))
     except OSError:
         return ()
-    return tuple(_read(file) for file in files)
+    return tuple(_read_environment(file) for file in files)
 
 
-def _read(file: Path) -> Environment | DamagedEnvironment:
+def _read_environment(file: Path) -> Environment | DamagedEnvironment:
     name = file.parent.name
     try:
         environment: Environment = decode(Environment, json.loads(file.read_text("utf-8")))

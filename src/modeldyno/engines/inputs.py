@@ -32,7 +32,7 @@ def synthesise(plan: InputPlan) -> Inputs:
     notes: list[str] = []
     for tensor in plan.tensors:
         if file is None or tensor.is_said:
-            tensors[tensor.name] = _synthetic(tensor, plan.seed)
+            tensors[tensor.name] = _synthesise_array(tensor, plan.seed)
         else:
             tensors[tensor.name], note = file.array_for(tensor)
             notes += [note] if note else []
@@ -42,13 +42,13 @@ def synthesise(plan: InputPlan) -> Inputs:
 # ---------------------------------------------------------------- synthetic
 
 
-def _synthetic(tensor: TensorPlan, seed: int) -> Any:
+def _synthesise_array(tensor: TensorPlan, seed: int) -> Any:
     import numpy as np
 
     if tensor.fill == "constant":
         return np.full(tensor.shape, tensor.value, dtype=tensor.dtype)
     name, dtype = tensor.twin or (tensor.name, tensor.dtype)
-    randomness = _randomness(seed, name)
+    randomness = _make_random_generator(seed, name)
     match tensor.fill:
         case "normal":
             # Normal values stay below 10 in practice: well within the range of float16.
@@ -60,17 +60,17 @@ def _synthetic(tensor: TensorPlan, seed: int) -> Any:
         case "booleans":
             array = randomness.integers(0, 2, tensor.shape, dtype=np.uint8)
         case _:
-            array = _integers(randomness, tensor, dtype)
+            array = _synthesise_integers(randomness, tensor, dtype)
     return np.asarray(array, dtype=tensor.dtype, order="C")
 
 
-def _integers(randomness: Any, tensor: TensorPlan, dtype: str) -> Any:
+def _synthesise_integers(randomness: Any, tensor: TensorPlan, dtype: str) -> Any:
     """Also for float inputs: an image's bytes may come as floats."""
     integer_type = dtype if "int" in dtype else "int64"
     return randomness.integers(tensor.low, tensor.high, tensor.shape, dtype=integer_type)
 
 
-def _randomness(seed: int, name: str) -> Any:
+def _make_random_generator(seed: int, name: str) -> Any:
     """One stream per input, so that a new input does not change the others' bytes."""
     import numpy as np
 
@@ -87,7 +87,7 @@ class _DataFile:
     def __init__(self, path: Path, tensors: tuple[TensorPlan, ...]) -> None:
         self._name = path.name
         names = {t.name: t.alias or t.name for t in tensors if not t.is_said}
-        self._arrays = _read(path, names)
+        self._arrays = _read_arrays(path, names)
 
     def array_for(self, tensor: TensorPlan) -> tuple[Any, str]:
         """The array in this input's type and batch size, and a note if it had to be adapted."""
@@ -95,9 +95,9 @@ class _DataFile:
 
         array = self._arrays[tensor.name]
         if not np.can_cast(array.dtype, tensor.dtype, casting="safe"):
-            raise self._wrong_type(tensor, str(array.dtype))
+            raise self._wrong_type_error(tensor, str(array.dtype))
         self._require_shape(tensor, array.shape)
-        array, note = self._batched(tensor, array)
+        array, note = self._fit_to_batch(tensor, array)
         return np.array(array, dtype=tensor.dtype, order="C"), note
 
     def _require_shape(self, tensor: TensorPlan, shape: tuple[int, ...]) -> None:
@@ -108,9 +108,9 @@ class _DataFile:
             axis in free or size == tensor.shape[axis] for axis, size in enumerate(shape)
         )
         if not fits:
-            raise self._wrong_shape(tensor, shape)
+            raise self._wrong_shape_error(tensor, shape)
 
-    def _batched(self, tensor: TensorPlan, array: Any) -> tuple[Any, str]:
+    def _fit_to_batch(self, tensor: TensorPlan, array: Any) -> tuple[Any, str]:
         """As many rows as the batch has: the first ones, or all of them repeated."""
         import numpy as np
 
@@ -121,19 +121,19 @@ class _DataFile:
         if rows == batch_size:
             return array, ""
         if rows == 0:
-            raise self._wrong_shape(tensor, array.shape)
+            raise self._wrong_shape_error(tensor, array.shape)
         is_cut = rows > batch_size
         how = f"the first {batch_size} of {rows}" if is_cut else f"{rows} repeated to {batch_size}"
         return array.take(np.arange(batch_size) % rows, axis=axis), f"{self._name}: {how} items"
 
-    def _wrong_type(self, tensor: TensorPlan, dtype: str) -> InputUnresolved:
+    def _wrong_type_error(self, tensor: TensorPlan, dtype: str) -> InputUnresolved:
         return InputUnresolved(
             f"The array {tensor.name!r} of {self._name} has the wrong type",
             why=f"it is {dtype}, the model needs {tensor.dtype}, and converting could lose digits",
             fix=f"Convert it yourself before you save it: array.astype({tensor.dtype!r})",
         )
 
-    def _wrong_shape(self, tensor: TensorPlan, shape: tuple[int, ...]) -> InputUnresolved:
+    def _wrong_shape_error(self, tensor: TensorPlan, shape: tuple[int, ...]) -> InputUnresolved:
         return InputUnresolved(
             f"The array {tensor.name!r} of {self._name} has the wrong shape",
             why=f"it is {list(shape)}, the model needs {_shape_text(tensor)}",
@@ -151,7 +151,7 @@ def _shape_text(tensor: TensorPlan) -> str:
     return f"[{', '.join(sizes)}]"
 
 
-def _read(path: Path, names: dict[str, str]) -> dict[str, Any]:
+def _read_arrays(path: Path, names: dict[str, str]) -> dict[str, Any]:
     """Reads the named arrays only: others in the file cost neither time nor memory.
 
     ``names`` are those of the inputs, each with an alias that is accepted as well.
@@ -162,7 +162,7 @@ def _read(path: Path, names: dict[str, str]) -> dict[str, Any]:
         with path.open("rb") as file:
             loaded = np.load(file, allow_pickle=False)
             arrays = {path.stem: loaded} if isinstance(loaded, np.ndarray) else loaded
-            keys = _keys_by_input(path, list(arrays), names)
+            keys = _match_keys_to_inputs(path, list(arrays), names)
             return {name: arrays[key] for name, key in keys.items()}
     except FileNotFoundError as error:
         raise InputUnresolved(
@@ -176,7 +176,9 @@ def _read(path: Path, names: dict[str, str]) -> dict[str, Any]:
         ) from error
 
 
-def _keys_by_input(path: Path, available: list[str], names: dict[str, str]) -> dict[str, str]:
+def _match_keys_to_inputs(
+    path: Path, available: list[str], names: dict[str, str]
+) -> dict[str, str]:
     """Which array is for which input. A single array for a single input needs no name."""
     if len(names) == 1 and len(available) == 1:
         return dict.fromkeys(names, available[0])

@@ -132,11 +132,11 @@ class LiteRtSession:
             engine="litert",
             engine_version=self._version,
             device="cpu",
-            providers=(XNNPACK, OWN) if self._delegate_count() else (OWN,),
+            providers=(XNNPACK, OWN) if self._count_delegates() else (OWN,),
             threads=self._threads,
             spinning=None,
             input_dtypes={port.name: port.dtype for port in self.inputs},
-            notes=self._notes(),
+            notes=self._make_notes(),
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
@@ -145,7 +145,7 @@ class LiteRtSession:
 
     def bare(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         """The same call of a model that computes nothing."""
-        empty = _interpreter(self._target, self._uses_xnnpack, EMPTY_MODEL)
+        empty = _make_interpreter(self._target, self._uses_xnnpack, EMPTY_MODEL)
         empty.allocate_tensors()
         return self._bind(self._arrays_by_tensor(inputs), contract, empty.invoke)
 
@@ -156,7 +156,7 @@ class LiteRtSession:
 
         set_tensor, get_tensor = self._interpreter.set_tensor, self._interpreter.get_tensor
         outputs = [port.tensor for port in self.outputs]
-        self._set(arrays)
+        self._set_inputs(arrays)
         if contract == "hot":  # outputs stay in the interpreter's memory
             return lambda: invoke()
         numbered_arrays = list(arrays.items())
@@ -181,18 +181,18 @@ class LiteRtSession:
     def run(self, inputs: Tensors) -> Tensors:
         arrays = self._arrays_by_tensor(inputs)
         self._interpreter.reset_all_variables()  # a model that keeps state starts afresh
-        self._set(arrays)
+        self._set_inputs(arrays)
         self._interpreter.invoke()
         return {port.name: self._interpreter.get_tensor(port.tensor) for port in self.outputs}
 
     def examined(self) -> SessionFacts:
         """The facts plus precision and placement, from the interpreter's list of operators."""
-        own, delegates = self._operators()
+        own, delegates = self._list_operators()
         delegated = delegated_operators(own, delegates)
         counts = {XNNPACK: len(delegated), OWN: len(own) - len(delegated)}
         return replace(
             self.facts,
-            precision=_precision(own),
+            precision=_effective_precision(own),
             nodes_by_provider={name: count for name, count in counts.items() if count},
             # The only layout that its image operators support, and XNNPACK's.
             layout="NHWC" if any("CONV" in operator["op_name"] for operator in own) else None,
@@ -200,12 +200,12 @@ class LiteRtSession:
 
     def file_operators(self) -> dict[int, FileOperator]:
         """The operators of the file, with the sizes of the last call."""
-        own, delegates = self._operators()
+        own, delegates = self._list_operators()
         return file_operators([*own, *delegates], self._interpreter.get_tensor_details())
 
     def xnnpack_parts(self) -> list[list[int]]:
         """Numbers of the operators that XNNPACK took: a list for each part of the model."""
-        own, delegates = self._operators()
+        own, delegates = self._list_operators()
         return [sorted(delegated_operators(own, [delegate])) for delegate in delegates]
 
     def close(self) -> None:
@@ -217,8 +217,8 @@ class LiteRtSession:
     def _load(self) -> None:
         threads_before = count_threads()
         self._interpreter = None  # freed before the next one is created
-        self._interpreter = _interpreter(self._target, self._uses_xnnpack)
-        self.inputs, self.outputs = _ports(self._interpreter)
+        self._interpreter = _make_interpreter(self._target, self._uses_xnnpack)
+        self.inputs, self.outputs = _read_ports(self._interpreter)
         is_resized = self._resize()
         try:
             self._interpreter.allocate_tensors()
@@ -226,7 +226,7 @@ class LiteRtSession:
             if is_resized:
                 raise  # other sizes may work
             raise cannot_load("LiteRT", error) from error
-        self.inputs, self.outputs = _ports(self._interpreter)
+        self.inputs, self.outputs = _read_ports(self._interpreter)
         self._threads = self._threads_started(threads_before)
 
     def _resize(self) -> bool:
@@ -254,7 +254,7 @@ class LiteRtSession:
             arrays[ports[name].tensor] = array
         return arrays
 
-    def _set(self, arrays: dict[int, Any]) -> None:
+    def _set_inputs(self, arrays: dict[int, Any]) -> None:
         for tensor, array in arrays.items():
             self._interpreter.set_tensor(tensor, array)
 
@@ -262,21 +262,21 @@ class LiteRtSession:
         """XNNPACK starts its threads when it takes the model; LiteRT's own kernels start theirs in
         the first call, so their number is not yet known."""
         started = count_threads() - threads_before
-        is_known = self._target.threads == 1 or self._delegate_count() > 0
+        is_known = self._target.threads == 1 or self._count_delegates() > 0
         return 1 + max(0, started) if is_known else None
 
-    def _operators(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def _list_operators(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The operators of the file, and those that stand for delegates."""
         operators = list(self._interpreter._get_ops_details())
         own = [operator for operator in operators if operator["op_name"] != _DELEGATE]
         return own, [operator for operator in operators if operator["op_name"] == _DELEGATE]
 
-    def _delegate_count(self) -> int:
+    def _count_delegates(self) -> int:
         raw = self._interpreter._interpreter
         return sum(raw.NodeName(number) == _DELEGATE for number in range(raw.NumNodes()))
 
-    def _notes(self) -> tuple[str, ...]:
-        if self._uses_xnnpack and not self._delegate_count():
+    def _make_notes(self) -> tuple[str, ...]:
+        if self._uses_xnnpack and not self._count_delegates():
             return ("XNNPACK took none of the operators: LiteRT's own kernels run them all",)
         return ()
 
@@ -288,7 +288,7 @@ def _require_supported(target: Target) -> None:
     require_default_spinning("LiteRT", target)
 
 
-def _interpreter(target: Target, uses_xnnpack: bool, content: bytes | None = None) -> Any:
+def _make_interpreter(target: Target, uses_xnnpack: bool, content: bytes | None = None) -> Any:
     """For the target's model, or for the one with that content."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
@@ -307,19 +307,19 @@ def _interpreter(target: Target, uses_xnnpack: bool, content: bytes | None = Non
         raise cannot_load("LiteRT", error) from error
 
 
-def _ports(interpreter: Any) -> tuple[tuple[LiteRtPort, ...], tuple[LiteRtPort, ...]]:
+def _read_ports(interpreter: Any) -> tuple[tuple[LiteRtPort, ...], tuple[LiteRtPort, ...]]:
     """Inputs and outputs in the order of the graph, by the names that a signature gives them."""
     inputs, outputs = interpreter.get_input_details(), interpreter.get_output_details()
     signature = serving_signature(
-        _signatures(interpreter), [details["index"] for details in inputs]
+        _read_signatures(interpreter), [details["index"] for details in inputs]
     )
     return (
-        _named_ports(inputs, signature.inputs if signature else {}),
-        _named_ports(outputs, signature.outputs if signature else {}),
+        _name_ports(inputs, signature.inputs if signature else {}),
+        _name_ports(outputs, signature.outputs if signature else {}),
     )
 
 
-def _named_ports(
+def _name_ports(
     tensors: list[dict[str, Any]], signature_names: Mapping[str, int]
 ) -> tuple[LiteRtPort, ...]:
     import numpy as np
@@ -332,7 +332,7 @@ def _named_ports(
     )
 
 
-def _signatures(interpreter: Any) -> list[TensorNames]:
+def _read_signatures(interpreter: Any) -> list[TensorNames]:
     """Those of the first graph, which is the one that is invoked."""
     raw = interpreter._interpreter
     return [
@@ -364,7 +364,7 @@ def delegated_operators(
     return numbers
 
 
-def _precision(operators: list[dict[str, Any]]) -> str | None:
+def _effective_precision(operators: list[dict[str, Any]]) -> str | None:
     """The input types of the computing operators: "fp32", "int8", or several joined by +.
 
     Weights of 8 or 4 bits beside floats mean that the floats become 8 bits for each product.

@@ -76,17 +76,17 @@ class CompiledModel:
         self._option_texts: list[Any] = []  # kept alive: the library has pointers to them
         self._destroyers: list[Callable[[], object]] = []
         try:
-            self._environment = self._create("Environment", 0, None)
-            self._model = self._create(
+            self._environment = self._create_handle("Environment", 0, None)
+            self._model = self._create_handle(
                 "Model", self._environment, path.encode(), variant="FromFile"
             )
-            self._options = self._create("Options")
+            self._options = self._create_handle("Options")
             self._set_options(threads, uses_xnnpack)
-            self._compiled = self._create(
+            self._compiled = self._create_handle(
                 "CompiledModel", self._environment, self._model, self._options
             )
-            self._profiler = self._get("CompiledModelGetProfiler", self._compiled)
-            self._graph = self._get("GetModelSubgraph", self._model, _SUBGRAPH)
+            self._profiler = self._get_handle("CompiledModelGetProfiler", self._compiled)
+            self._graph = self._get_handle("GetModelSubgraph", self._model, _SUBGRAPH)
             self._inputs = self._create_buffers("Input", shapes)
             self._outputs = self._create_buffers("Output", None)
         except BaseException:
@@ -101,17 +101,17 @@ class CompiledModel:
 
     def caller(self) -> Callable[[], None]:
         """The function to call: it reads and writes the buffers."""
-        run = self._function("RunCompiledModel")
+        run = self._find_function("RunCompiledModel")
         arguments = (
             self._compiled,
             _SIGNATURE,
-            *(c_size_t(len(self._inputs)), _array(self._inputs)),
-            *(c_size_t(len(self._outputs)), _array(self._outputs)),
+            *(c_size_t(len(self._inputs)), _to_handle_array(self._inputs)),
+            *(c_size_t(len(self._outputs)), _to_handle_array(self._outputs)),
         )
 
         def call() -> None:
             if status := run(*arguments):
-                raise _cannot_run(f"LiteRtRunCompiledModel returned {status}")
+                raise _cannot_run_error(f"LiteRtRunCompiledModel returned {status}")
 
         return call
 
@@ -120,16 +120,16 @@ class CompiledModel:
         buffer = self._inputs[number]
         if self._packed_size(buffer) != array.nbytes:
             raise EngineFailed(f"input {number} has another size than LiteRT's buffer")
-        address = self._get("LockTensorBuffer", buffer, then=(c_int(_WRITE),))
+        address = self._get_handle("LockTensorBuffer", buffer, then=(c_int(_WRITE),))
         ctypes.memmove(address, array.ctypes.data, array.nbytes)
-        self._invoke("UnlockTensorBuffer", buffer)
+        self._call_library("UnlockTensorBuffer", buffer)
 
     def read(self, number: int) -> bytes:
         """The content of an output."""
         buffer = self._outputs[number]
-        address = self._get("LockTensorBuffer", buffer, then=(c_int(_READ),))
+        address = self._get_handle("LockTensorBuffer", buffer, then=(c_int(_READ),))
         content = ctypes.string_at(address, self._packed_size(buffer))
-        self._invoke("UnlockTensorBuffer", buffer)
+        self._call_library("UnlockTensorBuffer", buffer)
         return content
 
     @property
@@ -139,19 +139,19 @@ class CompiledModel:
     # ------------------------------------------------------------ the profiler
 
     def start(self) -> None:
-        self._invoke("StartProfiler", self._profiler)
+        self._call_library("StartProfiler", self._profiler)
 
     def stop(self) -> None:
-        self._invoke("StopProfiler", self._profiler)
+        self._call_library("StopProfiler", self._profiler)
 
     def take(self) -> list[RecordedEvent]:
         """The events recorded since the last time."""
         count = c_int()
-        self._invoke("GetNumProfilerEvents", self._profiler, byref(count))
+        self._call_library("GetNumProfilerEvents", self._profiler, byref(count))
         if count.value <= 0:
             return []
         structs = (EventStruct * count.value)()
-        self._invoke("GetProfilerEvents", self._profiler, count, structs)
+        self._call_library("GetProfilerEvents", self._profiler, count, structs)
         events = [
             RecordedEvent(
                 (event.tag or b"").decode("utf-8", "replace"),
@@ -159,32 +159,32 @@ class CompiledModel:
             )
             for event in structs
         ]
-        self._invoke("ResetProfiler", self._profiler)
+        self._call_library("ResetProfiler", self._profiler)
         return events
 
     def operator_name(self, number: int, graph: int = 0) -> str:
         """The name in the graph: the first name of the operator's first output."""
-        subgraph = self._get("GetModelSubgraph", self._model, c_size_t(graph))
-        operator = self._get("GetSubgraphOp", subgraph, c_size_t(number))
-        tensor = self._get("GetOpOutput", operator, c_size_t(0))
+        subgraph = self._get_handle("GetModelSubgraph", self._model, c_size_t(graph))
+        operator = self._get_handle("GetSubgraphOp", subgraph, c_size_t(number))
+        tensor = self._get_handle("GetOpOutput", operator, c_size_t(0))
         name = c_char_p()
-        self._invoke("GetTensorName", tensor, byref(name))
+        self._call_library("GetTensorName", tensor, byref(name))
         return (name.value or b"").decode("utf-8", "replace").split(";")[0]
 
     def window(self, number: int, pooling: str) -> tuple[int, ...]:
         """The window of a pooling; ``pooling`` is the library's name for its kind: MaxPool2d."""
-        operator = self._get("GetSubgraphOp", self._graph, c_size_t(number))
+        operator = self._get_handle("GetSubgraphOp", self._graph, c_size_t(number))
         sides = []
         for side in ("Height", "Width"):
             size = ctypes.c_int32()
-            self._invoke(f"Get{pooling}Filter{side}Option", operator, byref(size))
+            self._call_library(f"Get{pooling}Filter{side}Option", operator, byref(size))
             sides.append(size.value)
         return tuple(sides)
 
     # ------------------------------------------------------------ inside
 
     def _set_options(self, threads: int, uses_xnnpack: bool) -> None:
-        self._invoke("SetOptionsHardwareAccelerators", self._options, c_int(_CPU))
+        self._call_library("SetOptionsHardwareAccelerators", self._options, c_int(_CPU))
         mode = "xnnpack" if uses_xnnpack else "builtin"
         texts = {
             b"runtime_options_string": "enable_profiling = true\n",
@@ -194,28 +194,30 @@ class CompiledModel:
             buffer = ctypes.create_string_buffer(text.encode())
             self._option_texts.append(buffer)
             options = c_void_p()
-            self._invoke("CreateOpaqueOptions", name, buffer, _NOTHING_TO_FREE, byref(options))
-            self._invoke("AddOpaqueOptions", self._options, options)
+            self._call_library(
+                "CreateOpaqueOptions", name, buffer, _NOTHING_TO_FREE, byref(options)
+            )
+            self._call_library("AddOpaqueOptions", self._options, options)
 
     def _create_buffers(
         self, side: str, shapes: Sequence[tuple[int, ...]] | None
     ) -> list[c_void_p]:
         """``side``: Input or Output."""
         count = c_size_t()
-        self._invoke(f"GetNumSubgraph{side}s", self._graph, byref(count))
+        self._call_library(f"GetNumSubgraph{side}s", self._graph, byref(count))
         if shapes is not None:
             self._resize(shapes)
         buffers = []
-        for number, layout in enumerate(list(self._layouts(side, count.value))):
-            tensor = self._get(f"GetSubgraph{side}", self._graph, c_size_t(number))
+        for number, layout in enumerate(list(self._read_layouts(side, count.value))):
+            tensor = self._get_handle(f"GetSubgraph{side}", self._graph, c_size_t(number))
             kind = ctypes.create_string_buffer(_TYPE_BYTES)
-            self._invoke("GetRankedTensorType", tensor, kind)
+            self._call_library("GetRankedTensorType", tensor, kind)
             ctypes.memmove(ctypes.addressof(kind) + 4, byref(layout), ctypes.sizeof(layout))
-            requirements = self._get(
+            requirements = self._get_handle(
                 f"GetCompiledModel{side}BufferRequirements",
                 *(self._compiled, _SIGNATURE, c_size_t(number)),
             )
-            buffer = self._get(
+            buffer = self._get_handle(
                 "CreateManagedTensorBufferFromRequirements", self._environment, kind, requirements
             )
             self._destroyers.append(self._destroyer("TensorBuffer", buffer))
@@ -223,19 +225,19 @@ class CompiledModel:
         return buffers
 
     def _resize(self, shapes: Sequence[tuple[int, ...]]) -> None:
-        layouts = list(self._layouts("Input", len(shapes)))
+        layouts = list(self._read_layouts("Input", len(shapes)))
         for number, (shape, layout) in enumerate(zip(shapes, layouts, strict=True)):
             if shape != tuple(layout.dims[: layout.rank & 127]):
                 dims = (c_int * len(shape))(*shape)
-                self._invoke(
+                self._call_library(
                     "CompiledModelResizeInputTensor",
                     *(self._compiled, _SIGNATURE, c_size_t(number), dims, c_size_t(len(shape))),
                 )
 
-    def _layouts(self, side: str, count: int) -> Iterator[Layout]:
+    def _read_layouts(self, side: str, count: int) -> Iterator[Layout]:
         if side == "Output":
             layouts = (Layout * count)()
-            self._invoke(
+            self._call_library(
                 "GetCompiledModelOutputTensorLayouts",
                 *(self._compiled, _SIGNATURE, c_size_t(count), layouts, c_bool(True)),
             )
@@ -243,7 +245,7 @@ class CompiledModel:
             return
         for number in range(count):
             layout = Layout()
-            self._invoke(
+            self._call_library(
                 "GetCompiledModelInputTensorLayout",
                 *(self._compiled, _SIGNATURE, c_size_t(number), byref(layout)),
             )
@@ -251,37 +253,37 @@ class CompiledModel:
 
     def _packed_size(self, buffer: c_void_p) -> int:
         size = c_size_t()
-        self._invoke("GetTensorBufferPackedSize", buffer, byref(size))
+        self._call_library("GetTensorBufferPackedSize", buffer, byref(size))
         return size.value
 
-    def _create(self, kind: str, *arguments: object, variant: str = "") -> c_void_p:
-        handle = self._get(f"Create{kind}{variant}", *arguments)
+    def _create_handle(self, kind: str, *arguments: object, variant: str = "") -> c_void_p:
+        handle = self._get_handle(f"Create{kind}{variant}", *arguments)
         self._destroyers.append(self._destroyer(kind, handle))
         return handle
 
     def _destroyer(self, kind: str, handle: c_void_p) -> Callable[[], object]:
-        destroy = self._function(f"Destroy{kind}")
+        destroy = self._find_function(f"Destroy{kind}")
         return lambda: destroy(handle)
 
-    def _get(self, name: str, *arguments: object, then: tuple[object, ...] = ()) -> c_void_p:
+    def _get_handle(self, name: str, *arguments: object, then: tuple[object, ...] = ()) -> c_void_p:
         """The handle that a function returns through a pointer."""
         handle = c_void_p()
-        self._invoke(name, *arguments, byref(handle), *then)
+        self._call_library(name, *arguments, byref(handle), *then)
         return handle
 
-    def _invoke(self, name: str, *arguments: object) -> None:
-        status = self._function(name)(*arguments)
+    def _call_library(self, name: str, *arguments: object) -> None:
+        status = self._find_function(name)(*arguments)
         if status:
-            raise _cannot_run(f"LiteRt{name} returned {status}")
+            raise _cannot_run_error(f"LiteRt{name} returned {status}")
 
-    def _function(self, name: str) -> Any:
+    def _find_function(self, name: str) -> Any:
         try:
             return getattr(self._library, f"LiteRt{name}")
         except AttributeError as error:
-            raise _no_profiler(f"its library has no LiteRt{name}") from error
+            raise _no_profiler_error(f"its library has no LiteRt{name}") from error
 
 
-def _array(handles: Sequence[c_void_p]) -> Any:
+def _to_handle_array(handles: Sequence[c_void_p]) -> Any:
     return (c_void_p * len(handles))(*(handle.value for handle in handles))
 
 
@@ -292,10 +294,10 @@ def _load_library() -> ctypes.CDLL:
     try:
         return ctypes.CDLL(str(path))
     except OSError as error:
-        raise _no_profiler(f"{_LIBRARY} cannot be loaded") from error
+        raise _no_profiler_error(f"{_LIBRARY} cannot be loaded") from error
 
 
-def _cannot_run(problem: str) -> EngineFailed:
+def _cannot_run_error(problem: str) -> EngineFailed:
     return EngineFailed(
         "LiteRT's profiler cannot run this model",
         why=f"{problem}; possibly the size of an output is known only after a call",
@@ -303,7 +305,7 @@ def _cannot_run(problem: str) -> EngineFailed:
     )
 
 
-def _no_profiler(why: str) -> EngineFailed:
+def _no_profiler_error(why: str) -> EngineFailed:
     return EngineFailed(
         "This version of LiteRT has no profiler that we can use",
         why=why,

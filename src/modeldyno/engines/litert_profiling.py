@@ -58,7 +58,7 @@ class LiteRtProfiled(ProfiledDefaults):
         self._inputs = inputs
         arrays = [inputs[port.name] for port in self._session.inputs]
         model = self._open_model(tuple(tuple(array.shape) for array in arrays))
-        bound = _bind(model, arrays, contract)
+        bound = _bind_model(model, arrays, contract)
 
         def call() -> object:
             if not self._calls.is_on:
@@ -115,7 +115,7 @@ class LiteRtProfiled(ProfiledDefaults):
         return self._model.operator_name(number, graph) if self._model is not None else ""
 
 
-def _bind(
+def _bind_model(
     model: CompiledModel, arrays: Sequence[Any], contract: CallContract
 ) -> Callable[[], object]:
     import numpy as np
@@ -168,12 +168,12 @@ def node_events(
     what a branch or a loop runs is inside the operator that runs it. ``name_of`` gives the name of
     an operator by its number and graph; ``operands`` are by position in ``recorded``."""
     start_ns = 0
-    for span in _spans(recorded, name_of, operands):
+    for span in _collect_spans(recorded, name_of, operands):
         yield from span.node_events(start_ns)
         start_ns += span.length_ns + 1
 
 
-def _spans(
+def _collect_spans(
     recorded: Sequence[RecordedEvent],
     name_of: Callable[[int, int], str],
     operands: Mapping[int, Operands],
@@ -184,7 +184,7 @@ def _spans(
     counts: Counter[tuple[int, str]] = Counter()
     for place, event in enumerate(recorded):
         if event.kind != XNNPACK_OPERATOR and event.name == _GRAPH_RUN and event.start_us:
-            callers[event.graph] = _enclosing(litert_spans, event) if event.graph else None
+            callers[event.graph] = _find_enclosing(litert_spans, event) if event.graph else None
             # The next iteration of a loop runs the same operators again.
             counts = Counter({key: n for key, n in counts.items() if key[0] != event.graph})
         caller = callers.get(event.graph)
@@ -207,7 +207,7 @@ def _spans(
     return outermost
 
 
-def _enclosing(spans: list[_Span], graph: RecordedEvent) -> _Span | None:
+def _find_enclosing(spans: list[_Span], graph: RecordedEvent) -> _Span | None:
     """The last operator that had not ended when a graph began; ended ones are dropped."""
     while spans and spans[-1].event.start_us + spans[-1].event.took_us <= graph.start_us:
         spans.pop()
@@ -266,7 +266,7 @@ def file_operators(
     operators: Sequence[Mapping[str, Any]], tensors: Sequence[Mapping[str, Any]]
 ) -> dict[int, FileOperator]:
     """By number; operators with an unknown size are left out."""
-    sizes = {int(tensor["index"]): _operand(tensor) for tensor in tensors}
+    sizes = {int(tensor["index"]): _make_operand(tensor) for tensor in tensors}
     by_number = {}
     for details in operators:
         name = str(details["op_name"])
@@ -276,7 +276,7 @@ def file_operators(
         )
         known = known_operands(inputs, outputs)
         if known and name not in _UNSUPPORTED:
-            operands = Operands(_arranged(name, known[0]), known[1])
+            operands = Operands(_arrange_inputs(name, known[0]), known[1])
             by_number[int(details["index"])] = FileOperator(name, operands)
     return by_number
 
@@ -322,12 +322,12 @@ def _pair_by_kind(
     return operands
 
 
-def _operand(tensor: Mapping[str, Any]) -> Operand:
+def _make_operand(tensor: Mapping[str, Any]) -> Operand:
     dtype = str(getattr(tensor["dtype"], "__name__", tensor["dtype"])).strip("_")
     return Operand(dtype, tuple(map(int, tensor["shape"])))
 
 
-def _arranged(name: str, inputs: tuple[Operand, ...]) -> tuple[Operand, ...]:
+def _arrange_inputs(name: str, inputs: tuple[Operand, ...]) -> tuple[Operand, ...]:
     """As core/work.py expects them: data first, then filters with the output channels first."""
     if name in ("MEAN", "SUM"):
         return inputs[:1]  # the second one lists the axes

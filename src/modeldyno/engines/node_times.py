@@ -66,7 +66,7 @@ class Tally:
         previous_end_ns: int | None = None  # of the last outermost event
         enclosing: list[tuple[int, _NodeSum]] = []  # events still open: their end and their sum
         for event in sorted(events, key=lambda event: (event.start_ns, -event.duration_ns)):
-            node = self._sum_of(event.key)
+            node = self._find_or_add_sum(event.key)
             end_ns = event.start_ns + event.duration_ns
             while enclosing and enclosing[-1][0] <= event.start_ns:
                 enclosing.pop()
@@ -86,7 +86,7 @@ class Tally:
                 node.device_ns = (node.device_ns or 0) + event.device_ns
             enclosing.append((end_ns, node))
 
-    def _sum_of(self, key: Key) -> _NodeSum:
+    def _find_or_add_sum(self, key: Key) -> _NodeSum:
         if key not in self._sums and len(self._sums) >= MOST_NODES - 1:
             key = (OTHERS, OTHERS, "")
         return self._sums.setdefault(key, _NodeSum())

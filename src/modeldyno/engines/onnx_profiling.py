@@ -122,23 +122,23 @@ def _with_weights(node: NodeTime, optimized: OptimizedGraph | None) -> NodeTime:
 
 def read_trace(path: Path, keep: Sequence[bool]) -> Trace:
     """Node times over the last ``len(keep)`` calls, counting those marked True."""
-    calls = sum(1 for event in _events(path) if event.get("name") == _CALL)
+    calls = sum(1 for event in _iterate_events(path) if event.get("name") == _CALL)
     fix = "Profile it with a larger batch: fewer calls are enough then"
     counted = counted_calls(calls, keep, "ONNX Runtime's profiler", fix=fix)
     tally, number = Tally(_MOST_EVENT_NS, _CUT_OFF_NS), 0
     kernels: list[NodeEvent] = []
-    for event in _events(path):
+    for event in _iterate_events(path):
         name = event.get("name", "")
         if name == _CALL:
             if number in counted:
                 tally.add_call(kernels)
             number, kernels = number + 1, []
         elif number in counted and name.endswith(KERNEL):
-            kernels.append(_kernel(event, name))
+            kernels.append(_kernel_to_node_event(event, name))
     return tally.trace()
 
 
-def _kernel(event: dict[str, Any], name: str) -> NodeEvent:
+def _kernel_to_node_event(event: dict[str, Any], name: str) -> NodeEvent:
     details = event.get("args", {})
     provider = str(details.get("provider", ""))
     duration_ns = int(event["dur"]) * 1000
@@ -147,11 +147,11 @@ def _kernel(event: dict[str, Any], name: str) -> NodeEvent:
         duration_ns=duration_ns,
         key=(name.removesuffix(KERNEL), str(details.get("op_name", "")), provider),
         device_ns=None if provider in ("", "CPUExecutionProvider") else duration_ns,
-        operands=_operands(details),
+        operands=_read_operands(details),
     )
 
 
-def _operands(details: dict[str, Any]) -> Operands | None:
+def _read_operands(details: dict[str, Any]) -> Operands | None:
     """Written as ``[{"float": [1, 3, 224, 224]}]``, without weights that were packed."""
     try:
         inputs, outputs = (
@@ -167,7 +167,7 @@ def _operands(details: dict[str, Any]) -> Operands | None:
     return Operands(inputs, outputs) if outputs else None
 
 
-def _events(path: Path) -> Iterator[dict[str, Any]]:
+def _iterate_events(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8", errors="replace") as file:
         while line := file.readline(_MAX_LINE_BYTES):
             text = line.strip().removesuffix(",")
@@ -183,13 +183,24 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
 def bare_model(inputs: int, outputs: int) -> bytes:
     """An ONNX file whose outputs are its inputs; encoded by hand, as a worker has no ``onnx``."""
     graph = b"".join(
-        _message(1, _text(1, f"x{number % inputs}") + _text(2, f"y{number}") + _text(4, "Identity"))
+        _encode_message(
+            1,
+            _encode_text(1, f"x{number % inputs}")
+            + _encode_text(2, f"y{number}")
+            + _encode_text(4, "Identity"),
+        )
         for number in range(outputs)
     )
-    graph += _text(2, "bare")
-    graph += b"".join(_message(11, _value_info(f"x{number}")) for number in range(inputs))
-    graph += b"".join(_message(12, _value_info(f"y{number}")) for number in range(outputs))
-    return _number(1, 8) + _message(7, graph) + _message(8, _number(2, 13))
+    graph += _encode_text(2, "bare")
+    graph += b"".join(
+        _encode_message(11, _encode_value_info(f"x{number}")) for number in range(inputs)
+    )
+    graph += b"".join(
+        _encode_message(12, _encode_value_info(f"y{number}")) for number in range(outputs)
+    )
+    return (
+        _encode_number(1, 8) + _encode_message(7, graph) + _encode_message(8, _encode_number(2, 13))
+    )
 
 
 def chain_model(length: int) -> bytes:
@@ -197,33 +208,45 @@ def chain_model(length: int) -> bytes:
     four dimensions, since the profiler writes down all of them."""
     names = ["x0", *(f"y{number}" for number in range(length))]
     graph = b"".join(
-        _message(1, _text(1, before) + _text(1, "x0") + _text(2, after) + _text(4, "Max"))
+        _encode_message(
+            1,
+            _encode_text(1, before)
+            + _encode_text(1, "x0")
+            + _encode_text(2, after)
+            + _encode_text(4, "Max"),
+        )
         for before, after in pairwise(names)
     )
-    graph += _text(2, "chain")
-    graph += _message(11, _value_info("x0", 4)) + _message(12, _value_info(names[-1], 4))
-    return _number(1, 8) + _message(7, graph) + _message(8, _number(2, 13))
+    graph += _encode_text(2, "chain")
+    graph += _encode_message(11, _encode_value_info("x0", 4)) + _encode_message(
+        12, _encode_value_info(names[-1], 4)
+    )
+    return (
+        _encode_number(1, 8) + _encode_message(7, graph) + _encode_message(8, _encode_number(2, 13))
+    )
 
 
-def _value_info(name: str, rank: int = 1) -> bytes:
-    shape = _message(1, _number(1, 1)) * rank  # a single element
+def _encode_value_info(name: str, rank: int = 1) -> bytes:
+    shape = _encode_message(1, _encode_number(1, 1)) * rank  # a single element
     float32 = 1
-    return _text(1, name) + _message(2, _message(1, _number(1, float32) + _message(2, shape)))
+    return _encode_text(1, name) + _encode_message(
+        2, _encode_message(1, _encode_number(1, float32) + _encode_message(2, shape))
+    )
 
 
-def _text(field: int, text: str) -> bytes:
-    return _message(field, text.encode())
+def _encode_text(field: int, text: str) -> bytes:
+    return _encode_message(field, text.encode())
 
 
-def _message(field: int, content: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(content)) + content
+def _encode_message(field: int, content: bytes) -> bytes:
+    return _encode_varint(field << 3 | 2) + _encode_varint(len(content)) + content
 
 
-def _number(field: int, number: int) -> bytes:
-    return _varint(field << 3) + _varint(number)
+def _encode_number(field: int, number: int) -> bytes:
+    return _encode_varint(field << 3) + _encode_varint(number)
 
 
-def _varint(number: int) -> bytes:
+def _encode_varint(number: int) -> bytes:
     encoded = bytearray()
     while number > 0x7F:
         encoded.append(number & 0x7F | 0x80)

@@ -42,11 +42,11 @@ class OnnxRuntime:
 
     @contextlib.contextmanager
     def open(self, target: Target) -> Iterator[OnnxSession]:
-        yield self._load(target, _options(target))
+        yield self._load(target, _make_session_options(target))
 
     def examine(self, target: Target, inputs: Tensors) -> tuple[SessionFacts, Tensors]:
         """Run once under ONNX Runtime's own profiler, which reports each kernel's operand types."""
-        session = self._load(target, _options(target, profile="examine"))
+        session = self._load(target, _make_session_options(target, profile="examine"))
         try:
             outputs = session.run(inputs)
         finally:
@@ -63,11 +63,11 @@ class OnnxRuntime:
         is_cpu = target.device.partition(":")[0] == "cpu"
 
         def open_bare(model: bytes, is_profiled: bool) -> OnnxSession:
-            options = _options(target, profile="bare" if is_profiled else "")
+            options = _make_session_options(target, profile="bare" if is_profiled else "")
             return self._load(target, options, model)
 
         profiled = OnnxProfiled(
-            self._load(target, _options(target, profile="profile")),
+            self._load(target, _make_session_options(target, profile="profile")),
             open_bare if is_cpu else None,
             lambda: self._optimized(target),
         )
@@ -81,7 +81,7 @@ class OnnxRuntime:
         """
         with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
             path = Path(folder) / "optimized.onnx"
-            options = _options(target)
+            options = _make_session_options(target)
             options.optimized_model_filepath = str(path)
             options.add_session_config_entry(_OPTIMIZED_WEIGHTS, "weights")  # a file beside it
             try:
@@ -106,7 +106,7 @@ class OnnxRuntime:
         return OnnxSession(raw, device, 1 + count_threads() - threads_before)
 
 
-def _options(target: Target, profile: str = "") -> Any:
+def _make_session_options(target: Target, profile: str = "") -> Any:
     """``profile``: how the file of its profiler begins; empty: no profiler."""
     import onnxruntime
 
@@ -141,8 +141,8 @@ class OnnxSession:
             device=self._device.name,
             providers=tuple(self.raw.get_providers()),
             threads=self._threads,
-            spinning=_spins(options) if self._threads > 1 else None,
-            input_dtypes={i.name: _dtype(i.type) for i in self.raw.get_inputs()},
+            spinning=_has_spinning(options) if self._threads > 1 else None,
+            input_dtypes={i.name: _dtype_name(i.type) for i in self.raw.get_inputs()},
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
@@ -150,10 +150,10 @@ class OnnxSession:
         if contract == "api":
             return lambda: run(None, inputs)
         if contract == "e2e":
-            return self._end_to_end(inputs)
-        return self._hot(inputs)
+            return self._bind_end_to_end(inputs)
+        return self._bind_hot(inputs)
 
-    def _end_to_end(self, inputs: Tensors) -> Callable[[], object]:
+    def _bind_end_to_end(self, inputs: Tensors) -> Callable[[], object]:
         """Inputs and outputs copied: the cost for a caller who converts on every call."""
         import numpy as np
 
@@ -166,13 +166,13 @@ class OnnxSession:
 
         return call
 
-    def _hot(self, inputs: Tensors) -> Callable[[], object]:
+    def _bind_hot(self, inputs: Tensors) -> Callable[[], object]:
         """Inputs bound and outputs preallocated once, on the device: the engine's floor."""
         binding = self.raw.io_binding()
         for name, array in inputs.items():
-            binding.bind_ortvalue_input(name, self._device_value(array))
+            binding.bind_ortvalue_input(name, self._copy_to_device(array))
         for output, array in zip(self.raw.get_outputs(), self.raw.run(None, inputs), strict=True):
-            binding.bind_ortvalue_output(output.name, self._device_value(array))
+            binding.bind_ortvalue_output(output.name, self._copy_to_device(array))
         run, wait = self.raw.run_with_iobinding, binding.synchronize_outputs
         if self._device.memory == "cpu":
             return lambda: run(binding)
@@ -183,7 +183,7 @@ class OnnxSession:
 
         return call
 
-    def _device_value(self, array: Any) -> Any:
+    def _copy_to_device(self, array: Any) -> Any:
         import onnxruntime
 
         return onnxruntime.OrtValue.ortvalue_from_numpy(
@@ -201,20 +201,20 @@ class OnnxSession:
         providers = Counter(kernel.get("provider", "") for kernel in kernels)
         return replace(
             self.facts,
-            precision=_precision(kernels, optimized),
+            precision=_effective_precision(kernels, optimized),
             nodes_by_provider=dict(providers),
-            layout=_layout({str(kernel.get("op_name", "")) for kernel in kernels}),
+            layout=_effective_layout({str(kernel.get("op_name", "")) for kernel in kernels}),
         )
 
 
-def _spins(options: Any) -> bool:
+def _has_spinning(options: Any) -> bool:
     try:
         return bool(options.get_session_config_entry(SPINNING) != "0")
     except RuntimeError:  # never set: ONNX Runtime's own default is to spin
         return True
 
 
-def _dtype(onnx_type: str) -> str:
+def _dtype_name(onnx_type: str) -> str:
     """``tensor(float)`` → ``float32``: types have the same names in all engines."""
     name = onnx_type.removeprefix("tensor(").removesuffix(")")
     return {"float": "float32", "double": "float64"}.get(name, name)
@@ -229,14 +229,16 @@ def _kernels_of(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _precision(kernels: list[dict[str, Any]], optimized: OptimizedGraph | None) -> str | None:
+def _effective_precision(
+    kernels: list[dict[str, Any]], optimized: OptimizedGraph | None
+) -> str | None:
     """Of the computing kernels: "fp32", "int8", or several joined by +."""
     return join_by_frequency(
-        filter(None, (_kernel_precision(kernel, optimized) for kernel in kernels))
+        filter(None, (_precision_of_kernel(kernel, optimized) for kernel in kernels))
     )
 
 
-def _layout(kernels: set[str]) -> str | None:
+def _effective_layout(kernels: set[str]) -> str | None:
     """The optimiser moves channels into blocks on CPUs with wide vectors, or last for int8; the
     kernels' names show it."""
     if any(name.startswith("Nhwc") for name in kernels):
@@ -246,7 +248,7 @@ def _layout(kernels: set[str]) -> str | None:
     return "NCHWc" if kernels & {"ReorderInput", "ReorderOutput"} else "NCHW"
 
 
-def _kernel_precision(kernel: dict[str, Any], optimized: OptimizedGraph | None) -> str | None:
+def _precision_of_kernel(kernel: dict[str, Any], optimized: OptimizedGraph | None) -> str | None:
     op_type = str(kernel.get("op_name", ""))
     if not any(word in op_type for word in _COMPUTE):
         return None

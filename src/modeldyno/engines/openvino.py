@@ -61,7 +61,7 @@ class OpenVino:
         import openvino
 
         # It detects the CPUs only once: do so now, before this process is pinned to some of them.
-        _core().get_property("CPU", "FULL_DEVICE_NAME")
+        _make_core().get_property("CPU", "FULL_DEVICE_NAME")
         return str(openvino.__version__).partition("-")[0]
 
     @contextlib.contextmanager
@@ -80,7 +80,7 @@ class OpenVino:
 
 
 @functools.cache
-def _core() -> Any:
+def _make_core() -> Any:
     import openvino
 
     return openvino.Core()
@@ -106,7 +106,7 @@ class OpenVinoSession:
         self._target = target
         self._version = version
         self._device = openvino_devices.find_device(
-            target.device, lambda: _core().available_devices
+            target.device, lambda: _make_core().available_devices
         )
         self._hint = openvino_devices.precision_hint(target.precision)
         self._settings = {
@@ -127,38 +127,40 @@ class OpenVinoSession:
             engine_version=self._version,
             device=self._device.name,
             providers=tuple(self._compiled.get_property("EXECUTION_DEVICES")),
-            threads=self._threads(),
+            threads=self._read_threads(),
             spinning=None,
-            input_dtypes=dict(zip(self._input_names(), map(_dtype, ports), strict=True)),
-            notes=self._notes(),
+            input_dtypes=dict(zip(self._input_names(), map(_dtype_name, ports), strict=True)),
+            notes=self._make_notes(),
             streams=self._streams,
         )
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
-        arrays = self._arrays_by_place(inputs)
+        arrays = self._arrays_by_position(inputs)
         if self._streams > 1:
             return _bind_streams(self._compiled, arrays, contract, self._streams)
-        return _bind(self._compiled, arrays, contract)
+        return _bind_request(self._compiled, arrays, contract)
 
     def run(self, inputs: Tensors) -> Tensors:
         import numpy as np
 
-        arrays = self._arrays_by_place(inputs)
+        arrays = self._arrays_by_position(inputs)
         # A new request: a model that keeps state starts afresh.
         outputs = self._compiled.create_infer_request().infer(arrays)
-        names = self._names(self._compiled.outputs, self._target.outputs)
+        names = self._input_names_of_ports(self._compiled.outputs, self._target.outputs)
         return {name: np.array(outputs[place]) for place, name in enumerate(names)}
 
     def examined(self) -> SessionFacts:
         """The facts plus precision and placement, from the compiled graph."""
         facts = self.facts
         nodes = self._compiled.get_runtime_model().get_ordered_ops()
-        executed = sum(_runtime_info(node, "layerType") not in _PASSIVE for node in nodes)
+        executed = sum(_read_runtime_info(node, "layerType") not in _PASSIVE for node in nodes)
         return replace(
             facts,
-            precision=_precision(nodes, self._products),
+            precision=_effective_precision(nodes, self._products),
             nodes_by_provider={"+".join(facts.providers): executed},
-            layout=_layout(_runtime_info(n, "outputLayouts") for n in nodes if _is_convolution(n)),
+            layout=_effective_layout(
+                _read_runtime_info(n, "outputLayouts") for n in nodes if _is_convolution(n)
+            ),
         )
 
     def profiling(self) -> list[Any]:
@@ -170,7 +172,10 @@ class OpenVinoSession:
         nodes: dict[str, CompiledNode] = {}
         counts: Counter[str] = Counter()
         for node in self._compiled.get_runtime_model().get_ordered_ops():
-            compiled_name, kind = str(node.get_friendly_name()), _runtime_info(node, "layerType")
+            compiled_name, kind = (
+                str(node.get_friendly_name()),
+                _read_runtime_info(node, "layerType"),
+            )
             parts = _original_names(node)
             parts_in_file = tuple(part for part in parts if part in self._names_in_file)
             is_in_file = compiled_name in self._names_in_file
@@ -178,7 +183,7 @@ class OpenVinoSession:
             if not name:
                 counts[kind] += 1
                 name = f"{kind} #{counts[kind]}"
-            nodes[compiled_name] = CompiledNode(name, _operands(node), parts_in_file)
+            nodes[compiled_name] = CompiledNode(name, _read_operands(node), parts_in_file)
         return nodes
 
     # ------------------------------------------------------------ inside
@@ -188,7 +193,7 @@ class OpenVinoSession:
         try:
             model = _read_model(Path(self._target.model), self._target.format)
         except Exception as error:  # each frontend raises exceptions of its own
-            raise _cannot_load(error) from error
+            raise _cannot_load_error(error) from error
         # Generated names contain a counter and differ each time a model is read.
         self._names_in_file = {
             str(op.get_friendly_name())
@@ -202,59 +207,59 @@ class OpenVinoSession:
         }
         self._is_dynamic = any(port.partial_shape.is_dynamic for port in model.inputs)
         if self._is_dynamic and self._shapes:
-            _fix_sizes(model, self._shapes, self._places(model.inputs))
+            _fix_sizes(model, self._shapes, self._positions_by_name(model.inputs))
         try:
-            compiled = _core().compile_model(model, self._device.openvino_name, self._settings)
+            compiled = _make_core().compile_model(model, self._device.openvino_name, self._settings)
         except RuntimeError as error:
             if self._is_dynamic and self._shapes:  # other sizes may work
                 raise
-            raise _cannot_load(error) from error
+            raise _cannot_load_error(error) from error
         effective_hint = compiled.get_property("INFERENCE_PRECISION_HINT").get_type_name()
         openvino_devices.require_hint(self._hint, effective_hint)
         self._streams = int(compiled.get_property("NUM_STREAMS"))
         openvino_devices.require_streams(self._target.streams, self._streams, self._target.threads)
         return compiled
 
-    def _arrays_by_place(self, inputs: Tensors) -> dict[int, Any]:
+    def _arrays_by_position(self, inputs: Tensors) -> dict[int, Any]:
         """Compiles the model for their sizes if necessary. Their types must be the model's own:
         OpenVINO would silently convert others."""
         shapes = shapes_of(inputs)
         if self._is_dynamic and shapes != self._shapes:
             self._shapes = shapes
             self._compiled = self._compile()
-        places = self._places(self._compiled.inputs)
+        places = self._positions_by_name(self._compiled.inputs)
         arrays = {}
-        dtypes = {name: _dtype(self._compiled.inputs[place]) for name, place in places.items()}
+        dtypes = {name: _dtype_name(self._compiled.inputs[place]) for name, place in places.items()}
         for name, array in inputs.items():
             require_input(name, array, dtypes)
             arrays[places[name]] = array
         return arrays
 
     def _input_names(self) -> list[str]:
-        return self._names(self._compiled.inputs, self._target.inputs)
+        return self._input_names_of_ports(self._compiled.inputs, self._target.inputs)
 
-    def _names(self, ports: Any, declared: Sequence[str]) -> list[str]:
+    def _input_names_of_ports(self, ports: Any, declared: Sequence[str]) -> list[str]:
         """Names for callers. OpenVINO ignores those of a LiteRT file, but keeps the order; for
         TensorFlow's operators it uses the name of an output, ``x:0``."""
         if self._target.format == "litert" and len(declared) == len(ports):
             return list(declared)
         return [_port_name(port, declared) for port in ports]
 
-    def _places(self, ports: Any) -> dict[str, int]:
+    def _positions_by_name(self, ports: Any) -> dict[str, int]:
         """The position of each input, by all of its names."""
-        names = self._names(ports, self._target.inputs)
+        names = self._input_names_of_ports(ports, self._target.inputs)
         places = {name: place for place, name in enumerate(names)}
         for place, port in enumerate(ports):
             for name in (*port.get_names(), port.get_node().get_friendly_name()):
                 places.setdefault(name, place)
         return places
 
-    def _threads(self) -> int | None:
+    def _read_threads(self) -> int | None:
         if self._device.kind != "cpu":
             return None
         return int(self._compiled.get_property("INFERENCE_NUM_THREADS"))
 
-    def _notes(self) -> tuple[str, ...]:
+    def _make_notes(self) -> tuple[str, ...]:
         dynamic = [
             _port_name(port) for port in self._compiled.inputs if port.partial_shape.is_dynamic
         ]
@@ -263,7 +268,9 @@ class OpenVinoSession:
         return (f"compiled for any size of {', '.join(dynamic)}: it cannot be fixed to one size",)
 
 
-def _bind(compiled: Any, arrays: dict[int, Any], contract: CallContract) -> Callable[[], object]:
+def _bind_request(
+    compiled: Any, arrays: dict[int, Any], contract: CallContract
+) -> Callable[[], object]:
     import numpy as np
     import openvino
 
@@ -325,7 +332,11 @@ def _read_model(path: Path, model_format: str) -> Any:
     """By the frontend of its format, whatever the file's name; IR keeps its weights beside it."""
     if model_format == "openvino-ir":
         weights = path.with_suffix(".bin")
-        return _core().read_model(path, weights) if weights.exists() else _core().read_model(path)
+        return (
+            _make_core().read_model(path, weights)
+            if weights.exists()
+            else _make_core().read_model(path)
+        )
     from openvino.frontend import FrontEndManager
 
     frontend = FrontEndManager().load_by_framework(_FRONTENDS[model_format or "onnx"])
@@ -353,13 +364,13 @@ def _port_name(port: Any, declared: Sequence[str] = ()) -> str:
     return str((matches or names)[0])
 
 
-def _dtype(port: Any) -> str:
+def _dtype_name(port: Any) -> str:
     """numpy's name, as in all engines."""
     kind = port.get_element_type()
     return str(kind.to_dtype()) if kind.is_static() else str(kind.get_type_name())
 
 
-def _operands(node: Any) -> Operands | None:
+def _read_operands(node: Any) -> Operands | None:
     """None if a size is dynamic."""
     sides = node.inputs(), node.outputs()
     if any(port.get_partial_shape().is_dynamic for side in sides for port in side):
@@ -377,12 +388,12 @@ def _operands(node: Any) -> Operands | None:
     return Operands(inputs, outputs) if outputs else None
 
 
-def _runtime_info(node: Any, name: str) -> str:
+def _read_runtime_info(node: Any, name: str) -> str:
     details = node.get_rt_info()
     return str(details[name].astype(str)) if name in details else ""
 
 
-def _precision(nodes: Iterable[Any], products: set[str]) -> str | None:
+def _effective_precision(nodes: Iterable[Any], products: set[str]) -> str | None:
     """Of the computing layers: "fp32", "int8", or several joined by +."""
     return join_by_frequency(filter(None, (_layer_precision(node, products) for node in nodes)))
 
@@ -393,8 +404,8 @@ def _layer_precision(node: Any, products: set[str]) -> str | None:
     The type of activations is at the end of the kernel's name (``brgemm_avx512_f32``). Weights may
     be kept in a smaller one, which the kernel widens.
     """
-    kind = _runtime_info(node, "layerType")
-    suffix = _runtime_info(node, "primitiveType").rpartition("_")[2].lower()
+    kind = _read_runtime_info(node, "layerType")
+    suffix = _read_runtime_info(node, "primitiveType").rpartition("_")[2].lower()
     activations = _PRECISIONS.get(suffix, suffix)
     types = [str(port.get_element_type().get_type_name()) for port in node.inputs()]
     if kind == _FUSED and products.intersection(_original_names(node)):
@@ -410,7 +421,7 @@ def _layer_precision(node: Any, products: set[str]) -> str | None:
 
 
 def _original_names(node: Any) -> list[str]:
-    return list(filter(None, _runtime_info(node, "originalLayersNames").split(",")))
+    return list(filter(None, _read_runtime_info(node, "originalLayersNames").split(",")))
 
 
 def _bits(kind: str) -> int:
@@ -420,10 +431,10 @@ def _bits(kind: str) -> int:
 
 
 def _is_convolution(node: Any) -> bool:
-    return _runtime_info(node, "layerType") in ("Convolution", "Deconvolution", "Pooling")
+    return _read_runtime_info(node, "layerType") in ("Convolution", "Deconvolution", "Pooling")
 
 
-def _layout(output_layouts: Iterable[str]) -> str | None:
+def _effective_layout(output_layouts: Iterable[str]) -> str | None:
     """oneDNN's notation: abcd is NCHW, acdb NHWC, aBcd16b has channels in blocks of 16."""
     layouts = Counter(
         "NCHWc" if any(c.isupper() for c in axes) else "NHWC" if axes.endswith("b") else "NCHW"
@@ -433,7 +444,7 @@ def _layout(output_layouts: Iterable[str]) -> str | None:
     return next((name for name, _ in layouts.most_common(1)), None)
 
 
-def _cannot_load(error: Exception) -> EngineFailed:
+def _cannot_load_error(error: Exception) -> EngineFailed:
     """OpenVINO's message, without the lines that name its source files."""
     return cannot_load("OpenVINO", error, without=("Exception from", "Check '"))
 

@@ -87,7 +87,7 @@ class OpenVinoProfiled(ProfiledDefaults):
                 walls_ns.append(clock() - start)
             self._calls += 1
             if self._calls == 1:  # the slowest call: every node takes at least a microsecond
-                self._first = self._read()
+                self._first = self._take_reading()
             return outputs
 
         return counted
@@ -96,26 +96,26 @@ class OpenVinoProfiled(ProfiledDefaults):
     def recording(self) -> Iterator[None]:
         if self._calls != self._end.calls:  # there were unrecorded calls in between
             self._recorded = self._recorded.plus(self._end.since(self._begin))
-            self._begin = self._read()
+            self._begin = self._take_reading()
         self._is_recording = True
         try:
             yield
         finally:
             self._is_recording = False
-            self._end = self._read()
+            self._end = self._take_reading()
 
     def trace(self, keep: Sequence[bool]) -> Trace:
         recorded = self._recorded.plus(self._end.since(self._begin))
         trace = divide_among_calls(recorded, self._walls_ns, keep)
         compiled: dict[str, CompiledNode] = self._session.compiled_nodes()
-        return replace(trace, nodes=tuple(_with_details(node, compiled) for node in trace.nodes))
+        return replace(trace, nodes=tuple(_add_details(node, compiled) for node in trace.nodes))
 
-    def _read(self) -> Reading:
+    def _take_reading(self) -> Reading:
         provider = "+".join(self.facts.providers)
         return reading(self._calls, self._session.profiling(), provider, self._first)
 
 
-def _with_details(node: NodeTime, compiled: dict[str, CompiledNode]) -> NodeTime:
+def _add_details(node: NodeTime, compiled: dict[str, CompiledNode]) -> NodeTime:
     details = compiled.get(node.node)
     if details is None:
         return node

@@ -75,13 +75,13 @@ def _unusual(name: str, output: Any) -> UnusualOutput | None:
 def comparable(a: Tensors, b: Tensors) -> bool:
     """Whether two models have outputs of the same size in common, matched by name. Converting a
     model may rename its outputs; those are matched by order or by their numbers."""
-    return bool(_pairings(_comparable_arrays(a), _comparable_arrays(b)))
+    return bool(_possible_pairings(_comparable_arrays(a), _comparable_arrays(b)))
 
 
 Pairs = list[tuple[str, str]]
 
 
-def _pairings(a: Tensors, b: Tensors) -> list[Pairs]:
+def _possible_pairings(a: Tensors, b: Tensors) -> list[Pairs]:
     """Ways to pair the outputs for comparison, the likeliest first; empty if none fits.
 
     One side may have more outputs, such as a state that the other does not return: then only
@@ -125,7 +125,9 @@ def compare(reference: Tensors, outputs: Tensors) -> Parity:
     """Errors are relative to the largest magnitude of each output, so that values near zero do not
     blow them up. Outputs that cannot be paired, or compared, do not agree."""
     expected, actual = _comparable_arrays(reference), _comparable_arrays(outputs)
-    parities = [_parity(expected, actual, pairs) for pairs in _pairings(expected, actual)]
+    parities = [
+        _compare_pairs(expected, actual, pairs) for pairs in _possible_pairings(expected, actual)
+    ]
     if not parities:
         return Parity(_FAR, _FAR, agrees=False)
     return next((parity for parity in parities if parity.agrees), parities[0])
@@ -143,7 +145,7 @@ def differ(a: Tensors, b: Tensors) -> bool:
     return parity is not None and not parity.agrees
 
 
-def _parity(expected: Tensors, actual: Tensors, pairs: Pairs) -> Parity:
+def _compare_pairs(expected: Tensors, actual: Tensors, pairs: Pairs) -> Parity:
     errors = [_error_by_scale(expected[name], actual[other]) for name, other in pairs]
     absolute = max((error for error, _ in errors), default=0.0)
     relative = max((error for _, error in errors), default=0.0)
@@ -200,7 +202,7 @@ def _comparable_array(output: Any) -> Any:
     if array.dtype == _DIGEST:  # a saved reference
         return flat
     if kind in "SUO":
-        return _digests(flat.tolist())
+        return _hash_texts(flat.tolist())
     if kind == "c":
         return np.stack([flat.real, flat.imag], axis=-1).reshape(-1).astype(np.float64)
     if kind in "fiub" or array.dtype.name in _SHORT_FLOATS:
@@ -208,7 +210,7 @@ def _comparable_array(output: Any) -> Any:
     return None
 
 
-def _digests(texts: list[Any]) -> Any:
+def _hash_texts(texts: list[Any]) -> Any:
     """None if something else is among them."""
     import numpy as np
 

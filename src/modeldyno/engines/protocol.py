@@ -117,7 +117,7 @@ class Prepares(Protocol):
 class Resumes(Protocol):
     """A session whose engine has settings of the whole process, such as its number of threads."""
 
-    def resume(self) -> None:
+    def reapply_settings(self) -> None:
         """Apply this session's settings again: another session may have changed them."""
 
 

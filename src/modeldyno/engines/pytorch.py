@@ -50,7 +50,7 @@ class PyTorch:
             torch.cuda.init()
             torch.cuda.reset_peak_memory_stats(settings.device)
         with torch.inference_mode():
-            yield TorchSession(target, settings, _load(target, settings))
+            yield TorchSession(target, settings, _load_module(target, settings))
 
     @contextlib.contextmanager
     def profiled(self, target: Target, session: TorchSession) -> Iterator[TorchProfiled]:
@@ -95,7 +95,7 @@ class TorchSettings:
                 fix="Use --precision fp32, bf16 or fp16",
             )
         options = dict(target.options)
-        mode = _compile_mode(options.pop("compile", False))
+        mode = _parse_compile_mode(options.pop("compile", False))
         channels_last = _require_switch("channels_last", options.pop("channels_last", False))
         tf32 = _require_switch("tf32", options.pop("tf32")) if "tf32" in options else None
         if options:
@@ -128,7 +128,7 @@ class TorchSettings:
         if torch.get_num_interop_threads() != 1:
             torch.set_num_interop_threads(1)  # can be set only once, and before any work
         if self.device.type == "cuda":
-            matmul, cudnn = _default_tf32() if self.tf32 is None else (self.tf32, self.tf32)
+            matmul, cudnn = _read_default_tf32() if self.tf32 is None else (self.tf32, self.tf32)
             torch.backends.cuda.matmul.allow_tf32 = matmul
             torch.backends.cudnn.allow_tf32 = cudnn
 
@@ -144,14 +144,14 @@ class TorchSettings:
 
 
 @cache
-def _default_tf32() -> tuple[bool, bool]:
+def _read_default_tf32() -> tuple[bool, bool]:
     """PyTorch's defaults for matrix products and convolutions, read before we set them."""
     import torch
 
     return torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
 
 
-def _compile_mode(setting: OptionValue) -> str | None:
+def _parse_compile_mode(setting: OptionValue) -> str | None:
     if isinstance(setting, str):
         return setting
     return "default" if setting else None
@@ -207,7 +207,7 @@ def _cuda_index(name: str, index: int) -> int:
 # ---------------------------------------------------------------- a session
 
 
-def _load(target: Target, settings: TorchSettings) -> LoadedModule:
+def _load_module(target: Target, settings: TorchSettings) -> LoadedModule:
     """Raises EngineFailed if loading fails: other inputs would not help."""
     try:
         return _load_in_layout(target, settings)
@@ -239,7 +239,7 @@ class TorchSession:
         self._loaded = loaded
         self._threads = torch.get_num_threads()
         self._call = _compile(loaded.module, settings)
-        self._wait = _synchronizer(settings.device)
+        self._wait = _make_synchronizer(settings.device)
         self._input_dtypes: dict[str, str] = {}
         self._contract: CallContract | None = None
 
@@ -251,23 +251,23 @@ class TorchSession:
         return SessionFacts(
             engine="pytorch",
             engine_version=str(torch.__version__),
-            device=self._device(),
-            providers=self._providers(),
+            device=self._device_name(),
+            providers=self._list_providers(),
             threads=self._threads,
             spinning=None,
             input_dtypes=self._input_dtypes,
             notes=(*self._settings.notes(), *notes),
-            parameters=sum(p.numel() for p in self._parameters()),
+            parameters=sum(p.numel() for p in self._list_parameters()),
             contract=self._contract,
-            layout=self._layout(),
+            layout=self._effective_layout(),
         )
 
-    def resume(self) -> None:
+    def reapply_settings(self) -> None:
         self._settings.apply()
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         if contract == "e2e":
-            return lambda: self._outputs(inputs)
+            return lambda: self._run_to_numpy(inputs)
         self._contract = "api"  # also for ``hot``
         call, wait = self.device_call(inputs), self._wait
         if self._settings.device.type == "cpu":
@@ -286,7 +286,7 @@ class TorchSession:
         if self._loaded.keeps_state:
             loaded = _load_in_layout(self._target, self._settings)
             session = TorchSession(self._target, self._settings, loaded)
-        return session._outputs(inputs)
+        return session._run_to_numpy(inputs)
 
     def device_times_s(self, inputs: Tensors, calls: int) -> tuple[float, ...]:
         import torch
@@ -322,7 +322,7 @@ class TorchSession:
         return observation
 
     def weight_precision(self) -> str | None:
-        return torch_precision.precision_of_parameters(self._parameters())
+        return torch_precision.precision_of_parameters(self._list_parameters())
 
     def device_call(self, inputs: Tensors, module: Any = None) -> Callable[[], Any]:
         """A call with inputs copied to the device; it may return before the device is done."""
@@ -343,7 +343,7 @@ class TorchSession:
 
     # ------------------------------------------------------------ inside
 
-    def _outputs(self, inputs: Tensors) -> Tensors:
+    def _run_to_numpy(self, inputs: Tensors) -> Tensors:
         """From numpy to numpy."""
         outputs = self.device_call(inputs)()
         self._wait()
@@ -361,10 +361,10 @@ class TorchSession:
         self._input_dtypes = {n: str(t.dtype).removeprefix("torch.") for n, t in tensors.items()}
         return tensors
 
-    def _parameters(self) -> list[Any]:
+    def _list_parameters(self) -> list[Any]:
         return list(self._loaded.module.parameters())
 
-    def _device(self) -> str:
+    def _device_name(self) -> str:
         """Where the weights are; for a model without weights, the requested device."""
         import torch
 
@@ -374,17 +374,17 @@ class TorchSession:
             devices[str(torch.empty(0, device=self._settings.device).device)] += 1
         return "+".join(name for name, _ in devices.most_common())
 
-    def _providers(self) -> tuple[str, ...]:
+    def _list_providers(self) -> tuple[str, ...]:
         provider = _PROVIDERS[self._target.format]
         return (provider, "compile") if self._settings.compile else (provider,)
 
-    def _layout(self) -> str | None:
+    def _effective_layout(self) -> str | None:
         """The layout of most convolution filters, which decides that of the convolution."""
         import torch
 
         # With a single channel or a single pixel, both layouts are the same in memory.
         filters = [
-            p for p in self._parameters() if p.dim() == 4 and p.shape[1] > 1 < max(p.shape[2:])
+            p for p in self._list_parameters() if p.dim() == 4 and p.shape[1] > 1 < max(p.shape[2:])
         ]
         last = sum(p.is_contiguous(memory_format=torch.channels_last) for p in filters)
         if not filters:
@@ -402,7 +402,7 @@ class TorchSession:
         )
 
 
-def _synchronizer(device: Any) -> Callable[[], None]:
+def _make_synchronizer(device: Any) -> Callable[[], None]:
     """A function that returns when the device has finished all its work."""
     import torch
 

@@ -32,8 +32,8 @@ def benchmark_name(model: str, spec: BenchmarkSpec) -> str:
 
 def comparison_name(a_model: str, b_model: str, spec: ComparisonSpec) -> str:
     """``net.onnx: ONNX Runtime against OpenVINO, 2 cores``, or ``old.onnx against new.onnx``."""
-    a_settings, b_settings = _differing_settings(spec.a.cell, spec.b.cell)
-    shared = _shared_settings(spec.a.cell, spec.b.cell)
+    a_settings, b_settings = _find_differing_settings(spec.a.cell, spec.b.cell)
+    shared = _find_shared_settings(spec.a.cell, spec.b.cell)
     suffix = f", {shared}" if shared else ""
     a, b = a_model[:_MAX_MODEL_NAME], b_model[:_MAX_MODEL_NAME]
     if a == b and a_settings:
@@ -50,7 +50,7 @@ NAMES: dict[str, Callable[..., str]] = {
 
 def side_names(spec: ComparisonSpec) -> tuple[str, str]:
     """Both sides by the settings that differ, or by their labels, without any folder."""
-    a, b = _differing_settings(spec.a.cell, spec.b.cell)
+    a, b = _find_differing_settings(spec.a.cell, spec.b.cell)
     if a and spec.a.model.path == spec.b.model.path:
         return a, b
     return name_of_file(spec.a.label), name_of_file(spec.b.label)
@@ -60,13 +60,13 @@ def _with_settings(model: str, settings: str) -> str:
     return f"{model} ({settings})" if settings else model
 
 
-def _differing_settings(a: CellSpec, b: CellSpec) -> tuple[str, str]:
+def _find_differing_settings(a: CellSpec, b: CellSpec) -> tuple[str, str]:
     """The settings that differ, of each side; both empty if none does."""
     pairs = [(x, y) for x, y in zip(_setting_texts(a), _setting_texts(b), strict=True) if x != y]
     return " · ".join(x for x, _ in pairs), " · ".join(y for _, y in pairs)
 
 
-def _shared_settings(a: CellSpec, b: CellSpec) -> str:
+def _find_shared_settings(a: CellSpec, b: CellSpec) -> str:
     """The settings that both sides share and that are not the defaults."""
     defaults = _setting_texts(CellSpec())
     settings = zip(_setting_texts(a), _setting_texts(b), defaults, strict=True)

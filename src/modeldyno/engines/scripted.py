@@ -95,7 +95,7 @@ class ScriptedSession:
         spin = self._spin()
         if not self._faults:
             return spin
-        counter, batch = itertools.count(), _batch(inputs)
+        counter, batch = itertools.count(), _batch_size(inputs)
 
         def call() -> None:
             self._trigger_faults(next(counter), batch)
@@ -108,13 +108,13 @@ class ScriptedSession:
         fill = output[os.getpid() % len(output)] if isinstance(output, list) else output
         import numpy as np
 
-        places = np.arange(1, _batch(inputs) + 1, dtype=np.float32)
+        places = np.arange(1, _batch_size(inputs) + 1, dtype=np.float32)
         return {"y": np.float32(fill) * places.reshape(-1, 1)}
 
     def _spin(self) -> Callable[[], object]:
         if "work" in self._script:
             rounds = int(self._script["work"])
-            return lambda: _work(rounds)
+            return lambda: _spin_rounds(rounds)
         latency = self._script.get("latency_us", 100)
         latencies_us = latency if isinstance(latency, list) else [latency]
         times_ns = [int(us * 1e3) for us in latencies_us]
@@ -154,20 +154,20 @@ class ScriptedProfiled(ProfiledDefaults):
     def trace(self, keep: Sequence[bool]) -> Trace:
         tally = Tally(most_event_ns=1_000_000)
         for _ in range(sum(keep)):
-            tally.add_call(self._events())
+            tally.add_call(self._node_events())
         return tally.trace()
 
-    def _events(self) -> Iterator[NodeEvent]:
+    def _node_events(self) -> Iterator[NodeEvent]:
         start_ns = 0
         for node in self._nodes:
             duration_ns = int(node["us"] * 1e3) + self._cost_ns
             device_ns = int(node["device_us"] * 1e3) if "device_us" in node else None
             key = (node["node"], node["op"], "script")
-            yield NodeEvent(start_ns, duration_ns, key, device_ns, _operands(node))
+            yield NodeEvent(start_ns, duration_ns, key, device_ns, _read_operands(node))
             start_ns += duration_ns
 
 
-def _operands(node: dict[str, Any]) -> Operands | None:
+def _read_operands(node: dict[str, Any]) -> Operands | None:
     if "out" not in node:
         return None
     inputs, outputs = (
@@ -177,7 +177,7 @@ def _operands(node: dict[str, Any]) -> Operands | None:
     return Operands(inputs, outputs)
 
 
-def _batch(inputs: Tensors) -> int:
+def _batch_size(inputs: Tensors) -> int:
     return next((array.shape[0] for array in inputs.values() if array.ndim), 1)
 
 
@@ -187,7 +187,7 @@ def _spin_for(wait_ns: int, clock: Callable[[], int] = time.perf_counter_ns) -> 
         pass
 
 
-def _work(rounds: int) -> int:
+def _spin_rounds(rounds: int) -> int:
     total = 0
     # Not over a range: small integers are faster than large ones.
     for _ in itertools.repeat(None, rounds):

@@ -86,7 +86,7 @@ class TensorFlowSession:
 
     def bind(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
         fetches = list(self._loaded.outputs.values())
-        return _bind(self._loaded.session, fetches, self._arrays_by_tensor(inputs), contract)
+        return _bind_call(self._loaded.session, fetches, self._arrays_by_tensor(inputs), contract)
 
     def run(self, inputs: Tensors) -> Tensors:
         import numpy as np
@@ -121,8 +121,8 @@ class TensorFlowSession:
         """The facts plus precision and placement, from a traced run."""
         metadata = self.metadata()
         self.traced(inputs, "api", with_graph=True)(metadata)
-        nodes = [node for graph in metadata.partition_graphs for node in _every_node(graph)]
-        precision = _precision(nodes)
+        nodes = [node for graph in metadata.partition_graphs for node in _walk_nodes(graph)]
+        precision = _effective_precision(nodes)
         if self._target.precision == "bf16" and "bf16" not in (precision or ""):
             raise EngineFailed(
                 "TensorFlow did not use bf16, though it was requested",
@@ -137,7 +137,7 @@ class TensorFlowSession:
             self.facts,
             precision=precision,
             nodes_by_provider={name: executed[name] for name in (_ONEDNN, _OWN) if executed[name]},
-            layout=_layout(nodes),
+            layout=_effective_layout(nodes),
         )
 
     def bare(self, inputs: Tensors, contract: CallContract) -> Callable[[], object]:
@@ -148,7 +148,7 @@ class TensorFlowSession:
         with self._tf.Graph().as_default() as graph:
             arrays = {v1.placeholder(a.dtype, a.shape).name: a for a in inputs.values()}
             fetches = [self._tf.constant((0.0,)).name for _ in self._loaded.outputs]
-        return _bind(v1.Session(graph=graph, config=config), fetches, arrays, contract)
+        return _bind_call(v1.Session(graph=graph, config=config), fetches, arrays, contract)
 
     def close(self) -> None:
         self._loaded.session.close()
@@ -158,7 +158,7 @@ class TensorFlowSession:
         graph = self._loaded.session.graph
         arrays = {}
         for name, array in inputs.items():
-            tensor = self._loaded.inputs.get(name) or _any_tensor(graph, name)
+            tensor = self._loaded.inputs.get(name) or _find_any_tensor(graph, name)
             if tensor is None:
                 known = ", ".join(self._loaded.inputs)
                 raise ValueError(f"the model has no input {name!r}, but {known}")
@@ -167,7 +167,7 @@ class TensorFlowSession:
         return arrays
 
 
-def _bind(
+def _bind_call(
     session: Any, fetches: Sequence[str], arrays: dict[str, Any], contract: CallContract
 ) -> Callable[[], object]:
     import numpy as np
@@ -200,7 +200,7 @@ def _set_precision(config: Any, precision: str | None) -> None:
     config.graph_options.rewrite_options.auto_mixed_precision_onednn_bfloat16 = 1  # on
 
 
-def _any_tensor(graph: Any, name: str) -> str | None:
+def _find_any_tensor(graph: Any, name: str) -> str | None:
     """In a frozen graph, any tensor can be fed instead of being computed."""
     try:
         return str(graph.get_tensor_by_name(name if ":" in name else f"{name}:0").name)
@@ -208,13 +208,13 @@ def _any_tensor(graph: Any, name: str) -> str | None:
         return None
 
 
-def _every_node(graph: Any) -> Iterator[Any]:
+def _walk_nodes(graph: Any) -> Iterator[Any]:
     yield from graph.node
     for function in graph.library.function:
         yield from function.node_def
 
 
-def _layout(nodes: Sequence[Any]) -> str | None:
+def _effective_layout(nodes: Sequence[Any]) -> str | None:
     """The layout of most image operators."""
     layouts = Counter(
         node.attr["data_format"].s.decode()
@@ -224,7 +224,7 @@ def _layout(nodes: Sequence[Any]) -> str | None:
     return next((name for name, _ in layouts.most_common() if name in ("NHWC", "NCHW")), None)
 
 
-def _precision(nodes: Sequence[Any]) -> str | None:
+def _effective_precision(nodes: Sequence[Any]) -> str | None:
     """The types of computing operators, after all rewriting: "fp32", or several joined by +."""
     precisions: list[str] = []
     for node in nodes:

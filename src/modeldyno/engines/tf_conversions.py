@@ -15,7 +15,7 @@ _SCOPE = "model"  # of the model's own nodes, so that none clashes with an input
 
 
 def to_litert(source: ConversionSource, place: Path) -> tuple[str, ...]:
-    frozen = _freeze(source.target)
+    frozen = _freeze_graph(source.target)
     tf = tf_process.import_tensorflow()
     wrapped = tf.compat.v1.wrap_function(
         lambda: tf.graph_util.import_graph_def(frozen.graph, name=""), []
@@ -32,7 +32,7 @@ def to_litert(source: ConversionSource, place: Path) -> tuple[str, ...]:
 
 
 def to_onnx(source: ConversionSource, place: Path) -> tuple[str, ...]:
-    frozen = _freeze(source.target)
+    frozen = _freeze_graph(source.target)
     import tf2onnx
 
     names = (*frozen.inputs, *frozen.outputs)
@@ -59,7 +59,7 @@ class FrozenGraph:
     outputs: tuple[str, ...]
 
 
-def _freeze(target: Target) -> FrozenGraph:
+def _freeze_graph(target: Target) -> FrozenGraph:
     """Of any of TensorFlow's formats; raises EngineFailed if the model cannot be loaded."""
     tf_process.apply_settings(target)
     tf = tf_process.import_tensorflow()

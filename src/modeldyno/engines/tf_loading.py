@@ -75,7 +75,7 @@ def _load_graph(tf: Any, session: Any, path: Path, chosen_outputs: str) -> Loade
         if node.name not in read_by_others and node.op not in _NEVER_OUTPUTS
     ]
     names = [name.strip() for name in chosen_outputs.split(",") if name.strip()] or ends
-    outputs = {name: _tensor(session.graph, name) for name in names}
+    outputs = {name: _tensor_name(session.graph, name) for name in names}
     if not outputs:
         raise EngineFailed(
             "The graph has no output",
@@ -85,7 +85,7 @@ def _load_graph(tf: Any, session: Any, path: Path, chosen_outputs: str) -> Loade
     return LoadedGraph(session, inputs, outputs)
 
 
-def _tensor(graph: Any, name: str) -> str:
+def _tensor_name(graph: Any, name: str) -> str:
     node = name.partition(":")[0]
     try:
         outputs = graph.get_operation_by_name(node).outputs
@@ -128,7 +128,9 @@ def _load_saved_model(
     loader = tf.compat.v1.saved_model.loader
     try:
         with session.graph.as_default():
-            meta = _quietly(lambda: loader.load(session, _tags(folder), str(folder)))
+            meta = _load_without_warnings(
+                lambda: loader.load(session, _read_tags(folder), str(folder))
+            )
     except Exception as error:  # the loader raises many kinds
         raise cannot_load("TensorFlow", error) from error
     candidates = (
@@ -153,7 +155,7 @@ def _is_callable(meta: Any, name: str) -> bool:
     return bool(signature.outputs) and all(tensor.name for tensor in tensors)
 
 
-def _tags(folder: Path) -> list[str]:
+def _read_tags(folder: Path) -> list[str]:
     """The tags of the graph for serving, or of the first one."""
     from tensorflow.core.protobuf import saved_model_pb2
 
@@ -162,7 +164,7 @@ def _tags(folder: Path) -> list[str]:
     return next((tags for tags in all_tags if SERVE in tags), all_tags[0])
 
 
-def _quietly(load: Any) -> Any:
+def _load_without_warnings(load: Any) -> Any:
     """Without its warning to use another loader."""
     import logging
 

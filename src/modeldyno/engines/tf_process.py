@@ -89,12 +89,13 @@ def apply_settings(target: Target) -> AppliedSettings:
     settings = settings_for(target)
     with _applying:
         if not _applied:
-            _applied.append(_apply(settings))
+            _applied.append(_apply_to_process(settings))
         applied = _applied[0]
     if applied.settings != settings:
         raise EngineFailed(
             "TensorFlow keeps its first settings as long as a process runs",
-            why=f"this one started with {_describe(applied.settings)}, not {_describe(settings)}",
+            why=f"this one started with {_describe_settings(applied.settings)}, "
+            f"not {_describe_settings(settings)}",
             fix="Use a separate process for these settings",
         )
     return applied
@@ -107,7 +108,7 @@ def uses_onednn() -> bool:
     return bool(_pywrap_util_port.IsMklEnabled())
 
 
-def _apply(settings: ProcessSettings) -> AppliedSettings:
+def _apply_to_process(settings: ProcessSettings) -> AppliedSettings:
     tf = import_tensorflow(settings)
     if uses_onednn() != settings.onednn:
         raise EngineFailed(
@@ -118,12 +119,12 @@ def _apply(settings: ProcessSettings) -> AppliedSettings:
         )
     tf.config.threading.set_intra_op_parallelism_threads(settings.threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    threads_before = _thread_ids()
+    threads_before = _list_thread_ids()
     probe = config(tf, settings.threads)
     probe.use_per_session_threads = True  # these end with the session, the pool does not
     with tf.compat.v1.Session(graph=tf.Graph(), config=probe):
         pass
-    started = len(_thread_ids() - threads_before) - _HELPER_THREADS
+    started = len(_list_thread_ids() - threads_before) - _HELPER_THREADS
     return AppliedSettings(settings, started if started > 0 else None)
 
 
@@ -137,12 +138,12 @@ def config(tf: Any, threads: int) -> Any:
     )
 
 
-def _thread_ids() -> frozenset[int]:
+def _list_thread_ids() -> frozenset[int]:
     with contextlib.suppress(OSError):
         return frozenset(int(task.name) for task in _TASKS.iterdir())
     return frozenset()
 
 
-def _describe(settings: ProcessSettings) -> str:
+def _describe_settings(settings: ProcessSettings) -> str:
     threads = f"{settings.threads} thread{'s' if settings.threads != 1 else ''}"
     return f"{threads} {'with' if settings.onednn else 'without'} oneDNN"

@@ -52,7 +52,7 @@ class TensorFlowProfiled(ProfiledDefaults):
 
     def trace(self, keep: Sequence[bool]) -> Trace:
         tally = Tally(_MOST_EVENT_NS, counts_gaps=True)
-        windows = self._windows()
+        windows = self._read_windows()
         for metadata in self._calls.select(keep):
             tally.add_call(node_events(metadata, windows))
         return tally.trace()
@@ -61,7 +61,7 @@ class TensorFlowProfiled(ProfiledDefaults):
         call: Callable[[], object] = self._session.bare(self._inputs, contract)
         return call
 
-    def _windows(self) -> dict[str, Shape]:
+    def _read_windows(self) -> dict[str, Shape]:
         """Nodes' attributes are in the graph, which an additional run returns."""
         metadata = self._session.metadata()
         self._session.traced(self._inputs, "api", with_graph=True)(metadata)
@@ -119,7 +119,7 @@ def outputs_of(nodes: Sequence[Any]) -> dict[Source, Operand | None]:
     operands: dict[Source, Operand | None] = {}
     for node in nodes:
         for output in node.output:
-            source, operand = (node.node_name, int(output.slot)), _operand(output)
+            source, operand = (node.node_name, int(output.slot)), _read_operand(output)
             operands[source] = operand if operands.get(source, operand) == operand else None
     return operands
 
@@ -129,10 +129,10 @@ def operands_of(
 ) -> Operands | None:
     """None if the size of an input or an output is unknown."""
     slots = sorted(int(output.slot) for output in node.output)
-    inputs = [by_source.get(source) for source in _sources(node.timeline_label)]
+    inputs = [by_source.get(source) for source in _parse_sources(node.timeline_label)]
     outputs = [by_source.get((node.node_name, slot)) for slot in slots]
     known = known_operands(inputs, outputs)
-    return Operands(_arranged(op, known[0]), known[1], window) if known else None
+    return Operands(_arrange_inputs(op, known[0]), known[1], window) if known else None
 
 
 def windows_of(graphs: Sequence[Any]) -> dict[str, Shape]:
@@ -145,7 +145,7 @@ def windows_of(graphs: Sequence[Any]) -> dict[str, Shape]:
     }
 
 
-def _operand(output: Any) -> Operand | None:
+def _read_operand(output: Any) -> Operand | None:
     tensor = output.tensor_description
     if tensor.shape.unknown_rank:
         return None
@@ -153,7 +153,7 @@ def _operand(output: Any) -> Operand | None:
     return Operand(dtype, tuple(int(dim.size) for dim in tensor.shape.dim))
 
 
-def _sources(label: str) -> list[Source]:
+def _parse_sources(label: str) -> list[Source]:
     """``y = Op(a, b:1, ^c)`` → a:0 and b:1; c is only waited for."""
     arguments = label.partition(" = ")[2].partition("(")[2].removesuffix(")")
     names = [name.strip() for name in arguments.split(",")]
@@ -165,7 +165,7 @@ def _sources(label: str) -> list[Source]:
     return sources
 
 
-def _arranged(op: str, inputs: tuple[Operand, ...]) -> tuple[Operand, ...]:
+def _arrange_inputs(op: str, inputs: tuple[Operand, ...]) -> tuple[Operand, ...]:
     if op in _REDUCTIONS:
         return inputs[:1]
     if "Conv" not in op or len(inputs) < 2 or len(inputs[1].shape) < 3:

@@ -163,7 +163,7 @@ def _load_weights(path: str) -> Mapping[str, Any]:
             fix="Save the weights alone where it was made: torch.save(model.state_dict(), FILE)",
         ) from error
     candidate: Any
-    for candidate in (loaded, *(_entry(loaded, name) for name in _WRAPPERS)):
+    for candidate in (loaded, *(_find_entry(loaded, name) for name in _WRAPPERS)):
         if _is_state_dict(candidate):
             weights: Mapping[str, Any] = candidate
             return weights
@@ -174,7 +174,7 @@ def _load_weights(path: str) -> Mapping[str, Any]:
     )
 
 
-def _entry(loaded: Any, name: str) -> Any:
+def _find_entry(loaded: Any, name: str) -> Any:
     return loaded.get(name) if isinstance(loaded, Mapping) else None
 
 

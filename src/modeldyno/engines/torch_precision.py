@@ -40,10 +40,10 @@ class Observation:
         for operand in operands:
             name = _NAMES.get(str(operand.dtype).removeprefix("torch."))
             if name is not None:
-                self.precisions[self._effective(name, kind, operand.device.type)] += 1
+                self.precisions[self._effective_precision(name, kind, operand.device.type)] += 1
                 return
 
-    def _effective(self, name: str, kind: str, device: str) -> str:
+    def _effective_precision(self, name: str, kind: str, device: str) -> str:
         rounded = self._tf32[kind == "convolution"]
         return "tf32" if name == "fp32" and device == "cuda" and rounded else name
 

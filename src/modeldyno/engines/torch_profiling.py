@@ -68,13 +68,13 @@ class TorchProfiled(ProfiledDefaults):
 
     def trace(self, keep: Sequence[bool]) -> Trace:
         trace = read_events(self._events, keep, self._device)
-        operands = self._operands()
+        operands = self._record_operands()
         nodes = (
             replace(node, operands=operands.get((node.node, node.op_type))) for node in trace.nodes
         )
         return replace(trace, nodes=tuple(nodes))
 
-    def _operands(self) -> dict[tuple[str, str], Operands | None]:
+    def _record_operands(self) -> dict[tuple[str, str], Operands | None]:
         """From an additional call, since recording shapes takes time. Its operators have the same
         names as in the calls before."""
         from torch.profiler import ProfilerActivity, profile
@@ -84,7 +84,7 @@ class TorchProfiled(ProfiledDefaults):
         with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as profiler:
             self._call()
         events = profiler.profiler.kineto_results.events()
-        operators = sorted((event for event in events if _is_operator(event)), key=_start)
+        operators = sorted((event for event in events if _is_operator(event)), key=_start_ns)
         events = _node_events(operators, {}, "cpu")
         return {
             event.key[:2]: operands
@@ -111,7 +111,7 @@ def read_events(events: Sequence[Any], keep: Sequence[bool], device: str) -> Tra
         if event.name() == _CALL and _is_on_cpu(event)
     )
     counted = counted_calls(len(calls), keep, "PyTorch's profiler")
-    operators = sorted((event for event in events if _is_operator(event)), key=_start)
+    operators = sorted((event for event in events if _is_operator(event)), key=_start_ns)
     on_device = _device_times(events, operators) if device != "cpu" else {}
     tally, place = Tally(_MOST_EVENT_NS, counts_gaps=device == "cpu"), 0
     for number, (begin, end) in enumerate(calls):
@@ -137,7 +137,7 @@ def _is_operator(event: Any) -> bool:
     return _is_on_cpu(event) and name != _CALL and not name.startswith(_RUNTIME)
 
 
-def _start(event: Any) -> int:
+def _start_ns(event: Any) -> int:
     return int(event.start_ns())
 
 
@@ -189,11 +189,11 @@ _COPIES = ("copy", "clone", "contiguous", "to", "to_copy", "fill", "zero", "triu
 def operands_of(events: Sequence[Any]) -> list[Operands | None]:
     """``events`` are operators in the order of their start. An operator that leaves its arithmetic
     to others inside it gets None, so that nothing counts twice."""
-    operands = [_operands(event) for event in events]
+    operands = [_read_operands(event) for event in events]
     flops = [work_of(str(e.name()), o).flop for e, o in zip(events, operands, strict=True)]
     running: list[int] = []  # places of operators that have not ended
     for place, event in enumerate(events):
-        while running and _end(events[running[-1]]) <= event.start_ns():
+        while running and _end_ns(events[running[-1]]) <= event.start_ns():
             running.pop()
         if flops[place]:
             for outer in running:
@@ -202,11 +202,11 @@ def operands_of(events: Sequence[Any]) -> list[Operands | None]:
     return operands
 
 
-def _end(event: Any) -> int:
+def _end_ns(event: Any) -> int:
     return int(event.start_ns() + event.duration_ns())
 
 
-def _operands(event: Any) -> Operands | None:
+def _read_operands(event: Any) -> Operands | None:
     name = plain_name(str(event.name()))
     inputs = [
         Operand(dtype, tuple(shape))
@@ -237,9 +237,9 @@ def _output_shape(
     if name in _LINEAR and len(shapes) > 1:
         return (*first[:-1], shapes[1][0]), ()
     if "conv" in name:
-        return _convolved(name, shapes, arguments), ()
+        return _convolution_output_shape(name, shapes, arguments), ()
     if name.startswith(("max_pool2d", "avg_pool2d")):
-        return _pooled(first, arguments)
+        return _pooling_shapes(first, arguments)
     if name in _REDUCTIONS:
         return first[:2], ()  # an approximation: the output is small in any case
     if name in ("embedding",) and len(shapes) > 1:
@@ -250,11 +250,13 @@ def _output_shape(
         return first, ()
     if name in _BROADCASTS or is_elementwise(op_type):
         # The weights of a norm do not broadcast.
-        return (first if "norm" in name else _broadcast(shapes)), ()
+        return (first if "norm" in name else _broadcast_shape(shapes)), ()
     return None, ()
 
 
-def _convolved(name: str, shapes: Sequence[Shape], arguments: Sequence[Any]) -> Shape | None:
+def _convolution_output_shape(
+    name: str, shapes: Sequence[Shape], arguments: Sequence[Any]
+) -> Shape | None:
     """Stride, padding and so on are lists of a number per spatial axis, in varying order."""
     if len(shapes) < 2 or len(shapes[1]) < 3 or "transpose" in name:
         return None
@@ -290,7 +292,7 @@ _ARGUMENT_ORDERS = {
 }
 
 
-def _pooled(shape: Shape, arguments: Sequence[Any]) -> tuple[Shape | None, Shape]:
+def _pooling_shapes(shape: Shape, arguments: Sequence[Any]) -> tuple[Shape | None, Shape]:
     lists = [argument for argument in arguments if isinstance(argument, list)]
     if not lists or len(shape) != 4 or len(lists[0]) != 2:
         return None, ()
@@ -302,7 +304,7 @@ def _pooled(shape: Shape, arguments: Sequence[Any]) -> tuple[Shape | None, Shape
     return ((*shape[:2], *out), window) if min(out) > 0 else (None, ())
 
 
-def _broadcast(shapes: Sequence[Shape]) -> Shape:
+def _broadcast_shape(shapes: Sequence[Shape]) -> Shape:
     """The output's shape of an elementwise operator; the first shape if they do not broadcast."""
     rank = max(len(shape) for shape in shapes)
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]

@@ -48,7 +48,7 @@ def _export_module(loaded: LoadedModule, source: ConversionSource, place: Path) 
     other, it may decide which are dynamic."""
     import torch
 
-    arguments, keywords = _example(loaded, source)
+    arguments, keywords = _make_example_inputs(loaded, source)
     named, automatic = {}, {}
     dims: dict[str, Any] = {}
     for spec in source.inputs:
@@ -80,7 +80,7 @@ def _export_module(loaded: LoadedModule, source: ConversionSource, place: Path) 
             return
     raise EngineFailed(
         "PyTorch cannot export this model to ONNX",
-        why=_reason(problem),
+        why=_error_reason(problem),
         fix="Export it with torch.onnx.export where it was created, and see what that reports",
     ) from problem
 
@@ -88,7 +88,7 @@ def _export_module(loaded: LoadedModule, source: ConversionSource, place: Path) 
 def _export_script(loaded: LoadedModule, source: ConversionSource, place: Path) -> None:
     import torch
 
-    arguments, keywords = _example(loaded, source)
+    arguments, keywords = _make_example_inputs(loaded, source)
     names = [spec.name for spec in source.inputs]
     torch.onnx.export(
         loaded.module,
@@ -100,7 +100,7 @@ def _export_script(loaded: LoadedModule, source: ConversionSource, place: Path) 
     )
 
 
-def _example(loaded: LoadedModule, source: ConversionSource) -> Arguments:
+def _make_example_inputs(loaded: LoadedModule, source: ConversionSource) -> Arguments:
     import torch
 
     tensors = synthesise(source.example).tensors
@@ -121,7 +121,7 @@ def _identifier(name: str) -> str:
     return plain if plain.isidentifier() else f"d_{plain}"
 
 
-def _reason(error: Exception | None) -> str:
+def _error_reason(error: Exception | None) -> str:
     """The error of the model itself, which the exporter wraps in advice on how to report it."""
     while error is not None and isinstance(error.__cause__, Exception):
         error = error.__cause__

@@ -23,7 +23,7 @@ from modeldyno.formats.recognise import recognise
 from modeldyno.formats.refusals import printable_name
 from modeldyno.formats.tensorflow import frozen_graph, saved_model
 from modeldyno.formats.tensorflow import graph as tensorflow_graph
-from modeldyno.inputs.model_overrides import no_signatures
+from modeldyno.inputs.model_overrides import no_signatures_error
 
 
 def read(path: Path, without_weights: bool = False, signature: str = "") -> ModelFacts:
@@ -33,11 +33,11 @@ def read(path: Path, without_weights: bool = False, signature: str = "") -> Mode
 
     ``without_weights``: absent weights files are listed as missing, not refused.
     """
-    return sidecar.with_making(_read(path, without_weights, signature))
+    return sidecar.add_making_note(_read_with_format(path, without_weights, signature))
 
 
-def _read(path: Path, without_weights: bool, signature: str) -> ModelFacts:
-    match _format_of(path, signature):
+def _read_with_format(path: Path, without_weights: bool, signature: str) -> ModelFacts:
+    match _recognise_format(path, signature):
         case "onnx":
             return onnx_model.read(path, without_weights)
         case "scripted":
@@ -64,7 +64,7 @@ def _read(path: Path, without_weights: bool, signature: str) -> ModelFacts:
 
 def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Graph:
     """A model's graph; raises as ``read`` does, and GraphUnavailable if it has none."""
-    match _format_of(path, signature):
+    match _recognise_format(path, signature):
         case "onnx":
             return onnx_graph.read_graph(path, infer_shapes)
         case "torch-export":
@@ -90,8 +90,8 @@ def read_graph(path: Path, infer_shapes: bool = True, signature: str = "") -> Gr
             assert_never(unreachable)
 
 
-def _format_of(path: Path, signature: str) -> ModelFormat:
+def _recognise_format(path: Path, signature: str) -> ModelFormat:
     model_format = recognise(path)
     if signature and model_format != saved_model.FORMAT:
-        raise no_signatures(printable_name(path), model_format)
+        raise no_signatures_error(printable_name(path), model_format)
     return model_format

@@ -47,19 +47,19 @@ class Purpose:
     is_exact: bool  # the model fixes that shape; otherwise it is a guess, or empty
 
 
-def detector_words(names: Iterable[str]) -> tuple[str, ...]:
+def find_detector_words(names: Iterable[str]) -> tuple[str, ...]:
     """Words in node names that hint at the kind of detector; the worker sees every name."""
     return tuple(sorted({word.lower() for name in names for word in _DETECTOR_WORDS.findall(name)}))
 
 
-def purpose_of(facts: ModelFacts) -> Purpose:
-    domain = _domain(facts)
-    flavour = _flavour(facts) if domain is OBJECT_DETECTION else NO_FLAVOUR
-    shape, is_exact = _shape(facts.inputs, domain)
+def guess_purpose(facts: ModelFacts) -> Purpose:
+    domain = _guess_domain(facts)
+    flavour = _guess_flavour(facts) if domain is OBJECT_DETECTION else NO_FLAVOUR
+    shape, is_exact = _dummy_shape(facts.inputs, domain)
     return Purpose(domain, flavour, shape, is_exact)
 
 
-def _domain(facts: ModelFacts) -> Numbered:
+def _guess_domain(facts: ModelFacts) -> Numbered:
     if any(_base_name(spec.name) in _TEXT_INPUTS for spec in facts.inputs):
         return LANGUAGE_PROCESSING
     if _is_detector(facts):
@@ -79,7 +79,7 @@ def _is_detector(facts: ModelFacts) -> bool:
     return all(any(name.startswith(start) for name in outputs) for start in ("score", "class"))
 
 
-def _flavour(facts: ModelFacts) -> Numbered:
+def _guess_flavour(facts: ModelFacts) -> Numbered:
     for word, flavour in (("ssd", SSD), ("yolo", YOLO)):
         if word in facts.telling:
             return flavour
@@ -99,8 +99,8 @@ def _operator_name(op: str) -> str:
 # ---------------------------------------------------------------- shape
 
 
-def _shape(inputs: tuple[InputSpec, ...], domain: Numbered) -> tuple[str, bool]:
-    shapes = [_item_shape(spec, domain) for spec in inputs]
+def _dummy_shape(inputs: tuple[InputSpec, ...], domain: Numbered) -> tuple[str, bool]:
+    shapes = [_dummy_item_shape(spec, domain) for spec in inputs]
     if not shapes or any(shape is None or not shape[0] for shape in shapes):
         return "", False
     known = [shape for shape in shapes if shape is not None]
@@ -109,7 +109,7 @@ def _shape(inputs: tuple[InputSpec, ...], domain: Numbered) -> tuple[str, bool]:
     return (texts[0] if len(texts) == 1 else ",".join(f"[{text}]" for text in texts)), is_exact
 
 
-def _item_shape(spec: InputSpec, domain: Numbered) -> tuple[tuple[int, ...], bool] | None:
+def _dummy_item_shape(spec: InputSpec, domain: Numbered) -> tuple[tuple[int, ...], bool] | None:
     """The shape without the batch, and whether it is exact; None if it cannot be guessed."""
     if spec.shape is None or says_state(spec.name) or says_past(spec.name):
         return None

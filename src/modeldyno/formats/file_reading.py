@@ -48,7 +48,7 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
         raise Unsuitable(0, "it is not a regular file", str(path))
 
 
-def sha256(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Reads in pieces: weights may be larger than memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -65,6 +65,6 @@ def is_text(content: bytes) -> bool:
     return all(c.isprintable() or c in "\t\n\r\f\ufeff" for c in text)
 
 
-def decoded(text: str | bytes) -> str:
+def decode_text(text: str | bytes) -> str:
     """Raises UnicodeDecodeError for bytes that are not UTF-8, as protobuf returns such names."""
     return text if isinstance(text, str) else text.decode("utf-8")

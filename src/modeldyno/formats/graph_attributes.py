@@ -16,16 +16,16 @@ LONGEST_TEXT = 256
 LONGEST_NAME = 100
 
 
-def scalar(value: Any) -> Scalar:
+def to_scalar(value: Any) -> Scalar:
     """A form that JSON can represent."""
     if isinstance(value, float):
-        return number(value)
+        return to_number_scalar(value)
     if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 2**64):
         return value
     return str(value)[:LONGEST_TEXT]
 
 
-def number(value: float) -> Scalar:
+def to_number_scalar(value: float) -> Scalar:
     """A form that JSON can represent, with no more digits than a 32-bit float has."""
     if math.isnan(value):
         return "NaN"
@@ -40,13 +40,13 @@ def number(value: float) -> Scalar:
     return value
 
 
-def text_attribute(name: str, text: str, kind: str = "string") -> Attribute:
+def make_text_attribute(name: str, text: str, kind: str = "string") -> Attribute:
     note = f"the beginning of {len(text)} characters" if len(text) > LONGEST_TEXT else ""
     return Attribute(name[:LONGEST_NAME], kind, text[:LONGEST_TEXT], note)
 
 
-def list_attribute(
-    name: str, kind: str, items: Sequence[Any], convert: Callable[[Any], Scalar] = scalar
+def make_list_attribute(
+    name: str, kind: str, items: Sequence[Any], convert: Callable[[Any], Scalar] = to_scalar
 ) -> Attribute:
     is_long = len(items) > MOST_ITEMS
     note = f"the first {FIRST_ITEMS} of {len(items)}" if is_long else ""

@@ -20,7 +20,7 @@ from modeldyno.core.graphs import (
     TensorKind,
 )
 from modeldyno.core.models import Dim, ModelFormat
-from modeldyno.formats.file_reading import decoded, sha256
+from modeldyno.formats.file_reading import decode_text, hash_file
 from modeldyno.formats.refusals import printable_name
 
 LONGEST_NAME = 256  # characters; the longest seen in a real model has 180
@@ -52,11 +52,11 @@ class NestedGraph:
     read: Callable[[Parts, int], Ends]  # adds its nodes, given its scope and its depth
 
 
-def too_many_nodes(path: Path, count: int) -> GraphUnavailable:
-    return _too_large(path, f"it has {count} nodes; up to {MOST_NODES} can be shown")
+def too_many_nodes_error(path: Path, count: int) -> GraphUnavailable:
+    return _too_large_error(path, f"it has {count} nodes; up to {MOST_NODES} can be shown")
 
 
-def _too_large(path: Path, why: str) -> GraphUnavailable:
+def _too_large_error(path: Path, why: str) -> GraphUnavailable:
     return GraphUnavailable(
         f"The graph of {printable_name(path)} is too large to show",
         why=why,
@@ -84,7 +84,7 @@ class GraphBuilder:
     def require_room(self, count: int) -> None:
         """Raises GraphUnavailable if a graph of that many nodes cannot be shown."""
         if count > MOST_NODES:
-            raise too_many_nodes(self._path, count)
+            raise too_many_nodes_error(self._path, count)
 
     # ------------------------------------------------------------ parts
 
@@ -92,15 +92,19 @@ class GraphBuilder:
         self, name: str, kind: TensorKind, dtype: str | None, shape: tuple[Dim, ...] | None
     ) -> str:
         """Returns its id."""
-        text = self._shorten(name)
-        id_ = self._tensor_ids.unique(text or "tensor")
-        dtype = None if dtype is None else self._shorten(dtype)
+        text = self._shorten_text(name)
+        id_ = self._tensor_ids.make_unique(text or "tensor")
+        dtype = None if dtype is None else self._shorten_text(dtype)
         if shape is not None and len(shape) > HIGHEST_RANK:
             self.add_note(f"a tensor has {len(shape)} dimensions: shapes that long are not shown")
             shape = None
         if shape is not None:
-            shape = tuple(d if d is None or isinstance(d, int) else self._shorten(d) for d in shape)
-        self._spend((id_, text, dtype or "", *(d for d in shape or () if isinstance(d, str))))
+            shape = tuple(
+                d if d is None or isinstance(d, int) else self._shorten_text(d) for d in shape
+            )
+        self._count_text_bytes(
+            (id_, text, dtype or "", *(d for d in shape or () if isinstance(d, str)))
+        )
         self._bytes_left -= _NUMBER * len(shape or ())
         self._tensors.append(GraphTensor(id_, text, kind, dtype, shape))
         return id_
@@ -126,8 +130,8 @@ class GraphBuilder:
         in, ``function`` the scope of the local function it calls.
         """
         self.require_room(len(self._nodes) + 1)
-        op_type, domain, name = (self._shorten(text) for text in (op_type, domain, name))
-        id_ = self._node_ids.unique(name or f"{op_type}#{position}")
+        op_type, domain, name = (self._shorten_text(text) for text in (op_type, domain, name))
+        id_ = self._node_ids.make_unique(name or f"{op_type}#{position}")
         # The brackets keep bodies apart from scopes of names: ``If_3[then_branch]``.
         label = id_.rpartition("/")[2] or op_type
         inner = [(*parts, f"{label}[{graph.label}]") for graph in nested]
@@ -137,10 +141,10 @@ class GraphBuilder:
             *(id_, op_type, domain, name, scope, tuple(inputs), tuple(outputs)),
             *(tuple(attributes), tuple(body_scopes)),
         )
-        self._spend((id_, op_type, domain, name, scope, *body_scopes))
+        self._count_text_bytes((id_, op_type, domain, name, scope, *body_scopes))
         self._bytes_left -= _PLACE * (len(node.inputs) + len(node.outputs))
         for attribute in node.attributes:
-            self._spend_attribute(attribute)
+            self._count_attribute_bytes(attribute)
         self._nodes.append(node)
         for body, graph in zip(inner, nested, strict=True):
             self.add_body(body, graph.name, depth + 1, graph.read)
@@ -158,8 +162,8 @@ class GraphBuilder:
             self.add_note(f"sub-graphs nested deeper than {DEEPEST_BODY} are left out")
             return
         inputs, outputs = read(parts, depth)
-        name, scope = self._shorten(name), self.scope(parts)
-        self._spend((scope, name))
+        name, scope = self._shorten_text(name), self.scope(parts)
+        self._count_text_bytes((scope, name))
         self._bytes_left -= _PLACE * (len(inputs) + len(outputs))
         self._bodies.append(Body(scope, name, kind, tuple(inputs), tuple(outputs)))
 
@@ -185,25 +189,25 @@ class GraphBuilder:
                     self.add_note(f"it has more than {MOST_GROUPS} groups: the others are left out")
                     break
                 around = self._scopes[known]
-                label = _cut(part, LONGEST_PART).replace("/", "_")
+                label = _cut_to_bytes(part, LONGEST_PART).replace("/", "_")
                 self._scopes[inner] = f"{around}/{label}" if around else label
             known = inner
         return self._scopes[known]
 
     def add_note(self, text: str) -> None:
         if len(self._notes) < MOST_NOTES:
-            self._notes[_cut(text, 300)] = None
+            self._notes[_cut_to_bytes(text, 300)] = None
 
     def finish(
         self, model_format: ModelFormat, name: str, inputs: Iterable[str], outputs: Iterable[str]
     ) -> Graph:
         input_ids, output_ids = tuple(inputs), tuple(outputs)
         self._bytes_left -= _PLACE * (len(input_ids) + len(output_ids))
-        name = self._shorten(name)
-        self._spend((name,))
+        name = self._shorten_text(name)
+        self._count_text_bytes((name,))
         graph = Graph(
             format=model_format,
-            sha256=sha256(self._path),
+            sha256=hash_file(self._path),
             name=name,
             nodes=tuple(self._nodes),
             tensors=tuple(self._tensors),
@@ -212,7 +216,7 @@ class GraphBuilder:
             bodies=tuple(self._bodies),
             notes=tuple(self._notes),
         )
-        count = _nodes_in_cycles(graph)
+        count = _count_nodes_in_cycles(graph)
         if not count:
             return graph
         # No engine accepts it, but users may still look at it.
@@ -221,24 +225,28 @@ class GraphBuilder:
 
     # ------------------------------------------------------------ bounds
 
-    def _shorten(self, text: str | bytes) -> str:
-        text = decoded(text)
+    def _shorten_text(self, text: str | bytes) -> str:
+        text = decode_text(text)
         if len(text) <= LONGEST_NAME:
             return text
         self.add_note(f"names of more than {LONGEST_NAME} characters are cut")
-        return _cut(text, LONGEST_NAME)
+        return _cut_to_bytes(text, LONGEST_NAME)
 
-    def _spend_attribute(self, attribute: Attribute) -> None:
+    def _count_attribute_bytes(self, attribute: Attribute) -> None:
         value = attribute.value if isinstance(attribute.value, tuple) else (attribute.value,)
         texts = [item for item in value if isinstance(item, str)]
-        self._spend((attribute.name, attribute.type, attribute.note, attribute.dtype or "", *texts))
+        self._count_text_bytes(
+            (attribute.name, attribute.type, attribute.note, attribute.dtype or "", *texts)
+        )
         self._bytes_left -= _NUMBER * (len(value) + len(attribute.shape or ()))
 
-    def _spend(self, texts: Iterable[str]) -> None:
-        self._bytes_left -= _ROW + sum(map(_bytes, texts))
+    def _count_text_bytes(self, texts: Iterable[str]) -> None:
+        self._bytes_left -= _ROW + sum(map(_byte_length, texts))
         if self._bytes_left < 0:
             most = f"{LARGEST_BYTES >> 20} MiB"
-            raise _too_large(self._path, f"its names and attributes alone take more than {most}")
+            raise _too_large_error(
+                self._path, f"its names and attributes alone take more than {most}"
+            )
 
 
 class _Ids:
@@ -246,7 +254,7 @@ class _Ids:
         self._taken: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def unique(self, wanted: str) -> str:
+    def make_unique(self, wanted: str) -> str:
         """``name``, then ``name#2`` and so on."""
         id_ = wanted
         while id_ in self._taken:
@@ -257,18 +265,18 @@ class _Ids:
         return id_
 
 
-def _cut(text: str, most: int) -> str:
+def _cut_to_bytes(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + _CUT
 
 
-def _bytes(text: str) -> int:
+def _byte_length(text: str) -> int:
     """At most, in JSON with quotes and a comma."""
     if text.isascii() and text.isprintable():
         return len(text) + text.count('"') + text.count("\\") + 3
     return _WIDEST_CHARACTER * len(text) + 3
 
 
-def _nodes_in_cycles(graph: Graph) -> int:
+def _count_nodes_in_cycles(graph: Graph) -> int:
     """The number of nodes that can never run, because they wait for each other."""
     waiting = {node.id: 0 for node in graph.nodes}
     successors: dict[str, list[str]] = {}

@@ -15,8 +15,8 @@ from modeldyno.core.models import (
     ModelFormat,
     TensorSpec,
 )
-from modeldyno.formats.domains import detector_words
-from modeldyno.formats.file_reading import sha256
+from modeldyno.formats.domains import find_detector_words
+from modeldyno.formats.file_reading import hash_file
 
 # Types of shapes, axes and conditions: constants of these are part of the graph, not learned.
 NEVER_LEARNED = ("int64", "uint64", "bool", "string", "resource", "variant")
@@ -26,7 +26,7 @@ _Tensor = TypeVar("_Tensor", bound=Hashable)
 IndexUse = tuple[int | None, Iterable[_Tensor]]
 
 
-def model_facts(
+def make_model_facts(
     path: Path,
     model_format: ModelFormat,
     framework: str,
@@ -44,7 +44,7 @@ def model_facts(
         path=str(path),
         format=model_format,
         framework=framework,
-        sha256=sha256(path),
+        sha256=hash_file(path),
         size_bytes=path.stat().st_size + sum(file.size_bytes for file in external),
         parameters=sum(weights.values()),
         inputs=tuple(inputs),
@@ -52,7 +52,7 @@ def model_facts(
         external=external,
         nodes_by_op=dict(Counter(operators).most_common()),
         weights_by_dtype=weights,
-        telling=detector_words(names),
+        telling=find_detector_words(names),
         **more,
     )
 
@@ -66,7 +66,7 @@ def count_weights(tensors: Iterable[tuple[str, int]]) -> dict[str, int]:
     return dict(counts.most_common())
 
 
-def and_more(names: Iterable[str], most: int = 4) -> str:
+def join_some(names: Iterable[str], most: int = 4) -> str:
     """``Foo, Bar and more``."""
     listed = list(names)
     return ", ".join(listed[:most]) + (" and more" if len(listed) > most else "")
@@ -76,15 +76,15 @@ def is_integer(dtype: str) -> bool:
     return dtype.lstrip("u").startswith("int")
 
 
-def input_spec(
+def make_input_spec(
     declared: TensorSpec, tensor: _Tensor, uses: Mapping[_Tensor, Iterable[IndexUse[_Tensor]]]
 ) -> InputSpec:
     """A declared input with the range of its values, if it is a ``tensor`` that indexes a table."""
-    indices = _embedding_range(tensor, uses) if is_integer(declared.dtype) else None
+    indices = _find_index_range(tensor, uses) if is_integer(declared.dtype) else None
     return InputSpec(declared.name, declared.dtype, declared.shape, indices)
 
 
-def _embedding_range(
+def _find_index_range(
     tensor: _Tensor, uses: Mapping[_Tensor, Iterable[IndexUse[_Tensor]]]
 ) -> IndexRange | None:
     """The valid indices of the smallest table that the tensor indexes; None if there is none."""

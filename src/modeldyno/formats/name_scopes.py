@@ -12,7 +12,7 @@ _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 _LONGEST_READ = 4096  # characters of a hostile name
 
 
-def from_name(name: str) -> tuple[str, ...]:
+def scopes_from_name(name: str) -> tuple[str, ...]:
     """``/layer1/layer1.0/conv1/Conv`` → layer1, layer1.0, conv1; ``layer1.0.conv1`` → layer1, 0.
 
     A dotted name that ends in a number only counts nodes (``p2o.Conv.12``): that is no scope.
@@ -25,7 +25,7 @@ def from_name(name: str) -> tuple[str, ...]:
     return ()
 
 
-def from_metadata(metadata: Mapping[str, str]) -> tuple[str, ...] | None:
+def scopes_from_metadata(metadata: Mapping[str, str]) -> tuple[str, ...] | None:
     """From the metadata that torch.onnx's exporter adds to each node; None if absent.
 
     ``pkg.torch.onnx.name_scopes`` is ``['', 'layer1', 'layer1.0', 'conv2d']``: modules by their
@@ -45,7 +45,7 @@ def from_metadata(metadata: Mapping[str, str]) -> tuple[str, ...] | None:
     return None
 
 
-def from_module_stack(stack: str) -> tuple[str, ...]:
+def scopes_from_module_stack(stack: str) -> tuple[str, ...]:
     """From a torch.export node: ``L__self__,,Net;L__self__layer1,layer1,Sequential``."""
     entries = (entry.split(",") for entry in stack[:_LONGEST_READ].split(";"))
     return _innermost_module([parts[1] for parts in entries if len(parts) > 1])

@@ -10,16 +10,16 @@ from typing import Any
 
 from modeldyno.core.errors import ModelNotFound, ModelUnreadable, UserError
 from modeldyno.core.models import ModelFormat
+from modeldyno.core.names import find_similar_names
 from modeldyno.formats import refusals
 from modeldyno.formats.containers.protobuf import Field, NotProtobuf, Wire
 from modeldyno.formats.containers.zip_members import is_zip, member_names
 from modeldyno.formats.file_reading import is_text
 from modeldyno.formats.litert.flatbuffer_file import is_litert
-from modeldyno.formats.near_misses import near_misses
-from modeldyno.formats.onnx.recognition import Outline, damaged_model, outline_of
-from modeldyno.formats.pytorch.model import is_pickle, list_file, torch_format
+from modeldyno.formats.onnx.recognition import Outline, damaged_model_error, read_outline
+from modeldyno.formats.pytorch.model import is_pickle, list_pickled_content, recognise_torch_format
 from modeldyno.formats.refusals import FileRefusal, printable_name
-from modeldyno.formats.tensorflow.recognition import tf_format
+from modeldyno.formats.tensorflow.recognition import recognise_tensorflow_format
 
 SCRIPTED = "scripted/1"
 _HEAD_BYTES = 4096
@@ -35,22 +35,22 @@ def recognise(path: Path) -> ModelFormat:
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
-            outline = outline_of(file, size)
+            outline = read_outline(file, size)
     except OSError as error:
-        raise _cannot_open(path, error) from error
+        raise _cannot_open_error(path, error) from error
     if outline.is_complete:
         return "onnx"
     if _is_scripted(path, head, size):
         return "scripted"
-    if is_text(head) and _is_openvino(_decoded(head)):
+    if is_text(head) and _is_openvino(_decode_head(head)):
         return "openvino-ir"
-    if (model_format := tf_format(path, head, outline)) is not None:
+    if (model_format := recognise_tensorflow_format(path, head, outline)) is not None:
         return model_format
     if is_litert(head):
         return "litert"
-    if (model_format := torch_format(path, head)) is not None:
+    if (model_format := recognise_torch_format(path, head)) is not None:
         return model_format
-    raise _unreadable(path, head, size, outline)
+    raise _unreadable_error(path, head, size, outline)
 
 
 # ---------------------------------------------------------------- the file itself
@@ -61,36 +61,36 @@ def _require_content(path: Path) -> int:
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
-        raise _not_found(path) from error
+        raise _not_found_error(path) from error
     except OSError as error:
-        raise _cannot_open(path, error) from error
+        raise _cannot_open_error(path, error) from error
     if stat.S_ISDIR(status.st_mode):
         raise _folder_error(path)
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait forever
-        raise refusals.NOT_A_FILE.of(path)
+        raise refusals.NOT_A_FILE.to_error(path)
     if status.st_size == 0:
-        raise refusals.EMPTY.of(path)
+        raise refusals.EMPTY.to_error(path)
     return status.st_size
 
 
-def _not_found(path: Path) -> ModelNotFound:
+def _not_found_error(path: Path) -> ModelNotFound:
     if path.is_symlink():
         why, fix = f"it is a link to {path.readlink()}, which does not exist", "Repair the link"
-    elif close := near_misses(path.name, _files_in(path.parent), most=3):
+    elif close := find_similar_names(path.name, _list_files_in(path.parent), most=3):
         why, fix = "", "Did you mean " + " or ".join(str(path.with_name(name)) for name in close)
     else:
         why, fix = "", "Check the path"
     return ModelNotFound(f'No model or file named "{path}"', why=why, fix=fix)
 
 
-def _files_in(folder: Path) -> list[str]:
+def _list_files_in(folder: Path) -> list[str]:
     try:
         return sorted(entry.name for entry in folder.iterdir() if entry.is_file())
     except (OSError, ValueError):
         return []
 
 
-def _cannot_open(path: Path, error: OSError) -> ModelUnreadable:
+def _cannot_open_error(path: Path, error: OSError) -> ModelUnreadable:
     return ModelUnreadable(
         f"{printable_name(path)} cannot be opened",
         why=(error.strerror or str(error)).lower(),
@@ -99,58 +99,58 @@ def _cannot_open(path: Path, error: OSError) -> ModelUnreadable:
 
 
 def _folder_error(path: Path) -> UserError:
-    names = _files_in(path)
+    names = _list_files_in(path)
     if "saved_model.pb" in names:
-        return refusals.SAVED_MODEL_FOLDER.of(path)
+        return refusals.SAVED_MODEL_FOLDER.to_error(path)
     if "saved_model.pbtxt" in names:
-        return refusals.SAVED_MODEL_TEXT.of(path)
+        return refusals.SAVED_MODEL_TEXT.to_error(path)
     models = [name for name in names if name.endswith(".onnx")]
     if not models:
-        return refusals.FOLDER.of(path)
+        return refusals.FOLDER.to_error(path)
     choice = " or ".join(str(path / name) for name in models[:3])
     return FileRefusal(
         "a folder", f"Give the ONNX file itself: {choice}", why="a model is one file"
-    ).of(path)
+    ).to_error(path)
 
 
 # ---------------------------------------------------------------- everything else
 
 
-def _unreadable(path: Path, head: bytes, size: int, outline: Outline) -> UserError:
+def _unreadable_error(path: Path, head: bytes, size: int, outline: Outline) -> UserError:
     if is_pickle(head):
-        return refusals.pickle(path, list(list_file(path).imports))
+        return refusals.pickle_error(path, list(list_pickled_content(path).imports))
     if is_zip(head):
-        return _damaged_or_foreign_zip(path)
+        return _zip_error(path)
     for offset, magic, refusal in refusals.BY_MAGIC:
         if head[offset : offset + len(magic)] == magic:
-            return refusal.of(path)
+            return refusal.to_error(path)
     if _is_safetensors(head, size):
-        return refusals.SAFETENSORS.of(path)
+        return refusals.SAFETENSORS.to_error(path)
     if is_text(head):
-        return _text_refusal(head).of(path)
+        return _choose_text_refusal(head).to_error(path)
     if outline.looks_like_onnx:
-        return damaged_model(path, size, outline)
+        return damaged_model_error(path, size, outline)
     if not head.strip(b"\0"):
-        return refusals.ZEROS.of(path)
-    return _protobuf_refusal(outline).of(path)
+        return refusals.ZEROS.to_error(path)
+    return _choose_protobuf_refusal(outline).to_error(path)
 
 
-def _damaged_or_foreign_zip(path: Path) -> UserError:
+def _zip_error(path: Path) -> UserError:
     names = member_names(path)
     if names is None:
         why = "its table of contents, which is at the end, is missing or damaged_model"
         fix = "Copy or download it again"
-        return FileRefusal("a truncated or damaged zip archive", fix, why=why).of(path)
-    return _zip_refusal(names).of(path)
+        return FileRefusal("a truncated or damaged zip archive", fix, why=why).to_error(path)
+    return _choose_zip_refusal(names).to_error(path)
 
 
-def _zip_refusal(names: list[str]) -> FileRefusal:
+def _choose_zip_refusal(names: list[str]) -> FileRefusal:
     if names and all(name.endswith(".npy") for name in names):
         return refusals.NPZ
     models = [name for name in names if name.endswith(".onnx") and name.isprintable()]
     if models:
         return FileRefusal("a zip archive, not a model", f"Unpack it, and give {models[0]} inside")
-    return refusals.archive("a zip")
+    return refusals.archive_refusal("a zip")
 
 
 def _is_safetensors(head: bytes, size: int) -> bool:
@@ -163,12 +163,12 @@ def _is_openvino(text: str) -> bool:
     return first is not None and first.group(1) == "net"
 
 
-def _decoded(head: bytes) -> str:
+def _decode_head(head: bytes) -> str:
     return head.decode("utf-8", "replace").lstrip("\ufeff")
 
 
-def _text_refusal(head: bytes) -> FileRefusal:
-    text = _decoded(head).lstrip()
+def _choose_text_refusal(head: bytes) -> FileRefusal:
+    text = _decode_head(head).lstrip()
     start = text[:200].lower()
     if text.startswith("version https://git-lfs"):
         return refusals.LFS_POINTER
@@ -191,7 +191,7 @@ def _is_scripted(path: Path, head: bytes, size: int) -> bool:
     return isinstance(script, dict) and script.get("modeldyno") == SCRIPTED
 
 
-def _protobuf_refusal(outline: Outline) -> FileRefusal:
+def _choose_protobuf_refusal(outline: Outline) -> FileRefusal:
     if isinstance(outline.problem, NotProtobuf):
         return refusals.UNKNOWN
     match outline.fields.get(1), outline.fields.get(2):

@@ -31,7 +31,7 @@ class FileRefusal:
     why: str = _ONLY_ONNX
     unsafe: bool = False
 
-    def of(self, path: Path) -> UserError:
+    def to_error(self, path: Path) -> UserError:
         name = printable_name(path)
         kind = UnsafeFormat if self.unsafe else ModelUnreadable
         stem = name.rpartition(".")[0] or name
@@ -47,13 +47,13 @@ def printable_name(path: Path) -> str:
     return "".join(c if c.isprintable() else "�" for c in path.name) or str(path)
 
 
-def damaged(
+def damaged_file_error(
     path: Path, why: str, what: str = "damaged", fix: str = "Copy, download or export it again"
 ) -> ModelUnreadable:
     return ModelUnreadable(f"{printable_name(path)} is {what}", why=why, fix=fix)
 
 
-def archive(a_kind: str) -> FileRefusal:
+def archive_refusal(a_kind: str) -> FileRefusal:
     return FileRefusal(f"{a_kind} archive, not a model", _UNPACK)
 
 
@@ -85,7 +85,7 @@ SAVED_MODEL_TEXT = FileRefusal(
 )
 
 
-def pickle(path: Path, imports: list[str]) -> UserError:
+def pickle_error(path: Path, imports: list[str]) -> UserError:
     """For a bare pickle; the reason lists what it would import. Nothing in it was run."""
     names = ", ".join(imports[:8]) + (f" and {len(imports) - 8} more" if len(imports) > 8 else "")
     return FileRefusal(
@@ -94,7 +94,7 @@ def pickle(path: Path, imports: list[str]) -> UserError:
         why=(f"it would import {names}; " if imports else "")
         + "no engine here runs a bare pickle, trusted or not",
         unsafe=True,
-    ).of(path)
+    ).to_error(path)
 
 
 HDF5 = FileRefusal(
@@ -173,11 +173,11 @@ BY_MAGIC: tuple[tuple[int, bytes, FileRefusal], ...] = (
     (0, b"GGUF", GGUF),
     (0, b"\x93NUMPY", NPY),
     (0, b"\x7fELF", ELF),
-    (0, b"\x1f\x8b", archive("a gzip")),
-    (257, b"ustar", archive("a tar")),
-    (0, b"7z\xbc\xaf\x27\x1c", archive("a 7z")),
-    (0, b"\xfd7zXZ\x00", archive("an xz")),
-    (0, b"\x28\xb5\x2f\xfd", archive("a zstd")),
-    (0, b"BZh", archive("a bzip2")),
-    (0, b"Rar!\x1a\x07", archive("a rar")),
+    (0, b"\x1f\x8b", archive_refusal("a gzip")),
+    (257, b"ustar", archive_refusal("a tar")),
+    (0, b"7z\xbc\xaf\x27\x1c", archive_refusal("a 7z")),
+    (0, b"\xfd7zXZ\x00", archive_refusal("an xz")),
+    (0, b"\x28\xb5\x2f\xfd", archive_refusal("a zstd")),
+    (0, b"BZh", archive_refusal("a bzip2")),
+    (0, b"Rar!\x1a\x07", archive_refusal("a rar")),
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import InputSpec, ModelFacts, TensorSpec
-from modeldyno.formats.model_facts import model_facts
+from modeldyno.formats.model_facts import make_model_facts
 from modeldyno.formats.refusals import printable_name
 
 _INPUTS = (InputSpec("x", "float32", ("batch", 4)),)
@@ -22,18 +22,18 @@ _OUTPUTS = (TensorSpec("y", "float32", ("batch", 1)),)
 
 def read(path: Path) -> ModelFacts:
     """The facts of a script; raises ModelUnreadable if its inputs are not as described above."""
-    return model_facts(
+    return make_model_facts(
         path,
         "scripted",
         "scripted",
-        inputs=_inputs(path),
+        inputs=_read_inputs(path),
         outputs=_OUTPUTS,
         weights={},
         producer="modeldyno",
     )
 
 
-def _inputs(path: Path) -> tuple[InputSpec, ...]:
+def _read_inputs(path: Path) -> tuple[InputSpec, ...]:
     script = json.loads(path.read_bytes())
     if "inputs" not in script:
         return _INPUTS

@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Literal
 
-from modeldyno.core.graphs import Box, Graph, GraphNode, Link, View, around
+from modeldyno.core.graphs import Box, Graph, GraphNode, Link, View, enclosing_scopes
 
 MOST_BOXES = 60  # of a first look: more is a haystack
 
 
-def view(graph: Graph, expanded: Collection[str]) -> View:
+def draw_view(graph: Graph, expanded: Collection[str]) -> View:
     """Boxes and links when exactly these groups are open.
 
     A group of one node is drawn as that node. A group inside a closed one cannot be seen, open or
@@ -31,14 +31,14 @@ def view(graph: Graph, expanded: Collection[str]) -> View:
             boxes[id_] = drawing.box(id_, node, parent)
     outputs = [drawing.tensor_box("output", id_) for id_ in dict.fromkeys(graph.outputs)]
     drawn = (*boxes.values(), *outputs)
-    opened = dict.fromkeys(s for box in drawn for s in around(box.parent))
+    opened = dict.fromkeys(s for box in drawn for s in enclosing_scopes(box.parent))
     return View(drawn, drawing.links(place), tuple(opened))
 
 
-def opening(graph: Graph, most: int = MOST_BOXES) -> frozenset[str]:
+def choose_open_groups(graph: Graph, most: int = MOST_BOXES) -> frozenset[str]:
     """Groups to open for a first look: the largest first, as long as the boxes stay few."""
     sizes = {group.scope: group.nodes for group in graph.groups}
-    counts = Counter(_shown_in(node.scope, sizes) for node in graph.nodes)
+    counts = Counter(_innermost_open_group(node.scope, sizes) for node in graph.nodes)
     inside: dict[str, list[str]] = {}
     for group in graph.groups:
         if group.nodes > 1:
@@ -58,7 +58,7 @@ def opening(graph: Graph, most: int = MOST_BOXES) -> frozenset[str]:
     return frozenset(chosen)
 
 
-def _shown_in(scope: str, sizes: dict[str, int]) -> str:
+def _innermost_open_group(scope: str, sizes: dict[str, int]) -> str:
     """Where a node is drawn once its own scope is open: groups of one node are not drawn."""
     while scope and sizes[scope] < 2:
         scope = scope.rpartition("/")[0]
@@ -87,7 +87,7 @@ class _Drawing:
 
     def _search(self, scope: str) -> tuple[str, str]:
         parent = ""
-        for group in around(scope):
+        for group in enclosing_scopes(scope):
             if self._sizes[group] < 2:
                 break
             if group not in self._expanded:

@@ -51,7 +51,7 @@ def to_rows(graph: Graph) -> dict[str, Any]:
         "format": graph.format,
         "sha256": graph.sha256,
         "name": graph.name,
-        "shapes": [_listed(shape) for shape in shapes],  # each once: a graph has few
+        "shapes": [_shape_to_list(shape) for shape in shapes],  # each once: a graph has few
         "tensors": [[t.id, t.name, t.kind, t.dtype, shapes[t.shape]] for t in graph.tensors],
         "nodes": [
             [
@@ -72,29 +72,29 @@ def to_rows(graph: Graph) -> dict[str, Any]:
 def from_rows(rows: Any) -> Graph:
     """The graph; raises Mismatch when the rows are not one."""
     try:
-        return _graph(rows)
+        return _graph_from_rows(rows)
     except (
         TypeError, ValueError, KeyError, IndexError, AttributeError, RecursionError
     ) as error:  # fmt: skip
         raise Mismatch(f"not a graph: {error!r}"[:200]) from error
 
 
-def _graph(rows: dict[str, Any]) -> Graph:
+def _graph_from_rows(rows: dict[str, Any]) -> Graph:
     if rows["version"] != ROWS_VERSION or rows["format"] not in FORMATS:
         raise Mismatch("rows of another version or format")
-    tensors = _tensors(rows["tensors"], _shapes(rows["shapes"]))
+    tensors = _tensors_from_rows(rows["tensors"], _shapes_from_rows(rows["shapes"]))
     table = _Table([tensor.id for tensor in tensors])
     (inputs, outputs) = table.all([rows["inputs"], rows["outputs"]], _FIRST)
-    _expect((rows["sha256"], rows["name"], *rows["notes"]), _TEXT)
+    _require_types((rows["sha256"], rows["name"], *rows["notes"]), _TEXT)
     return Graph(
         format=rows["format"],
         sha256=rows["sha256"],
         name=rows["name"],
-        nodes=_nodes(rows["nodes"], table),
+        nodes=_nodes_from_rows(rows["nodes"], table),
         tensors=tensors,
         inputs=inputs,
         outputs=outputs,
-        bodies=_bodies(rows["bodies"], table),
+        bodies=_bodies_from_rows(rows["bodies"], table),
         notes=tuple(rows["notes"]),
     )
 
@@ -104,53 +104,53 @@ def _graph(rows: dict[str, Any]) -> Graph:
 # milliseconds, where a check of each field by itself would take longer than to decode the JSON.
 
 
-def _tensors(rows: Any, shapes: list[tuple[Any, ...] | None]) -> tuple[GraphTensor, ...]:
-    ids, names, kinds, dtypes, places = _columns(rows, 5)
-    _expect(ids, _TEXT)
-    _expect(names, _TEXT)
-    _expect(dtypes, _TEXT_OR_NONE)
-    _expect(places, _INTEGER)
+def _tensors_from_rows(rows: Any, shapes: list[tuple[Any, ...] | None]) -> tuple[GraphTensor, ...]:
+    ids, names, kinds, dtypes, places = _split_columns(rows, 5)
+    _require_types(ids, _TEXT)
+    _require_types(names, _TEXT)
+    _require_types(dtypes, _TEXT_OR_NONE)
+    _require_types(places, _INTEGER)
     if places and min(places) < 0:
         raise Mismatch("a shape that is not there")
     if not _KINDS.issuperset(kinds) or "" in ids:
         raise Mismatch("a tensor of no known kind, or without an id")
-    _unique(ids)
+    _require_unique(ids)
     return tuple(map(GraphTensor, ids, names, kinds, dtypes, map(shapes.__getitem__, places)))
 
 
-def _nodes(rows: Any, table: _Table) -> tuple[GraphNode, ...]:
-    ids, ops, domains, names, scopes, inputs, outputs, settings, bodies = _columns(rows, 9)
+def _nodes_from_rows(rows: Any, table: _Table) -> tuple[GraphNode, ...]:
+    ids, ops, domains, names, scopes, inputs, outputs, settings, bodies = _split_columns(rows, 9)
     for texts in (ids, ops, domains, names, scopes, [*chain.from_iterable(bodies)]):
-        _expect(texts, _TEXT)
-    _unique(ids)
+        _require_types(texts, _TEXT)
+    _require_unique(ids)
     return tuple(
         map(
             GraphNode, ids, ops, domains, names, scopes,
             table.all(inputs, _LEFT_OUT), table.all(outputs, _LEFT_OUT),
-            _attributes(settings), map(tuple, bodies),
+            _attributes_from_rows(settings), map(tuple, bodies),
         )
     )  # fmt: skip
 
 
-def _bodies(rows: Any, table: _Table) -> tuple[Body, ...]:
-    scopes, names, kinds, inputs, outputs = _columns(rows, 5)
-    _expect(scopes, _TEXT)
-    _expect(names, _TEXT)
+def _bodies_from_rows(rows: Any, table: _Table) -> tuple[Body, ...]:
+    scopes, names, kinds, inputs, outputs = _split_columns(rows, 5)
+    _require_types(scopes, _TEXT)
+    _require_types(names, _TEXT)
     if not _BODY_KINDS.issuperset(kinds):
         raise Mismatch("a body of no known kind")
     ends = table.all(inputs, _FIRST), table.all(outputs, _FIRST)
     return tuple(map(Body, scopes, names, kinds, *ends))
 
 
-def _attributes(settings: Sequence[Any]) -> list[tuple[Attribute, ...]]:
+def _attributes_from_rows(settings: Sequence[Any]) -> list[tuple[Attribute, ...]]:
     """Each node's own, in one row: [name, type, value], or with note, dtype and shape as well."""
     rows = [row if len(row) == 6 else [*row, "", None, None] for row in chain(*settings)]
-    names, types, values, notes, dtypes, shapes = _columns(rows, 6)
+    names, types, values, notes, dtypes, shapes = _split_columns(rows, 6)
     for texts in (names, types, notes):
-        _expect(texts, _TEXT)
-    _expect(dtypes, _TEXT_OR_NONE)
-    plain = map(_value, values)
-    made = map(Attribute, names, types, plain, notes, dtypes, _shapes(shapes))
+        _require_types(texts, _TEXT)
+    _require_types(dtypes, _TEXT_OR_NONE)
+    plain = map(_attribute_value, values)
+    made = map(Attribute, names, types, plain, notes, dtypes, _shapes_from_rows(shapes))
     return [tuple(islice(made, len(of_node))) if of_node else () for of_node in settings]
 
 
@@ -158,13 +158,13 @@ def _attribute_row(attribute: Attribute) -> list[Any]:
     value = attribute.value
     row = [attribute.name, attribute.type, list(value) if isinstance(value, tuple) else value]
     if attribute.note or attribute.dtype is not None or attribute.shape is not None:
-        row += [attribute.note, attribute.dtype, _listed(attribute.shape)]
+        row += [attribute.note, attribute.dtype, _shape_to_list(attribute.shape)]
     return row
 
 
-def _value(value: Any) -> Any:
+def _attribute_value(value: Any) -> Any:
     if type(value) is list:
-        _expect(value, _SCALARS)
+        _require_types(value, _SCALARS)
         return tuple(value)
     if value is not None and type(value) not in _SCALARS:
         raise Mismatch("an attribute without a value that we know")
@@ -179,39 +179,39 @@ class _Table:
 
     def all(self, lists: Sequence[Any], lowest: int) -> list[tuple[str, ...]]:
         numbers = [*chain.from_iterable(lists)]
-        _expect(numbers, _INTEGER)
+        _require_types(numbers, _INTEGER)
         if numbers and not lowest <= min(numbers) <= max(numbers) < len(self._ids) - 1:
             raise Mismatch("a tensor that is not there")
         of = self._ids.__getitem__
         return [tuple(map(of, some)) for some in lists]
 
 
-def _columns(rows: Any, width: int) -> list[tuple[Any, ...]]:
-    _expect((rows,), _LIST)
-    _expect(rows, _LIST)
+def _split_columns(rows: Any, width: int) -> list[tuple[Any, ...]]:
+    _require_types((rows,), _LIST)
+    _require_types(rows, _LIST)
     columns = [*zip(*rows, strict=True)] or [()] * width
     if len(columns) != width:
         raise Mismatch(f"rows of {len(columns)} instead of {width}")
     return columns
 
 
-def _shapes(shapes: Sequence[Any]) -> list[tuple[Any, ...] | None]:
-    _expect((shapes,), _SEQUENCES)
-    _expect(shapes, _LIST_OR_NONE)
-    _expect(chain.from_iterable(filter(None, shapes)), _DIMS)
+def _shapes_from_rows(shapes: Sequence[Any]) -> list[tuple[Any, ...] | None]:
+    _require_types((shapes,), _SEQUENCES)
+    _require_types(shapes, _LIST_OR_NONE)
+    _require_types(chain.from_iterable(filter(None, shapes)), _DIMS)
     return [None if shape is None else tuple(shape) for shape in shapes]
 
 
-def _listed(shape: tuple[Any, ...] | None) -> list[Any] | None:
+def _shape_to_list(shape: tuple[Any, ...] | None) -> list[Any] | None:
     return None if shape is None else [*shape]
 
 
-def _expect(values: Iterable[Any], kinds: _Types) -> None:
+def _require_types(values: Iterable[Any], kinds: _Types) -> None:
     strange = set(map(type, values)) - kinds
     if strange:
         raise Mismatch(f"a {strange.pop().__name__} where it does not belong")
 
 
-def _unique(ids: Sequence[str]) -> None:
+def _require_unique(ids: Sequence[str]) -> None:
     if len(set(ids)) != len(ids):
         raise Mismatch("two things of one id")

@@ -46,10 +46,10 @@ def tree_lines(graph: Graph, depth: int = DEPTH) -> tuple[list[TreeLine], int]:
         if level + 1 < depth:
             waiting += [(level + 1, child) for child in reversed(inside.get(group.scope, []))]
     left_out = max(0, len(lines) - _MOST_LINES)
-    return [*lines[:_MOST_LINES], *_ungrouped(graph)], left_out
+    return [*lines[:_MOST_LINES], *_flat_tree_lines(graph)], left_out
 
 
-def _ungrouped(graph: Graph) -> list[TreeLine]:
+def _flat_tree_lines(graph: Graph) -> list[TreeLine]:
     ops = Counter(node.op for node in graph.nodes if not node.scope)
     return (
         [TreeLine("(in no group)", ops.total(), ops_text(dict(ops.most_common())))] if ops else []

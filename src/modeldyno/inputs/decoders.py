@@ -21,7 +21,7 @@ from modeldyno.inputs.name_hints import (
     says_segment,
     says_tokens,
 )
-from modeldyno.inputs.open_axes import OpenAxis, Place, open_axes
+from modeldyno.inputs.open_axes import OpenAxis, Place, find_open_axes
 
 PREFILL, DECODE, CONTEXT = "prefill", "decode", "context"
 CONTEXT_TOKENS = 128  # unless the user chooses another length
@@ -102,7 +102,7 @@ def _among(axes: Iterable[OpenAxis], places: set[Place]) -> tuple[OpenAxis, ...]
 def phases(inputs: tuple[InputSpec, ...], dims: Mapping[str, int]) -> tuple[dict[str, int], ...]:
     """The sizes of the cells that a request with ``dims`` stands for: of a decoder one for each
     phase, unless they already say what a call does."""
-    axes = open_axes(inputs)
+    axes = find_open_axes(inputs)
     decoder = find_decoder(inputs, axes)
     if decoder is None:
         return (dict(dims),)
@@ -125,7 +125,7 @@ def phase_note(sizes: Iterable[Mapping[str, int]]) -> str:
 def with_sizes_of_phase(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> dict[str, int]:
     """``dims`` with the sizes of a phase instead of its name. Raises BadValue for both phases at
     once."""
-    axes = open_axes(inputs)
+    axes = find_open_axes(inputs)
     decoder, own = find_decoder(inputs, axes), _names(axes)
     if decoder is None:
         return dict(dims)

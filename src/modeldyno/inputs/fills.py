@@ -28,20 +28,20 @@ class Values:
     is_certain: bool = True  # if not, other variants are worth a try
 
 
-def values_for(spec: InputSpec, shape: tuple[int, ...], length: int, variant: int = 0) -> Values:
+def choose_values(spec: InputSpec, shape: tuple[int, ...], length: int, variant: int = 0) -> Values:
     """``length`` is the size of the sequence, for inputs such as ``lengths``."""
     if name_hints.says_mask(spec.name):
         return Values("constant", value=0 if name_hints.says_padding(spec.name) else 1)
     if spec.dtype == "bool":
-        return _booleans(variant)
+        return _boolean_values(variant)
     if spec.indices is None and not spec.dtype.endswith("int8"):
         if name_hints.says_sample_rate(spec.name) and len(shape) < 2:
-            return _guessed(_SAMPLE_RATES[variant % 2])
+            return _guessed_value(_SAMPLE_RATES[variant % 2])
         if name_hints.says_image_size(spec.name) and len(shape) < 3:
-            return _guessed(_IMAGE_SIDE if variant == 0 else 1)
+            return _guessed_value(_IMAGE_SIDE if variant == 0 else 1)
     if spec.dtype.startswith("float"):
-        return _floats(spec, shape)
-    return _integers(spec, shape, length, variant)
+        return _float_values(spec, shape)
+    return _integer_values(spec, shape, length, variant)
 
 
 def values_in_decoder(spec: InputSpec, shape: tuple[int, ...], call: DecoderCall) -> Values | None:
@@ -60,18 +60,18 @@ def values_in_decoder(spec: InputSpec, shape: tuple[int, ...], call: DecoderCall
     return None
 
 
-def _guessed(value: int) -> Values:
+def _guessed_value(value: int) -> Values:
     return Values("constant", value=value, guess=str(value), is_certain=False)
 
 
-def _booleans(variant: int) -> Values:
+def _boolean_values(variant: int) -> Values:
     if variant % 3 == 0:
         return Values("booleans", is_certain=False)
     value = variant % 3 == 1
     return Values("constant", value=value, guess=str(value).lower(), is_certain=False)
 
 
-def _floats(spec: InputSpec, shape: tuple[int, ...]) -> Values:
+def _float_values(spec: InputSpec, shape: tuple[int, ...]) -> Values:
     """Relative lengths and factors are small vectors; nearly everything else is normalised."""
     small = name_hints.says_length(spec.name) and len(shape) < 2
     if small or (name_hints.says_factor(spec.name) and len(shape) < 3):
@@ -79,8 +79,8 @@ def _floats(spec: InputSpec, shape: tuple[int, ...]) -> Values:
     return Values("normal")
 
 
-def _integers(spec: InputSpec, shape: tuple[int, ...], length: int, variant: int) -> Values:
-    lowest, highest = _limits(spec.dtype)
+def _integer_values(spec: InputSpec, shape: tuple[int, ...], length: int, variant: int) -> Values:
+    lowest, highest = _dtype_limits(spec.dtype)
     if spec.indices is not None:
         return Values("integers", spec.indices.low, min(spec.indices.high, highest + 1))
     if name_hints.says_segment(spec.name):
@@ -88,22 +88,24 @@ def _integers(spec: InputSpec, shape: tuple[int, ...], length: int, variant: int
     if name_hints.says_position(spec.name) and shape:
         return Values("integers", 0, max(1, min(shape[-1], highest + 1)))
     if name_hints.says_length(spec.name) and len(shape) < 2:
-        return _guessed(min(length if variant == 0 else 1, highest))
+        return _guessed_value(min(length if variant == 0 else 1, highest))
     if spec.dtype.endswith("int8") and len(shape) > 2:
         return Values("integers", lowest, highest + 1)  # an image
-    return _unknown(255 if name_hints.says_bytes(spec.name) else _TOKENS - 1, highest, variant)
+    return _values_of_unknown_integers(
+        255 if name_hints.says_bytes(spec.name) else _TOKENS - 1, highest, variant
+    )
 
 
-def _unknown(largest: int, highest: int, variant: int) -> Values:
+def _values_of_unknown_integers(largest: int, highest: int, variant: int) -> Values:
     """Token-like numbers; then numbers that fit even a small table or a counter."""
     largest = min(largest, highest)
     if variant < 2:
         top = (largest, 1)[variant]
         return Values("integers", 0, top + 1, guess=f"random integers 0 to {top}", is_certain=False)
-    return _guessed((1, 0)[variant % 2])
+    return _guessed_value((1, 0)[variant % 2])
 
 
-def _limits(dtype: str) -> tuple[int, int]:
+def _dtype_limits(dtype: str) -> tuple[int, int]:
     bits = int(dtype.lstrip("uint"))
     if dtype.startswith("u"):
         return 0, 2**bits - 1
@@ -117,7 +119,7 @@ def require_value(spec: InputSpec, value: float) -> None:
     elif spec.dtype == "bool":
         fits, why = value in (0, 1), "it is a boolean: 0 or 1"
     else:
-        lowest, highest = _limits(spec.dtype)
+        lowest, highest = _dtype_limits(spec.dtype)
         fits = math.isfinite(value) and value == int(value) and lowest <= value <= highest
         why = f"it is an integer from {lowest} to {highest}"
     if not fits:

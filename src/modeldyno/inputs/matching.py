@@ -15,7 +15,7 @@ from modeldyno.core.specs import ModelSpec
 from modeldyno.inputs.decoders import with_sizes_of_phase
 from modeldyno.inputs.model_overrides import UNSTATED
 from modeldyno.inputs.name_hints import says_state
-from modeldyno.inputs.open_axes import Place, chosen_size, open_axes, require_dims
+from modeldyno.inputs.open_axes import Place, chosen_size, find_open_axes, require_dims
 from modeldyno.inputs.plans import GUESSED, InputPlan, TensorPlan, plan_inputs, require_values
 
 Names = Mapping[str, str]
@@ -37,18 +37,18 @@ def match_models(
 ) -> tuple[MatchedModel, MatchedModel]:
     """Raises BadValue for dims and values that neither model has."""
     lent_a, lent_b = with_lent_inputs(facts_a, facts_b), with_lent_inputs(facts_b, facts_a)
-    lent_a, lent_b = _with_indices(lent_a, lent_b), _with_indices(lent_b, lent_a)
+    lent_a, lent_b = _lend_index_ranges(lent_a, lent_b), _lend_index_ranges(lent_b, lent_a)
     a = replace(a, dims=with_sizes_of_phase(a.dims, lent_a.inputs))
     b = replace(b, dims=with_sizes_of_phase(b.dims, lent_b.inputs))
     inputs = (*lent_a.inputs, *lent_b.inputs)
-    require_dims(a.dims, (*open_axes(lent_a.inputs), *open_axes(lent_b.inputs)), inputs)
+    require_dims(a.dims, (*find_open_axes(lent_a.inputs), *find_open_axes(lent_b.inputs)), inputs)
     require_values(a.values, inputs)
-    return _matched(a, lent_a, lent_b), _matched(b, lent_b, lent_a)
+    return _match_model(a, lent_a, lent_b), _match_model(b, lent_b, lent_a)
 
 
 def is_more_specific(model: MatchedModel, other: MatchedModel) -> bool:
     """Whether ``one`` fixes more of its shapes, so that the other follows it."""
-    return _open_places(model) < _open_places(other)
+    return _count_open_places(model) < _count_open_places(other)
 
 
 def with_lent_inputs(facts: ModelFacts, other: ModelFacts) -> ModelFacts:
@@ -84,22 +84,22 @@ def plan_matching_inputs(
         data=model.data,
         seed=seed,
     )
-    own = tuple(_aliased(plan, matched.twins) for plan in own)
+    own = tuple(_alias_inputs(plan, matched.twins) for plan in own)
     if other_plan is None:
         return own
     theirs = {tensor.name: tensor for tensor in other_plan.tensors}
     twins = {name: theirs[twin] for name, twin in matched.twins.items() if twin in theirs}
-    ladder = [_valued(plan, twins) for plan in own]
+    ladder = [_copy_values(plan, twins) for plan in own]
     if model.data is None and own[0].batch_size == other_plan.batch_size:
-        ladder.insert(0, _shaped(ladder[0], matched, twins))
+        ladder.insert(0, _copy_shapes(ladder[0], matched, twins))
     return tuple(dict.fromkeys(ladder))
 
 
 # ---------------------------------------------------------------- matching
 
 
-def _matched(model: ModelSpec, facts: ModelFacts, other: ModelFacts) -> MatchedModel:
-    twins = _twins(facts.inputs, other.inputs)
+def _match_model(model: ModelSpec, facts: ModelFacts, other: ModelFacts) -> MatchedModel:
+    twins = _pair_inputs(facts.inputs, other.inputs)
     alone = {
         spec.name
         for spec in facts.inputs
@@ -108,8 +108,10 @@ def _matched(model: ModelSpec, facts: ModelFacts, other: ModelFacts) -> MatchedM
     zeroed = {name for name in alone - model.values.keys() if model.data is None}
     completed = replace(
         model,
-        dims=_without(model.dims, _dim_names(facts.inputs), _dim_names(other.inputs)),
-        values=_without(model.values, _names(facts.inputs), _names(other.inputs))
+        dims=_without_names_of_other(
+            model.dims, _dim_names(facts.inputs), _dim_names(other.inputs)
+        ),
+        values=_without_names_of_other(model.values, _names(facts.inputs), _names(other.inputs))
         | dict.fromkeys(sorted(zeroed), 0),
     )
     notes = [
@@ -125,7 +127,7 @@ def _matched(model: ModelSpec, facts: ModelFacts, other: ModelFacts) -> MatchedM
     return MatchedModel(completed, facts, twins, tuple(notes))
 
 
-def _twins(inputs: tuple[InputSpec, ...], others: tuple[InputSpec, ...]) -> dict[str, str]:
+def _pair_inputs(inputs: tuple[InputSpec, ...], others: tuple[InputSpec, ...]) -> dict[str, str]:
     """By name; the others in order, if type and shape allow it."""
     there = _names(others)
     twins = {spec.name: spec.name for spec in inputs if spec.name in there}
@@ -151,9 +153,9 @@ def _may_be_same(a: InputSpec, b: InputSpec) -> bool:
     )
 
 
-def _with_indices(facts: ModelFacts, other: ModelFacts) -> ModelFacts:
+def _lend_index_ranges(facts: ModelFacts, other: ModelFacts) -> ModelFacts:
     """With index ranges of lookup tables, which one file may show and the other not."""
-    twins = _twins(facts.inputs, other.inputs)
+    twins = _pair_inputs(facts.inputs, other.inputs)
     known = {spec.name: spec.indices for spec in other.inputs}
     inputs = (
         replace(s, indices=s.indices or known.get(twins.get(s.name, ""))) for s in facts.inputs
@@ -166,33 +168,35 @@ def _names(inputs: tuple[InputSpec, ...]) -> set[str]:
 
 
 def _dim_names(inputs: tuple[InputSpec, ...]) -> set[str]:
-    return {name for axis in open_axes(inputs) for name in (axis.name, *axis.labels)}
+    return {name for axis in find_open_axes(inputs) for name in (axis.name, *axis.labels)}
 
 
-def _without(overrides: dict[str, Number], ours: set[str], theirs: set[str]) -> dict[str, Number]:
+def _without_names_of_other(
+    overrides: dict[str, Number], ours: set[str], theirs: set[str]
+) -> dict[str, Number]:
     """Without those that only fit the other model."""
     return {name: value for name, value in overrides.items() if name in ours or name not in theirs}
 
 
-def _open_places(matched: MatchedModel) -> int:
-    axes = open_axes(matched.facts.inputs)
+def _count_open_places(matched: MatchedModel) -> int:
+    axes = find_open_axes(matched.facts.inputs)
     return sum(len(axis.places) for axis in axes if chosen_size(axis, matched.model.dims) is None)
 
 
 # ---------------------------------------------------------------- the same bytes
 
 
-def _aliased(plan: InputPlan, twins: Names) -> InputPlan:
+def _alias_inputs(plan: InputPlan, twins: Names) -> InputPlan:
     tensors = (replace(tensor, alias=twins.get(tensor.name, "")) for tensor in plan.tensors)
     return replace(plan, tensors=tuple(tensors))
 
 
-def _valued(plan: InputPlan, twins: Mapping[str, TensorPlan]) -> InputPlan:
-    tensors = (_with_values(tensor, twins.get(tensor.name)) for tensor in plan.tensors)
+def _copy_values(plan: InputPlan, twins: Mapping[str, TensorPlan]) -> InputPlan:
+    tensors = (_copy_tensor_values(tensor, twins.get(tensor.name)) for tensor in plan.tensors)
     return replace(plan, tensors=tuple(tensors))
 
 
-def _with_values(tensor: TensorPlan, twin: TensorPlan | None) -> TensorPlan:
+def _copy_tensor_values(tensor: TensorPlan, twin: TensorPlan | None) -> TensorPlan:
     if twin is None or tensor.is_said:
         return tensor
     return replace(
@@ -206,20 +210,28 @@ def _with_values(tensor: TensorPlan, twin: TensorPlan | None) -> TensorPlan:
     )
 
 
-def _shaped(plan: InputPlan, matched: MatchedModel, twins: Mapping[str, TensorPlan]) -> InputPlan:
+def _copy_shapes(
+    plan: InputPlan, matched: MatchedModel, twins: Mapping[str, TensorPlan]
+) -> InputPlan:
     """The plan with the other side's shapes, where the model and the user leave them open."""
     specs = {spec.name: spec for spec in matched.facts.inputs}
-    said = _said_sizes(matched)
+    said = _requested_sizes(matched)
     followed = {
-        name: twin.shape for name, twin in twins.items() if _takes(specs[name], twin.shape, said)
+        name: twin.shape
+        for name, twin in twins.items()
+        if _accepts_shape(specs[name], twin.shape, said)
     }
     tensors = (replace(t, shape=followed.get(t.name, t.shape)) for t in plan.tensors)
     notes = [note for note in plan.notes if not note.startswith(GUESSED)]
     alone = tuple(spec for spec in matched.facts.inputs if spec.name not in followed)
-    return replace(plan, tensors=tuple(tensors), notes=(*notes, *_guesses(alone, plan, matched)))
+    return replace(
+        plan, tensors=tuple(tensors), notes=(*notes, *_describe_guesses(alone, plan, matched))
+    )
 
 
-def _guesses(alone: tuple[InputSpec, ...], plan: InputPlan, matched: MatchedModel) -> list[str]:
+def _describe_guesses(
+    alone: tuple[InputSpec, ...], plan: InputPlan, matched: MatchedModel
+) -> list[str]:
     """Notes on what was guessed for these inputs, which follow nobody."""
     dims, values = matched.model.dims, matched.model.values
     known = _dim_names(alone)
@@ -234,14 +246,15 @@ def _guesses(alone: tuple[InputSpec, ...], plan: InputPlan, matched: MatchedMode
     return [note for note in first.notes if note.startswith(GUESSED)]
 
 
-def _said_sizes(matched: MatchedModel) -> dict[Place, int]:
+def _requested_sizes(matched: MatchedModel) -> dict[Place, int]:
     sizes = (
-        (axis, chosen_size(axis, matched.model.dims)) for axis in open_axes(matched.facts.inputs)
+        (axis, chosen_size(axis, matched.model.dims))
+        for axis in find_open_axes(matched.facts.inputs)
     )
     return {place: size for axis, size in sizes if size is not None for place in axis.places}
 
 
-def _takes(spec: InputSpec, shape: tuple[int, ...], said: Mapping[Place, int]) -> bool:
+def _accepts_shape(spec: InputSpec, shape: tuple[int, ...], said: Mapping[Place, int]) -> bool:
     if spec.shape is None or len(spec.shape) != len(shape):
         return spec.shape is None
     wanted = (

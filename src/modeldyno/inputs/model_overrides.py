@@ -27,7 +27,9 @@ def declares_inputs(facts: ModelFacts) -> bool:
 def with_overrides(facts: ModelFacts, overrides: ModelSpec) -> ModelFacts:
     """The facts with the user's inputs and architecture, which take precedence."""
     architecture = overrides.architecture if _needs_architecture(facts) else None
-    inputs = facts.inputs if declares_inputs(facts) else _merged(facts.inputs, overrides.inputs)
+    inputs = (
+        facts.inputs if declares_inputs(facts) else _merge_inputs(facts.inputs, overrides.inputs)
+    )
     return replace(facts, inputs=inputs, architecture=architecture or facts.architecture)
 
 
@@ -60,7 +62,7 @@ def require_signature(wanted: str, known: Sequence[str], file: str) -> None:
     )
 
 
-def no_signatures(file: str, format_: str) -> BadValue:
+def no_signatures_error(file: str, format_: str) -> BadValue:
     return BadValue(
         f"{file} has no signatures to choose from",
         why=f"it is of the format {format_}; of several signatures one is chosen in SavedModels",
@@ -102,7 +104,7 @@ def _needs_architecture(facts: ModelFacts) -> bool:
     return facts.format == "torch-checkpoint"
 
 
-def _merged(
+def _merge_inputs(
     declared: tuple[InputSpec, ...], described: tuple[InputSpec, ...]
 ) -> tuple[InputSpec, ...]:
     """By name; only the user's inputs if no name matches."""
@@ -123,7 +125,7 @@ _BRACKETS = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 _SEVERAL = re.compile(r"\s*(?:[\[(][^\[\]()]*[\])]\s*,?\s*)+")
 
 
-def shapes_in(text: str) -> tuple[tuple[int, ...], ...]:
+def parse_shapes(text: str) -> tuple[tuple[int, ...], ...]:
     """Shapes as users write them: ``28,28,1`` or ``[28,28,1],[10]``. Raises BadValue."""
     stripped = text.strip()
     if stripped.startswith("[[") and stripped.endswith("]]"):  # a JSON list of lists
@@ -132,22 +134,22 @@ def shapes_in(text: str) -> tuple[tuple[int, ...], ...]:
         return ()
     parts = _BRACKETS.findall(stripped) if _SEVERAL.fullmatch(stripped) else [stripped]
     if len(parts) > MOST_SHAPES:
-        raise _not_a_shape(text)
-    return tuple(_sizes(part, text) for part in parts)
+        raise _not_a_shape_error(text)
+    return tuple(_parse_sizes(part, text) for part in parts)
 
 
-def _sizes(part: str, text: str) -> tuple[int, ...]:
+def _parse_sizes(part: str, text: str) -> tuple[int, ...]:
     words = [word.strip() for word in part.split(",") if word.strip()]
     is_plain = all(word.isascii() and word.isdecimal() and len(word) <= 10 for word in words)
     if not words or len(words) > MOST_SIZES or not is_plain:
-        raise _not_a_shape(text)
+        raise _not_a_shape_error(text)
     sizes = tuple(int(word) for word in words)
     if not all(1 <= size <= LARGEST for size in sizes):
-        raise _not_a_shape(text)
+        raise _not_a_shape_error(text)
     return sizes
 
 
-def _not_a_shape(text: str) -> BadValue:
+def _not_a_shape_error(text: str) -> BadValue:
     return BadValue(
         f"{text[:100]!r} is not a shape",
         why="a shape is sizes from 1 on with commas between them, without the batch",

@@ -35,34 +35,36 @@ class OpenAxis:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(label(place) for place in self.places)
+        return tuple(place_label(place) for place in self.places)
 
     @property
     def is_guessed(self) -> bool:
         return bool(self.sizes)
 
 
-def label(place: Place) -> str:
+def place_label(place: Place) -> str:
     return f"{place[0]}.{place[1]}"
 
 
-def open_axes(inputs: tuple[InputSpec, ...]) -> tuple[OpenAxis, ...]:
+def find_open_axes(inputs: tuple[InputSpec, ...]) -> tuple[OpenAxis, ...]:
     """Every axis whose size the model leaves open, in the order of the inputs."""
     symbols = {dim for spec in inputs for dim in spec.shape or () if isinstance(dim, str)}
-    sums = formulas(symbols)
-    batch = _batch_places(inputs, symbols - sums.keys())
+    sums = parse_formulas(symbols)
+    batch = _find_batch_places(inputs, symbols - sums.keys())
     grouped: dict[str, list[tuple[InputSpec, int]]] = {}
     for spec in inputs:
         for position, dim in enumerate(spec.shape or ()):
             if isinstance(dim, int):
                 continue
-            unnamed = "batch" if (spec.name, position) in batch else label((spec.name, position))
+            unnamed = (
+                "batch" if (spec.name, position) in batch else place_label((spec.name, position))
+            )
             grouped.setdefault(f"symbol {dim}" if dim else unnamed, []).append((spec, position))
     has_past = any(says_past(name) for name in (*symbols, *(spec.name for spec in inputs)))
-    return tuple(_axis(members, batch, sums, has_past) for members in grouped.values())
+    return tuple(_make_open_axis(members, batch, sums, has_past) for members in grouped.values())
 
 
-def _axis(
+def _make_open_axis(
     members: list[tuple[InputSpec, int]],
     batch: set[Place],
     sums: dict[str, ast.expr],
@@ -71,24 +73,24 @@ def _axis(
     places = tuple((spec.name, position) for spec, position in members)
     spec, position = members[0]
     symbol = (spec.shape or ())[position]
-    name = symbol if isinstance(symbol, str) else label(places[0])
+    name = symbol if isinstance(symbol, str) else place_label(places[0])
     if name in sums:
         return OpenAxis(name, places, formula=sums[name])
     if places[0] in batch:
         return OpenAxis(name, places, is_batch=True)
-    return OpenAxis(name, places, guesses(spec, position, has_past))
+    return OpenAxis(name, places, guess_sizes(spec, position, has_past))
 
 
 # ---------------------------------------------------------------- the batch
 
 
-def _batch_places(inputs: tuple[InputSpec, ...], symbols: set[str]) -> set[Place]:
+def _find_batch_places(inputs: tuple[InputSpec, ...], symbols: set[str]) -> set[Place]:
     named = {s for s in symbols if says_batch(s)}
     named |= {
         dim
         for spec in inputs
         for dim in (spec.shape or ())[:1]
-        if isinstance(dim, str) and dim in symbols and not _is_no_batch(dim)
+        if isinstance(dim, str) and dim in symbols and not _cannot_be_batch(dim)
     }
     places = {
         (spec.name, position)
@@ -96,15 +98,15 @@ def _batch_places(inputs: tuple[InputSpec, ...], symbols: set[str]) -> set[Place
         for position, dim in enumerate(spec.shape or ())
         if dim in named or (dim is None and position == 0)
     }
-    states = {(spec.name, 1) for spec in inputs if _is_state(spec, bool(places))}
+    states = {(spec.name, 1) for spec in inputs if _is_recurrent_state(spec, bool(places))}
     return places | states
 
 
-def _is_no_batch(symbol: str) -> bool:
+def _cannot_be_batch(symbol: str) -> bool:
     return says_sequence(symbol) or says_image_side(symbol) or says_past(symbol)
 
 
-def _is_state(spec: InputSpec, others_have_batch: bool) -> bool:
+def _is_recurrent_state(spec: InputSpec, others_have_batch: bool) -> bool:
     """[layers, ?, features], as recurrent networks have it."""
     match spec.shape:
         case (int(), None, int()):
@@ -116,7 +118,7 @@ def _is_state(spec: InputSpec, others_have_batch: bool) -> bool:
 # ---------------------------------------------------------------- sizes
 
 
-def sizes_of(
+def choose_sizes(
     axes: tuple[OpenAxis, ...], rung: int, batch_size: int, dims: Mapping[str, int]
 ) -> dict[Place, int]:
     """The size of every open place. Guesses cycle, so each rung is a new combination."""
@@ -146,7 +148,7 @@ def require_dims(
     known = list(dict.fromkeys(chain.from_iterable((a.name, *a.labels) for a in axes)))
     for name, size in dims.items():
         if name not in known and name != "batch":
-            raise _no_such_dim(name, known, axes, inputs)
+            raise _no_such_dim_error(name, known, axes, inputs)
         if size < (1 if name == "batch" or name in batches else 0):
             raise BadValue(
                 f"--dim {name}={size} is not a size",
@@ -155,11 +157,11 @@ def require_dims(
             )
 
 
-def _no_such_dim(
+def _no_such_dim_error(
     name: str, known: list[str], axes: tuple[OpenAxis, ...], inputs: tuple[InputSpec, ...]
 ) -> BadValue:
     title = f"The model has no open dimension {name!r}"
-    fixed = _fixed_places(inputs)
+    fixed = _list_fixed_places(inputs)
     if name in fixed:
         return BadValue(
             f"--dim {name} cannot change anything",
@@ -168,21 +170,21 @@ def _no_such_dim(
         )
     if not known:
         return BadValue(title, why="every input has a fixed shape", fix=f"Leave out --dim {name}")
-    names = ", ".join(dict.fromkeys((*map(_described, axes), "batch")))
+    names = ", ".join(dict.fromkeys((*map(_describe_axis, axes), "batch")))
     close = difflib.get_close_matches(name, [*known, "batch"], n=1)
     meant = f"Did you mean --dim {close[0]}=…" if close else "Use one of those"
     return BadValue(title, why=f"it has: {names}", fix=meant)
 
 
-def _described(axis: OpenAxis) -> str:
+def _describe_axis(axis: OpenAxis) -> str:
     """``s41 (input_ids.1)``: torch.export makes up names that say nothing."""
     is_made_up = axis.name[:1] == "s" and axis.name[1:].isdigit()
     return f"{axis.name} ({axis.labels[0]})" if is_made_up else axis.name
 
 
-def _fixed_places(inputs: Iterable[InputSpec]) -> dict[str, int]:
+def _list_fixed_places(inputs: Iterable[InputSpec]) -> dict[str, int]:
     return {
-        label((spec.name, position)): dim
+        place_label((spec.name, position)): dim
         for spec in inputs
         for position, dim in enumerate(spec.shape or ())
         if isinstance(dim, int)
@@ -192,12 +194,12 @@ def _fixed_places(inputs: Iterable[InputSpec]) -> dict[str, int]:
 # ---------------------------------------------------------------- formulas
 
 
-def formulas(symbols: set[str]) -> dict[str, ast.expr]:
+def parse_formulas(symbols: set[str]) -> dict[str, ast.expr]:
     """Symbols that follow from others: "past_length + 1", and totals of past and present."""
     by_symbol: dict[str, ast.expr] = {}
     plain = {symbol for symbol in symbols if not says_total(symbol)}
     for symbol in symbols:
-        formula = _parsed(symbol)
+        formula = _parse_formula(symbol)
         if formula is not None and names_in(formula) <= plain:
             by_symbol[symbol] = formula
     past = sorted(s for s in symbols if says_past(s) and s not in by_symbol and not says_total(s))
@@ -212,7 +214,7 @@ def _is_past_or_total(symbol: str, formulas: Mapping[str, ast.expr]) -> bool:
     return says_past(symbol) or says_total(symbol) or symbol in formulas
 
 
-def _parsed(symbol: str) -> ast.expr | None:
+def _parse_formula(symbol: str) -> ast.expr | None:
     try:
         tree = ast.parse(symbol[:200], mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -264,16 +266,16 @@ TOKENS_AFTER_PAST = (128, 1, 64, 16)
 PAST = (1, 128, 1, 16)
 
 
-def guesses(spec: InputSpec, position: int, has_past: bool) -> tuple[int, ...]:
+def guess_sizes(spec: InputSpec, position: int, has_past: bool) -> tuple[int, ...]:
     shape = spec.shape or ()
     symbol = shape[position] if isinstance(shape[position], str) else ""
     assert isinstance(symbol, str)
     if says_past(symbol) or (says_past(spec.name) and not says_sequence(symbol)):
         return PAST
     if says_image_side(symbol):
-        return _image_side(spec, shape)
+        return _guess_image_side(spec, shape)
     if len(shape) == 4 and not says_sequence(symbol):
-        return _of_image(spec, position)
+        return _guess_image_size(spec, position)
     if len(shape) == 5:
         return FRAMES if position < 3 else FEATURE_MAP
     if has_past:
@@ -281,18 +283,18 @@ def guesses(spec: InputSpec, position: int, has_past: bool) -> tuple[int, ...]:
     return SIGNAL if spec.dtype.startswith("float") else TOKENS
 
 
-def _of_image(spec: InputSpec, position: int) -> tuple[int, ...]:
+def _guess_image_size(spec: InputSpec, position: int) -> tuple[int, ...]:
     """[batch, channels, height, width], or the channels last."""
     shape = spec.shape or ()
     colours = (1, 3, 4)
     if shape[1] in colours or (shape[3] in colours and position in (1, 2)):
-        return _image_side(spec, shape)
+        return _guess_image_side(spec, shape)
     if not any(isinstance(dim, int) for dim in shape[1:]):
         return CHANNELS if position == 1 else IMAGE
     return FEATURE_MAP
 
 
-def _image_side(spec: InputSpec, shape: tuple[Dim, ...]) -> tuple[int, ...]:
+def _guess_image_side(spec: InputSpec, shape: tuple[Dim, ...]) -> tuple[int, ...]:
     """First the size of the other side, if that is fixed and not the height of a line of text."""
     if says_latent(spec.name):
         return FEATURE_MAP

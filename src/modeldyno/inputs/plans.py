@@ -15,19 +15,19 @@ from modeldyno.inputs.fills import (
     VARIANTS,
     Fill,
     Values,
+    choose_values,
     require_value,
-    values_for,
     values_in_decoder,
 )
 from modeldyno.inputs.name_hints import says_batch
 from modeldyno.inputs.open_axes import (
     OpenAxis,
     Place,
+    choose_sizes,
     chosen_size,
+    find_open_axes,
     names_in,
-    open_axes,
     require_dims,
-    sizes_of,
 )
 
 # Each rung costs a session; a model that refuses ten guesses needs the user's help.
@@ -87,16 +87,16 @@ def plan_inputs(
     """
     for spec in inputs:
         _refuse_unsupported(spec, data)
-    axes = open_axes(inputs)
+    axes = find_open_axes(inputs)
     dims = with_sizes_of_phase(dims, inputs)
     require_dims(dims, axes, inputs)
     require_values(values, inputs)
     request = _InputsRequest(
-        inputs, axes, batch_of(inputs, axes, batch_size, dims), dims, values, data, seed
+        inputs, axes, resolve_batch(inputs, axes, batch_size, dims), dims, values, data, seed
     )
     ladder = [request.plan(rung, variant) for rung, variant in request.rungs()]
     if request.batch.may_be_refused:
-        ladder.append(replace(request, batch=batch_of_one(request.batch)).plan(0, 0))
+        ladder.append(replace(request, batch=with_batch_of_one(request.batch)).plan(0, 0))
     return tuple(dict.fromkeys(ladder))
 
 
@@ -198,16 +198,16 @@ class _InputsRequest:
         return by_size + [(0, variant) for variant in range(1, VARIANTS)]
 
     def _is_unsure_of_values(self) -> bool:
-        return not all(values.is_certain for _, values, _ in self._decided(0, 0))
+        return not all(values.is_certain for _, values, _ in self._choose_values_and_shapes(0, 0))
 
     def plan(self, rung: int, variant: int) -> InputPlan:
-        decided = self._decided(rung, variant)
+        decided = self._choose_values_and_shapes(rung, variant)
         notes = [self.batch.note] if self.batch.note else []
         if self.data is None:
             notes += self._size_notes(rung)
             notes += [_value_note(spec, values) for spec, values, _ in decided if values.guess]
         return InputPlan(
-            tensors=tuple(self._tensor(*choice) for choice in decided),
+            tensors=tuple(self._plan_tensor(*choice) for choice in decided),
             batch_size=self.batch.size,
             seed=self.seed,
             data=self.data,
@@ -216,19 +216,25 @@ class _InputsRequest:
         )
 
     def _sizes(self, rung: int) -> dict[Place, int]:
-        return sizes_of(self.axes, rung, self.batch.size, self.dims)
+        return choose_sizes(self.axes, rung, self.batch.size, self.dims)
 
-    def _decided(self, rung: int, variant: int) -> list[tuple[InputSpec, Values, tuple[int, ...]]]:
+    def _choose_values_and_shapes(
+        self, rung: int, variant: int
+    ) -> list[tuple[InputSpec, Values, tuple[int, ...]]]:
         sizes = self._sizes(rung)
         unknown = (self.batch.size,)  # of any rank: only real data gets this far
         shapes = {s.name: unknown if s.shape is None else _shape(s, sizes) for s in self.inputs}
-        length, call = self._length(sizes), self._decoder_call(sizes)
+        length, call = self._sequence_length(sizes), self._decoder_call(sizes)
         return [
-            (spec, self._values(spec, shapes[spec.name], length, call, variant), shapes[spec.name])
+            (
+                spec,
+                self._choose_values(spec, shapes[spec.name], length, call, variant),
+                shapes[spec.name],
+            )
             for spec in self.inputs
         ]
 
-    def _values(
+    def _choose_values(
         self,
         spec: InputSpec,
         shape: tuple[int, ...],
@@ -240,9 +246,9 @@ class _InputsRequest:
             value = self.values[spec.name]
             return Values("constant", value=value if spec.dtype.startswith("float") else int(value))
         of_decoder = values_in_decoder(spec, shape, call) if call else None
-        return of_decoder or values_for(spec, shape, length, variant)
+        return of_decoder or choose_values(spec, shape, length, variant)
 
-    def _length(self, sizes: Mapping[Place, int]) -> int:
+    def _sequence_length(self, sizes: Mapping[Place, int]) -> int:
         """The sequence that inputs like ``lengths`` speak of: the first open one, or the second
         axis of the first input that has one."""
         if self.guessed:
@@ -250,7 +256,7 @@ class _InputsRequest:
         shapes = (_shape(spec, sizes) for spec in self.inputs)
         return next((shape[1] for shape in shapes if len(shape) > 1), 1)
 
-    def _tensor(self, spec: InputSpec, values: Values, shape: tuple[int, ...]) -> TensorPlan:
+    def _plan_tensor(self, spec: InputSpec, values: Values, shape: tuple[int, ...]) -> TensorPlan:
         unsaid = (a for a in self.axes if not a.is_batch and chosen_size(a, self.dims) is None)
         ours = {place for axis in unsaid for place in axis.places}
         yields = tuple(i for i in range(len(shape)) if (spec.name, i) in ours)
@@ -316,11 +322,11 @@ class Batch:
     )
 
 
-def batch_of_one(refused: Batch) -> Batch:
+def with_batch_of_one(refused: Batch) -> Batch:
     return Batch(1, note=f"a batch of {refused.size} did not run, so the batch is 1")
 
 
-def batch_of(
+def resolve_batch(
     inputs: tuple[InputSpec, ...],
     axes: tuple[OpenAxis, ...],
     batch_size: int,
@@ -339,7 +345,7 @@ def batch_of(
         return Batch(chosen, note=note if wanted != 1 else "")
     if any(spec.shape is None for spec in inputs):  # real data will show
         return Batch(wanted)
-    fixed = _fixed(inputs)
+    fixed = _fixed_batch_size(inputs)
     return Batch(fixed or 1, fixed, _fixed_note(fixed, wanted))
 
 
@@ -353,7 +359,7 @@ def _fixed_note(fixed: int | None, wanted: int) -> str:
     return fact if wanted == 1 else f"{fact}; asked {wanted}"
 
 
-def _fixed(inputs: tuple[InputSpec, ...]) -> int | None:
+def _fixed_batch_size(inputs: tuple[InputSpec, ...]) -> int | None:
     """The batch of a model that leaves none open; None if no axis looks like one."""
     leading = [
         spec.shape[0]

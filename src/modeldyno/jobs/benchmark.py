@@ -15,7 +15,7 @@ from modeldyno.core.jobs import Progress, Started, Unit
 from modeldyno.core.models import ModelFacts
 from modeldyno.core.names import name_of_file
 from modeldyno.core.results import BenchmarkResult, CellResult, Standings
-from modeldyno.core.sessions import Session, took_s
+from modeldyno.core.sessions import Session, duration_s
 from modeldyno.core.specs import BenchmarkSpec
 from modeldyno.core.visible import visible
 from modeldyno.inputs.decoders import phase_note, phases
@@ -105,7 +105,7 @@ def _restore_units(cells: list[Cell], units: Sequence[Unit]) -> None:
     for unit in units:
         cell = cells[unit.cell]
         if isinstance(unit.measured, Session):
-            wall_s = took_s(unit.measured)
+            wall_s = duration_s(unit.measured)
             cell.units.append(MeasuredUnit(unit.process, unit.round, unit.measured, wall_s))
             cell.used_s += wall_s
 
@@ -129,7 +129,7 @@ def _prepare(spec: BenchmarkSpec, cells: list[Cell], context: Context) -> tuple[
                 trials.close()
     if all(isinstance(cell.error, UserError) for cell in cells):
         raise cells[0].error or AssertionError
-    _drop_repeated(cells)
+    _drop_repeated_cells(cells)
     set_mismatches(cells)
     return facts, copy
 
@@ -157,7 +157,7 @@ def _log_notes(cell: Cell, context: Context) -> None:
             log.add(lines.encode())
 
 
-def _drop_repeated(cells: list[Cell]) -> None:
+def _drop_repeated_cells(cells: list[Cell]) -> None:
     """With a fixed batch, several cells are the same: keep the first, with the others' notes."""
     kept: dict[str, Cell] = {}
     for cell in list(cells):

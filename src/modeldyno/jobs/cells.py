@@ -16,7 +16,7 @@ from modeldyno.core.results import (
     Failure,
     StopReason,
 )
-from modeldyno.core.sessions import SandboxReport, Session, SessionFacts, examined_as
+from modeldyno.core.sessions import SandboxReport, Session, SessionFacts, with_examined_facts
 from modeldyno.core.specs import CellSpec
 from modeldyno.inputs.plans import TensorPlan
 from modeldyno.jobs.leases import wait_note
@@ -136,11 +136,11 @@ class Cell:
             reason = self.stop_reason or "aborted"
             measurement = summarise(units, self.items, reason, weather, self.spec.cores)
             measurement = replace(measurement, interval_budget_s=self.interval_budget_s)
-        facts = self._facts()
+        facts = self._session_facts()
         return CellResult(
             model=model.path,
             spec=self.spec,
-            status=_status(error, measured=measurement is not None),
+            status=_cell_status(error, measured=measurement is not None),
             batch_size=self.batch_size,
             facts=facts,
             measurement=measurement,
@@ -165,14 +165,14 @@ class Cell:
             return ()
         return self.prepared.inputs.tensors
 
-    def _facts(self) -> SessionFacts | None:
+    def _session_facts(self) -> SessionFacts | None:
         """What the measured sessions reported, with the precision that was examined before."""
         if self.prepared is None or not self.units:
             return self.prepared.facts if self.prepared else None
-        return examined_as(self.sessions[0].facts, self.prepared.facts)
+        return with_examined_facts(self.sessions[0].facts, self.prepared.facts)
 
 
-def _status(error: ModeldynoError | None, measured: bool) -> CellStatus:
+def _cell_status(error: ModeldynoError | None, measured: bool) -> CellStatus:
     if error is None:
         return "done"
     return "partial" if measured and isinstance(error, Cancelled) else "failed"

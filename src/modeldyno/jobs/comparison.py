@@ -25,8 +25,8 @@ from modeldyno.core.sessions import (
     SandboxReport,
     Session,
     call_note,
-    examined_as,
-    took_s,
+    duration_s,
+    with_examined_facts,
 )
 from modeldyno.core.specs import ComparisonSpec, SideSpec
 from modeldyno.inputs.matching import MatchedModel, is_more_specific, match_models
@@ -97,7 +97,7 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
     for side in (a, b):
         check_unchanged(side.model, side.prepared.copy or Path(side.prepared.target.model))
     meanwhile = host.weather(before, host.read_load())
-    judgement = judge_pairs(units, spec.margin, pairs.items, meanwhile, _level(spec))
+    judgement = judge_pairs(units, spec.margin, pairs.items, meanwhile, _confidence_level(spec))
     sides = (
         _side_result(a, judgement, 0, [unit.pair.a for unit in units], pairs.sandboxes[0]),
         _side_result(b, judgement, 1, [unit.pair.b for unit in units], pairs.sandboxes[1]),
@@ -125,8 +125,8 @@ def run_comparison(spec: ComparisonSpec, context: Context) -> ComparisonResult:
         weather=meanwhile,
         notes=(
             *judgement.notes,
-            *_notes(a, b),
-            *_call_notes(*sides),
+            *_make_notes(a, b),
+            *_notes_on_calls(*sides),
             *filter(None, [pairs.note, wait_note(pairs.waited_s)]),
         ),
         interrupted=interrupted,
@@ -209,7 +209,7 @@ class Pairs:
             if isinstance(unit.measured, Pair)
         ]
         # Of the time budget, what the interrupted part of this run has used.
-        self._earlier_s = sum(took_s(u.pair.a) + took_s(u.pair.b) for u in self.units)
+        self._earlier_s = sum(duration_s(u.pair.a) + duration_s(u.pair.b) for u in self.units)
         self._ratio = RunningRatio(self.units, self.items)
         self.sandboxes: Reports = (None, None)
         self.note = ""  # about the cores they were measured on
@@ -219,7 +219,7 @@ class Pairs:
 
     def measure(self) -> None:
         """Fresh processes one after the other, each with its share of the pairs or of the time."""
-        spec, context, cores = self._spec, self._context, self._cores
+        spec, context, cores = self._spec, self._context, self._most_cores
         processes = (
             max(spec.processes, FEWEST_PROCESSES)
             if _need_two_workers(*self._sides)
@@ -236,17 +236,17 @@ class Pairs:
             is_as_recalled = 0 < recalled == len(self.units)
             if is_as_recalled and self._is_share_done(share, 0.0):
                 continue  # by the part of this run that was interrupted
-            with context.leases.take(cores, context.stop, self._wait) as lease:
+            with context.leases.take(cores, context.stop, self._show_waiting) as lease:
                 self.waited_s += lease.waited_s
                 self._start += lease.waited_s  # which counts against no budget or time limit
                 self.note = lease.note
                 self._run_process(first + process, share, lease.cpus)
 
-    def _wait(self, why: str) -> None:
+    def _show_waiting(self, why: str) -> None:
         self._context.send(Progress(len(self.units), self._planned(), why))
 
     @property
-    def _cores(self) -> int:
+    def _most_cores(self) -> int:
         return max(side.prepared.cell.cores for side in self._sides)
 
     def _run_process(self, process: int, share: float, cpus: tuple[int, ...]) -> None:
@@ -256,10 +256,13 @@ class Pairs:
         spec, context, units = self._spec, self._context, self.units
         known: tuple[Calibration, Calibration] | None = None
         launched_at = self._clock()
-        sides = self._paired_side(self._sides[0], cpus), self._paired_side(self._sides[1], cpus)
+        sides = (
+            self._make_paired_side(self._sides[0], cpus),
+            self._make_paired_side(self._sides[1], cpus),
+        )
         with self._launch(*sides, context.stop, _need_two_workers(*self._sides)) as pairing:
             while True:
-                plan = self._plan(known)
+                plan = self._make_plan(known)
                 padding = hash((spec.seed, process, len(units)))
                 began = self._clock()
                 pair = pairing.measure(plan, padding, self._start + spec.timeout_s)
@@ -269,24 +272,24 @@ class Pairs:
                 if known is None:
                     self._process_s = self._clock() - launched_at
                 known = pair.a.calibration, pair.b.calibration
-                context.send(self._progress())
+                context.send(self._make_progress())
                 pair_s = self._clock() - began
                 if self._is_share_done(share, pair_s) or self._is_decided():
                     return
 
-    def _paired_side(self, side: Side, cpus: tuple[int, ...]) -> PairedSide:
+    def _make_paired_side(self, side: Side, cpus: tuple[int, ...]) -> PairedSide:
         spec = self._spec
         setup = self._context.worker_setup(
             spec,
             cells=(spec.a.cell, spec.b.cell),
-            threads=self._cores,
+            threads=self._most_cores,
             sandbox=side.sandbox,
             python=side.prepared.python,
         )
         prepared = side.prepared
         return PairedSide(prepared.session(cpus[: prepared.cell.cores]), setup, prepared.reference)
 
-    def _plan(self, known: tuple[Calibration, Calibration] | None) -> PairPlan:
+    def _make_plan(self, known: tuple[Calibration, Calibration] | None) -> PairPlan:
         spec = self._spec
         plan = PairPlan(
             min_time_s=spec.pair_s,
@@ -345,7 +348,7 @@ class Pairs:
         judgement = judge_pairs(self.units, self._spec.margin, self.items, UNKNOWN_WEATHER, level)
         return judgement.verdict != "inconclusive"
 
-    def _progress(self) -> Progress:
+    def _make_progress(self) -> Progress:
         pairs, spec = len(self.units), self._spec
         ratio = self._ratio.estimate()
         return Progress(
@@ -372,7 +375,7 @@ def _need_two_workers(a: Side, b: Side) -> bool:
     return a.sandbox != b.sandbox or a.prepared.python != b.prepared.python or len(settings) > 1
 
 
-def _level(spec: ComparisonSpec) -> float:
+def _confidence_level(spec: ComparisonSpec) -> float:
     from modeldyno.measure.compare import LEVEL
     from modeldyno.measure.stopping import LOOK_LEVEL
 
@@ -393,7 +396,7 @@ def _side_result(
         label=side.spec.label,
         spec=side.spec.cell,
         model=side.model,
-        facts=examined_as(sessions[0].facts, side.prepared.facts),
+        facts=with_examined_facts(sessions[0].facts, side.prepared.facts),
         floor_s=judgement.floor_s[index],
         typical_s=judgement.typical_s[index],
         batch_size=side.prepared.batch_size,
@@ -402,7 +405,7 @@ def _side_result(
     )
 
 
-def _notes(a: Side, b: Side) -> tuple[str, ...]:
+def _make_notes(a: Side, b: Side) -> tuple[str, ...]:
     notes = list(
         dict.fromkeys((*a.prepared.notes, *b.prepared.notes, *a.party.notes, *b.party.notes))
     )
@@ -427,7 +430,7 @@ def _notes(a: Side, b: Side) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _call_notes(a: SideResult, b: SideResult) -> tuple[str, ...]:
+def _notes_on_calls(a: SideResult, b: SideResult) -> tuple[str, ...]:
     notes = [
         f"{name}: {note}"
         for name, side in (("A", a), ("B", b))

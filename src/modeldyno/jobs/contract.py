@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from modeldyno.core import precisions
 from modeldyno.core.cell_axes import AXES
-from modeldyno.core.requests.axes import is_alike
+from modeldyno.core.requests.axes import has_same_axes
 from modeldyno.core.sessions import SessionFacts
 from modeldyno.inputs.plans import InputPlan
 from modeldyno.jobs.cells import Cell
@@ -22,7 +22,7 @@ TOO_MANY_CORES = 1.1  # times those allowed; the clocks of threads are not read 
 def set_mismatches(cells: Sequence[Cell]) -> None:
     """Set what keeps each cell from being compared; called again whenever more is known."""
     for cell in cells:
-        cell.mismatches = tuple(_mismatches(cell, cells))
+        cell.mismatches = tuple(_find_mismatches(cell, cells))
 
 
 def comparable_cell(cell: Cell, cells: Sequence[Cell]) -> Cell | None:
@@ -30,24 +30,24 @@ def comparable_cell(cell: Cell, cells: Sequence[Cell]) -> Cell | None:
     for other in cells:
         if other is cell:
             return None
-        if other.is_running and is_alike(other.spec, cell.spec, _SHAPING):
+        if other.is_running and has_same_axes(other.spec, cell.spec, _SHAPING):
             return other
     return None
 
 
-def _mismatches(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
+def _find_mismatches(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
     if cell.prepared is None:
         return
-    yield from _cores(cell)
-    yield from _precision(cell, cells)
+    yield from _core_mismatches(cell)
+    yield from _precision_mismatches(cell, cells)
     first = comparable_cell(cell, cells)
     if first is None or first.prepared is None:
         return
     if _input_content(cell.prepared.inputs) != _input_content(first.prepared.inputs):
         yield f"received different inputs from {first.name}"
         return
-    yield from _input_types(cell, first)
-    mine, theirs = _contract(cell), _contract(first)
+    yield from _input_type_mismatches(cell, first)
+    mine, theirs = _contract_text(cell), _contract_text(first)
     if mine != theirs:
         yield f"its call is {mine}, that of {first.name} is {theirs}"
     parity = cell.prepared.parity if cell.prepared.against == first.prepared.reference else None
@@ -58,7 +58,7 @@ def _mismatches(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
         )
 
 
-def _cores(cell: Cell) -> Iterator[str]:
+def _core_mismatches(cell: Cell) -> Iterator[str]:
     if not cell.units:
         return
     from modeldyno.measure.benchmark import cores_used
@@ -68,9 +68,9 @@ def _cores(cell: Cell) -> Iterator[str]:
         yield f"used {used:.1f} cores, {cell.spec.cores} were allowed"
 
 
-def _precision(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
+def _precision_mismatches(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
     """Compared with the requested one, and with the first cell that requested the same."""
-    actual, requested = _facts(cell).precision, cell.spec.precision
+    actual, requested = _require_facts(cell).precision, cell.spec.precision
     if actual is None:
         return
     if requested not in (None, precisions.arithmetic(precisions.parts(actual)[0])):  # the commonest
@@ -79,26 +79,26 @@ def _precision(cell: Cell, cells: Sequence[Cell]) -> Iterator[str]:
     for other in cells:
         if not other.is_running or other.spec.precision != requested:
             continue
-        expected = _facts(other).precision
+        expected = _require_facts(other).precision
         if expected is not None and not precisions.are_alike(expected, actual):
             mine, theirs = map(precisions.phrase, (actual, expected))
             yield f"computes {mine}, {other.name} {theirs}"
         return
 
 
-def _input_types(cell: Cell, first: Cell) -> Iterator[str]:
-    mine, theirs = _facts(cell).input_dtypes, _facts(first).input_dtypes
+def _input_type_mismatches(cell: Cell, first: Cell) -> Iterator[str]:
+    mine, theirs = _require_facts(cell).input_dtypes, _require_facts(first).input_dtypes
     for name in mine.keys() & theirs.keys():
         if mine[name] != theirs[name]:
             yield f"takes {name} as {mine[name]}, {first.name} as {theirs[name]}"
 
 
-def _contract(cell: Cell) -> str:
-    measured = cell.sessions[0].facts if cell.units else _facts(cell)
+def _contract_text(cell: Cell) -> str:
+    measured = cell.sessions[0].facts if cell.units else _require_facts(cell)
     return measured.contract or cell.spec.contract
 
 
-def _facts(cell: Cell) -> SessionFacts:
+def _require_facts(cell: Cell) -> SessionFacts:
     assert cell.prepared is not None
     return cell.prepared.facts
 

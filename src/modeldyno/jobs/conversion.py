@@ -33,13 +33,13 @@ from modeldyno.formats import sidecar
 from modeldyno.inputs.matching import MatchedModel, match_models, plan_matching_inputs
 from modeldyno.inputs.model_overrides import refuse_needless_overrides, require_complete
 from modeldyno.inputs.name_hints import says_mask
-from modeldyno.inputs.open_axes import open_axes
+from modeldyno.inputs.open_axes import find_open_axes
 from modeldyno.inputs.plans import InputPlan, TensorPlan, plan_inputs
 from modeldyno.jobs.inspection import inspect
 from modeldyno.jobs.preparation import engine_of, shapes_of, target_of
 from modeldyno.jobs.protocol import Context
 from modeldyno.jobs.scratch_files import copy_out
-from modeldyno.store.models import transfer
+from modeldyno.store.models import copy_bytes
 from modeldyno.worker.launch import Worker, launched
 from modeldyno.worker.messages import Convert, Converted, Examine, Examined
 
@@ -135,18 +135,18 @@ class _Conversion:
         """Run the source on its inputs, then convert it, in one process."""
         spec, context = self._spec, self._context
         with self._worker(spec.model) as worker:
-            self._say(0)
-            source = inspect(worker, spec.model, context, self._left_s())
+            self._report_step(0)
+            source = inspect(worker, spec.model, context, self._seconds_left())
             refuse_needless_overrides(spec.model, source)
             require_complete(source)
             route = conversions.find(source.format, spec.to)
             title = f"{_source_name(source)} to {GOALS[spec.to]}"
             context.send(Started(title, len(STEPS), source.sha256))
             copy = context.copy_privately(spec.model, source, "source")
-            target = self._target(source, copy)
-            self._say(1)
+            target = self._make_target(source, copy)
+            self._report_step(1)
             ran = list(self._run_source(worker, source, target))
-            self._say(2)
+            self._report_step(2)
             example = ran[-1].plan
             command = Convert(
                 target=replace(target, shapes=shapes_of(example)),
@@ -166,31 +166,31 @@ class _Conversion:
         spec, context = self._spec, self._context
         model = ModelSpec(str(made), dims=spec.model.dims, values=spec.model.values)
         with self._worker(model) as worker:
-            self._say(3)
+            self._report_step(3)
             try:
-                facts = inspect(worker, model, context, self._left_s())
+                facts = inspect(worker, model, context, self._seconds_left())
             except ModelUnreadable as error:
                 raise EngineFailed(
                     "The converter wrote a file that is not a model",
                     why=str(error),
                     fix="Nothing was kept. The converter is at fault: try another version of it",
                 ) from error
-            self._say(4)
-            target = self._target(facts, made)
+            self._report_step(4)
+            target = self._make_target(facts, made)
             _, party = match_models(spec.model, source, model, facts)
             engine, parities = "", []
             for number, run in enumerate(ran):
-                examined = self._run_result(worker, target, party, run, number)
-                engine = _engine(examined)
+                examined = self._run_converted(worker, target, party, run, number)
+                engine = _engine_title(examined)
                 parities.append(_require_same(examined.parity, run))
         return facts, engine, parities
 
     def _run_source(self, worker: Worker, source: ModelFacts, target: Target) -> Iterator[_Run]:
         """Two inputs of one item, and one of several items if the batch is open."""
-        first = self._run_on(worker, target, self._ladder(source, 1, 0), "source-0")
+        first = self._run_on(worker, target, self._plan_inputs(source, 1, 0), "source-0")
         yield first
-        ladder = self._ladder(source, 1, 1)
-        if not _is_varied(ladder[0]):
+        ladder = self._plan_inputs(source, 1, 1)
+        if not _has_varied_mask(ladder[0]):
             raise InputUnresolved(
                 "The conversion could not be checked",
                 why="all inputs are fixed, so there is only one to try",
@@ -205,8 +205,8 @@ class _Conversion:
                 fix="Switch that off where the model is made (model.eval()), and save it again",
             )
         yield second
-        if any(axis.is_batch for axis in open_axes(source.inputs)):
-            several = self._run_on(worker, target, self._ladder(source, BATCH, 2), "source-2")
+        if any(axis.is_batch for axis in find_open_axes(source.inputs)):
+            several = self._run_on(worker, target, self._plan_inputs(source, BATCH, 2), "source-2")
             if several.batch_size == BATCH:
                 yield several
 
@@ -232,12 +232,12 @@ class _Conversion:
             plan=ladder[examined.rung],
             batch_size=examined.batch_size,
             reference=reference,
-            engine=_engine(examined),
+            engine=_engine_title(examined),
             notes=(*examined.facts.notes, *examined.notes),
             change=examined.parity,
         )
 
-    def _run_result(
+    def _run_converted(
         self, worker: Worker, target: Target, party: MatchedModel, run: _Run, number: int
     ) -> Examined:
         ladder = plan_matching_inputs(party, run.batch_size, run.plan, run.plan.seed)
@@ -253,7 +253,9 @@ class _Conversion:
                 fix="The source does. Convert it where it was made, or measure it as it is",
             ) from error
 
-    def _ladder(self, source: ModelFacts, batch_size: int, number: int) -> tuple[InputPlan, ...]:
+    def _plan_inputs(
+        self, source: ModelFacts, batch_size: int, number: int
+    ) -> tuple[InputPlan, ...]:
         model = self._spec.model
         plans = plan_inputs(
             source.inputs,
@@ -269,7 +271,7 @@ class _Conversion:
         masked = replace(plans[0], tensors=tuple(map(_with_varied_mask, plans[0].tensors)))
         return tuple(dict.fromkeys((masked, *plans)))
 
-    def _target(self, facts: ModelFacts, copy: Path) -> Target:
+    def _make_target(self, facts: ModelFacts, copy: Path) -> Target:
         cell = CellSpec()
         return replace(target_of(engine_of(cell, facts), cell, facts, copy), cpus=self._cpus)
 
@@ -279,10 +281,10 @@ class _Conversion:
         with launched(setup) as worker:
             yield worker
 
-    def _left_s(self) -> float:
+    def _seconds_left(self) -> float:
         return max(0.0, self._deadline_s - time.monotonic())
 
-    def _say(self, step: int) -> None:
+    def _report_step(self, step: int) -> None:
         self._context.send(Progress(step, len(STEPS), STEPS[step]))
 
 
@@ -295,7 +297,7 @@ def _with_varied_mask(tensor: TensorPlan) -> TensorPlan:
     return replace(tensor, fill="integers", low=0, high=2)
 
 
-def _is_varied(plan: InputPlan) -> bool:
+def _has_varied_mask(plan: InputPlan) -> bool:
     return any(tensor.fill != "constant" for tensor in plan.tensors)
 
 
@@ -344,7 +346,7 @@ def _source_name(source: ModelFacts) -> str:
     return path.parent.name if source.format == "saved-model" else path.name
 
 
-def _engine(examined: Examined) -> str:
+def _engine_title(examined: Examined) -> str:
     return f"{examined.facts.engine} {examined.facts.engine_version}"
 
 
@@ -368,11 +370,11 @@ def _write_files(model: ModelFacts, made: Path, output: Path, making: Making) ->
     try:
         with _sidecar_path(output).open("x", encoding="utf-8") as writing:
             written.append(_sidecar_path(output))
-            writing.write(sidecar.to_toml(making))
+            writing.write(sidecar.making_to_toml(making))
         for source, target in reversed(files):
             with source.open("rb") as reading, target.open("xb") as copying:
                 written.append(target)
-                transfer(reading.fileno(), copying.fileno())
+                copy_bytes(reading.fileno(), copying.fileno())
     except BaseException as error:
         for path in written:
             path.unlink(missing_ok=True)

@@ -18,7 +18,7 @@ def earlier_results(
 ) -> Iterator[BenchmarkResult]:
     """The latest first; ``sha256`` leaves only those of that model."""
     history = History(runs)
-    for run_id in history.ids()[: MOST_OF_A_MODEL if sha256 else MOST_OF_ANY]:
+    for run_id in history.list_ids()[: MOST_OF_A_MODEL if sha256 else MOST_OF_ANY]:
         try:
             origin = history.folder(run_id).origin()
             if (

@@ -35,7 +35,7 @@ def read(spec: GraphSpec, context: Context, deadline_s: float, infer_shapes: boo
     with launched(context.worker_setup(spec, inspecting=True)) as worker:
         command = ReadGraph(context.local(spec.model).path, infer_shapes, spec.model.signature)
         read = worker.request(command, GraphRead, deadline_s, context.stop)
-    graph = _checked(read)
+    graph = _require_graph(read)
     if spec.model.sha256 not in (None, graph.sha256):
         raise ModelChanged(
             f"{Path(spec.model.path).name} changed while it was being read",
@@ -44,7 +44,7 @@ def read(spec: GraphSpec, context: Context, deadline_s: float, infer_shapes: boo
     return graph
 
 
-def _checked(read: GraphRead) -> Graph:
+def _require_graph(read: GraphRead) -> Graph:
     try:
         return from_rows(read.rows)
     except Mismatch as error:

@@ -47,7 +47,7 @@ class CellWorkers:
         """The cell's workers in this process replicate, one for each instance."""
         replicate, workers = self._workers.pop(cell.number, (process, []))
         if replicate != process:
-            _close(workers)
+            _close_workers(workers)
             workers = []
         if not workers:
             self._make_room(cell.spec.instances)
@@ -58,10 +58,10 @@ class CellWorkers:
 
     def dismiss(self, cell: Cell) -> None:
         _, workers = self._workers.pop(cell.number, (0, []))
-        _close(workers)
+        _close_workers(workers)
 
     def close(self) -> None:
-        _close([worker for _, workers in self._workers.values() for worker in workers])
+        _close_workers([worker for _, workers in self._workers.values() for worker in workers])
 
     def _launch(self, cell: Cell) -> Worker:
         assert cell.prepared is not None
@@ -75,15 +75,15 @@ class CellWorkers:
         )
 
     def _make_room(self, wanted: int) -> None:
-        while self._workers and self._waiting() + wanted > MOST_WAITING:
+        while self._workers and self._count_idle_workers() + wanted > MOST_WAITING:
             oldest = next(iter(self._workers))
-            _close(self._workers.pop(oldest)[1])
+            _close_workers(self._workers.pop(oldest)[1])
 
-    def _waiting(self) -> int:
+    def _count_idle_workers(self) -> int:
         return sum(len(workers) for _, workers in self._workers.values())
 
 
-def _close(workers: list[Worker]) -> None:
+def _close_workers(workers: list[Worker]) -> None:
     """All of them, even if closing one fails."""
     with ExitStack() as closing:
         for worker in workers:

@@ -49,7 +49,7 @@ class JobEndings:
         recovered = []
         for job in running:
             try:
-                recovered.append(self._recover(job))
+                recovered.append(self._recover_job(job))
             except Exception:  # the other jobs and the server keep running
                 logger.exception("job %s: how it ended cannot be written", job.id)
         self._clean_up_leftovers()
@@ -63,7 +63,7 @@ class JobEndings:
         jobs = self._records.jobs.page(ListQuery(state="interrupted", limit=LARGEST_PAGE)).items
         for job in jobs:  # the newest first
             folder = self._folders.folder(job.run_id)
-            if job.attempts >= MOST_STARTS or (folder.exists() and folder.is_at_work()):
+            if job.attempts >= MOST_STARTS or (folder.exists() and folder.is_being_measured()):
                 continue
             with self._records.database.writing():
                 self._records.jobs.move(job.id, "queued", f"{RESUMED}: {job.reason}")
@@ -75,19 +75,19 @@ class JobEndings:
         If an ending cannot be stored, that is our bug, and the job ends with it.
         """
         try:
-            self._write(job, ending, why)
+            self._write_ending(job, ending, why)
         except ModeldynoError:
             raise
         except Exception:
             logger.exception("job %s: its end cannot be written", job.id)
-            self._write(job, Ending(state="failed", failure=BUG), why)
+            self._write_ending(job, Ending(state="failed", failure=BUG), why)
 
-    def _write(self, job: Job, ending: Ending, why: str) -> None:
-        result, failure = ending.result, _failure(ending)
+    def _write_ending(self, job: Job, ending: Ending, why: str) -> None:
+        result, failure = ending.result, _failure_of(ending)
         reason = failure.title if failure else ""
         if ending.state in ("interrupted", "cancelled"):
             cause = why if ending.state == "interrupted" else "cancelled"
-            reason = f"{cause}{self._kept_units(job)}"
+            reason = f"{cause}{self._describe_kept_units(job)}"
         with self._records.database.writing():
             if result is not None:
                 self._records.runs.write_result(job.run_id, result)
@@ -100,10 +100,10 @@ class JobEndings:
         folder = self._folders.folder(job.run_id)
         return self._ending_in_folder(job) if folder.exists() and folder.state() == "done" else None
 
-    def _recover(self, job: Job) -> Job:
+    def _recover_job(self, job: Job) -> Job:
         """The folder may know an end that the database does not."""
         folder = self._folders.folder(job.run_id)
-        if folder.is_at_work():  # resumed in a terminal
+        if folder.is_being_measured():  # resumed in a terminal
             self.write(job, Ending(), ELSEWHERE)
             return self._records.jobs.get(job.id)
         self._remove_leftovers(folder)
@@ -114,22 +114,22 @@ class JobEndings:
         """End processes and remove files that a run's workers left. Never raises: the job's end
         must still be written."""
         self._remove_leftovers(self._folders.folder(job.run_id))
-        self._folders.sweep()
+        self._folders.delete_renamed_scratch()
 
     def _remove_leftovers(self, folder: RunFolder) -> None:
         try:
             if ended := end_orphans(folder.scratch):
                 logger.warning("run %s: ended %s", folder.id, figures.counted(ended, "orphan"))
-            self._folders.set_aside_scratch(folder.id)
+            self._folders.rename_scratch(folder.id)
         except Exception:
             logger.exception("run %s: what it left is still there", folder.id)
 
     def _clean_up_leftovers(self) -> None:
         """Remove what earlier runs could not, or what belongs to a process that was killed."""
         try:
-            for folder in self._folders.leftovers():
+            for folder in self._folders.find_ended_with_scratch():
                 self._remove_leftovers(folder)
-            self._folders.sweep()
+            self._folders.delete_renamed_scratch()
         except OSError:
             logger.exception("what earlier runs left cannot be looked at")
 
@@ -153,7 +153,7 @@ class JobEndings:
         written = (folder.path / "state.json").stat().st_mtime
         return datetime.fromtimestamp(written, UTC) < job.started_at
 
-    def _kept_units(self, job: Job) -> str:
+    def _describe_kept_units(self, job: Job) -> str:
         what = KINDS[job.kind].spec.unit
         try:
             count = self._history.units_kept(job.run_id)
@@ -163,7 +163,7 @@ class JobEndings:
         return f"; {figures.counted(count, what)} kept"
 
 
-def _failure(ending: Ending) -> Failure | None:
+def _failure_of(ending: Ending) -> Failure | None:
     """Of the whole run; if every cell failed, of the first."""
     failure = ending.failure or ending.unwritten
     if failure is None and ending.state == "failed" and ending.result is not None:

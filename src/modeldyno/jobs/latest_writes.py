@@ -26,7 +26,7 @@ class LatestWrites:
         self._clears = 0
         self._is_writing = False
         self._is_closed = False
-        self._thread = threading.Thread(target=self._work, name="latest-writes", daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, name="latest-writes", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -50,10 +50,10 @@ class LatestWrites:
             self._is_closed = True
             self._changed.notify_all()
 
-    def _work(self) -> None:
-        while (next_write := self._next()) is not None:
+    def _run_thread(self) -> None:
+        while (next_write := self._wait_for_write()) is not None:
             key, write, clears = next_write
-            is_done = _try(write)
+            is_done = _try_to_write(write)
             with self._changed:
                 self._is_writing = False
                 self._changed.notify_all()
@@ -61,7 +61,7 @@ class LatestWrites:
                     self._pending.setdefault(key, write)
                     self._changed.wait(self._retry_s)
 
-    def _next(self) -> tuple[str, Write, int] | None:
+    def _wait_for_write(self) -> tuple[str, Write, int] | None:
         with self._changed:
             self._changed.wait_for(lambda: self._pending or self._is_closed)
             if self._is_closed:
@@ -71,7 +71,7 @@ class LatestWrites:
             return key, self._pending.pop(key), self._clears
 
 
-def _try(write: Write) -> bool:
+def _try_to_write(write: Write) -> bool:
     """False if it is worth another try."""
     try:
         write()

@@ -30,7 +30,7 @@ from modeldyno.measure.cpus import (
     rank_cpus,
 )
 from modeldyno.store.file_locks import is_locked
-from modeldyno.store.owners import started
+from modeldyno.store.owners import _start_ticks
 from modeldyno.worker.launch import Stop
 
 # One folder for the machine, so neither a user's own nor below TMPDIR. Sticky, links refused,
@@ -73,36 +73,38 @@ class Leases:
         Raises Cancelled when ``stop`` is requested meanwhile.
         """
         waiting = _Waiting(stop, on_wait)
-        with self._opened() as folder, contextlib.ExitStack() as held:
+        with self._opened_folder() as folder, contextlib.ExitStack() as held:
             with contextlib.ExitStack() as door:
-                while not _lock(folder, _DOOR, door):
-                    waiting.wait(f"waiting for cores behind {_holder(folder, _DOOR)}")
-                while (cpus := self._pick(folder, count, held)) is None:
+                while not _try_to_lock(folder, _DOOR, door):
+                    waiting.wait(f"waiting for cores behind {_describe_holder(folder, _DOOR)}")
+                while (cpus := self._try_to_lock_cores(folder, count, held)) is None:
                     waiting.wait(self._waiting_reason(folder))
             yield Lease(cpus, waiting.seconds)
 
     @contextlib.contextmanager
     def take_now(self, count: int) -> Iterator[Lease | None]:
         """The same without waiting: None if not enough cores are free."""
-        with self._opened() as folder, contextlib.ExitStack() as held:
+        with self._opened_folder() as folder, contextlib.ExitStack() as held:
             with contextlib.ExitStack() as door:
-                is_open = _lock(folder, _DOOR, door)
-                cpus = self._pick(folder, count, held) if is_open else None
+                is_open = _try_to_lock(folder, _DOOR, door)
+                cpus = self._try_to_lock_cores(folder, count, held) if is_open else None
             yield Lease(cpus, 0.0) if cpus else None
 
     def in_use(self) -> dict[int, str]:
         """Our CPUs that are leased, with their holders."""
-        with self._opened() as folder:
-            return self._in_use(folder)
+        with self._opened_folder() as folder:
+            return self._cores_in_use(folder)
 
     def of_others(self) -> dict[int, str]:
         """The same, without those that this process holds."""
         us = _process_name(os.getpid())
         return {cpu: holder for cpu, holder in self.in_use().items() if holder != us}
 
-    def _pick(self, folder: int, count: int, held: contextlib.ExitStack) -> tuple[int, ...] | None:
+    def _try_to_lock_cores(
+        self, folder: int, count: int, held: contextlib.ExitStack
+    ) -> tuple[int, ...] | None:
         """All the cores or none; no other process picks meanwhile, since the door is locked."""
-        cores, ours = self._cores()
+        cores, ours = self._list_cores()
         wanted = min(count, len(ours))
         picked: list[int] = []
         locked: set[Core] = set()
@@ -121,27 +123,29 @@ class Leases:
             held.enter_context(attempt.pop_all())
         return tuple(sorted(picked))
 
-    def _cores(self) -> tuple[list[Core], set[int]]:
+    def _list_cores(self) -> tuple[list[Core], set[int]]:
         """The cores that we may use at least partly, and our CPUs."""
         if self._given is not None:
             return list(self._given), {cpu for core in self._given for cpu in core}
         ours = allowed_cpus()
         return sorted({core_siblings(cpu) for cpu in ours}), set(ours)
 
-    def _in_use(self, folder: int) -> dict[int, str]:
-        _, ours = self._cores()
+    def _cores_in_use(self, folder: int) -> dict[int, str]:
+        _, ours = self._list_cores()
         return {
-            cpu: _holder(folder, _name(cpu)) for cpu in sorted(ours) if not _is_free(folder, cpu)
+            cpu: _describe_holder(folder, _lock_name(cpu))
+            for cpu in sorted(ours)
+            if not _is_free(folder, cpu)
         }
 
     def _waiting_reason(self, folder: int) -> str:
-        used = self._in_use(folder)
+        used = self._cores_in_use(folder)
         holders = ", ".join(dict.fromkeys(used.values()))
         cores = f"{'core' if len(used) == 1 else 'cores'} {format_cpu_ranges(used)}"
         return f"waiting for {cores}, used by {holders}" if used else "waiting"
 
     @contextlib.contextmanager
-    def _opened(self) -> Iterator[int]:
+    def _opened_folder(self) -> Iterator[int]:
         descriptor = _open_folder(self._folder)
         try:
             yield descriptor
@@ -152,20 +156,20 @@ class Leases:
 # ---------------------------------------------------------------- locks
 
 
-def _lock(folder: int, name: str, held: contextlib.ExitStack) -> bool:
+def _try_to_lock(folder: int, name: str, held: contextlib.ExitStack) -> bool:
     """Try to lock a file until ``held`` ends, and write our name into it."""
     with contextlib.ExitStack() as attempt:
         descriptor = _open_lock(folder, name)
-        attempt.callback(_release, descriptor)
+        attempt.callback(_close_quietly, descriptor)
         if not is_locked(descriptor) or not _is_still_there(descriptor, folder, name):
             return False
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()} {started(os.getpid())}\n".encode(), 0)
+        os.pwrite(descriptor, f"{os.getpid()} {_start_ticks(os.getpid())}\n".encode(), 0)
         held.enter_context(attempt.pop_all())
     return True
 
 
-def _release(descriptor: int) -> None:
+def _close_quietly(descriptor: int) -> None:
     """Unlock it, not just close: a fork of ours may hold the same file open."""
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)
@@ -173,21 +177,21 @@ def _release(descriptor: int) -> None:
 
 def _lock_core(folder: int, core: Core, held: contextlib.ExitStack) -> bool:
     with contextlib.ExitStack() as attempt:
-        if not all(_lock(folder, _name(cpu), attempt) for cpu in core):
+        if not all(_try_to_lock(folder, _lock_name(cpu), attempt) for cpu in core):
             return False
         held.enter_context(attempt.pop_all())
     return True
 
 
 def _is_free(folder: int, cpu: int) -> bool:
-    descriptor = _open_lock(folder, _name(cpu))
+    descriptor = _open_lock(folder, _lock_name(cpu))
     try:
         return is_locked(descriptor)
     finally:
-        _release(descriptor)
+        _close_quietly(descriptor)
 
 
-def _name(cpu: int) -> str:
+def _lock_name(cpu: int) -> str:
     return f"cpu{cpu}"
 
 
@@ -210,13 +214,13 @@ def _open_folder(path: Path) -> int:
             path.mkdir()
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
-        raise _unusable(path, error.strerror or str(error)) from error
+        raise _unusable_error(path, error.strerror or str(error)) from error
     facts = os.fstat(descriptor)
     if facts.st_uid == os.geteuid() and stat.S_IMODE(facts.st_mode) != 0o1777:
         os.fchmod(descriptor, 0o1777)  # new: for all users, whatever the umask
     elif facts.st_mode & stat.S_IWOTH and not facts.st_mode & stat.S_ISVTX:
         os.close(descriptor)
-        raise _unusable(path, "anybody may remove locks from it (no sticky bit)")
+        raise _unusable_error(path, "anybody may remove locks from it (no sticky bit)")
     return descriptor
 
 
@@ -226,11 +230,11 @@ def _open_lock(folder: int, name: str) -> int:
     try:
         descriptor = _open_or_create(folder, name, flags)
     except OSError as error:
-        raise _unusable(_path_of(folder) / name, error.strerror or str(error)) from error
+        raise _unusable_error(_path_of(folder) / name, error.strerror or str(error)) from error
     facts = os.fstat(descriptor)
     if not stat.S_ISREG(facts.st_mode) or facts.st_nlink > 1:
         os.close(descriptor)
-        raise _unusable(_path_of(folder) / name, "it is not an ordinary file of its own")
+        raise _unusable_error(_path_of(folder) / name, "it is not an ordinary file of its own")
     return descriptor
 
 
@@ -245,7 +249,7 @@ def _open_or_create(folder: int, name: str, flags: int) -> int:
             return created
 
 
-def _unusable(path: Path, why: str) -> LeasesUnusable:
+def _unusable_error(path: Path, why: str) -> LeasesUnusable:
     return LeasesUnusable(
         f"Cannot lock CPU cores with {path}",
         why=why,
@@ -262,7 +266,7 @@ def _path_of(folder: int) -> Path:
 # ---------------------------------------------------------------- who holds it
 
 
-def _holder(folder: int, name: str) -> str:
+def _describe_holder(folder: int, name: str) -> str:
     """For people: anybody may write these files, so only the pid of a living process counts."""
     with contextlib.suppress(OSError, ValueError):
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
@@ -270,7 +274,7 @@ def _holder(folder: int, name: str) -> str:
             pid, began = (int(word) for word in os.pread(descriptor, 64, 0).split())
         finally:
             os.close(descriptor)
-        if began == started(pid):
+        if began == _start_ticks(pid):
             return _process_name(pid)
     return "another modeldyno"
 

@@ -131,7 +131,7 @@ class LocalJobs:
         try:
             if job.stop.requested:
                 raise Cancelled("Stopped before it started")
-            with self._folder_of(job) as folder:
+            with self._opened_run_folder(job) as folder:
                 context = Context(
                     folder, send, job.stop, self._leases, job.earlier, self._machine, self._content
                 )
@@ -145,7 +145,7 @@ class LocalJobs:
             send(Finished(result))
 
     @contextmanager
-    def _folder_of(self, job: _Job) -> Iterator[RunFolder]:
+    def _opened_run_folder(self, job: _Job) -> Iterator[RunFolder]:
         if self._folders is not None and job.spec.is_kept:
             yield self._folders.folder(job.run_id)
             return

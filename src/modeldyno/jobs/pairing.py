@@ -97,16 +97,16 @@ class _TwoWorkers:
         orders = random.Random(plan.seed)  # noqa: S311 - an order of measurement, not a secret
         start = time.monotonic()
         for side in orders.choice(((0, 1), (1, 0))):
-            self._open(side, plan, padding_seed, deadline_s)
+            self._open_side(side, plan, padding_seed, deadline_s)
         most_s = plan.max_time_s
         if plan.time_s is not None:
             left_s = time_left_s(plan.time_s, time.monotonic() - start)
             most_s = left_s if most_s is None else min(most_s, left_s)
         self._take_turns(replace(plan, max_time_s=most_s), orders, deadline_s)
-        a, b = (self._close(side, deadline_s) for side in (0, 1))
+        a, b = (self._close_side(side, deadline_s) for side in (0, 1))
         return Pair(a, b, b.parity)
 
-    def _open(self, side: int, plan: PairPlan, padding_seed: int, deadline_s: float) -> None:
+    def _open_side(self, side: int, plan: PairPlan, padding_seed: int, deadline_s: float) -> None:
         known = plan.calibrations[side] if plan.calibrations else None
         # Each side has its own padding, so that the pair does not share one placement's luck.
         limits = SessionPlan(warmup_limit_s=plan.warmup_limit_s, warmup_calls=plan.warmup_calls)
@@ -128,7 +128,7 @@ class _TwoWorkers:
             if plan.max_time_s and spent_s >= plan.max_time_s:
                 return
 
-    def _close(self, side: int, deadline_s: float) -> Session:
+    def _close_side(self, side: int, deadline_s: float) -> Session:
         command = CloseSide(self._sides[side].reference)
         reply = self._workers[side].request(command, SessionMeasured, deadline_s, self._stop)
         return reply.session

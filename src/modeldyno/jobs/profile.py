@@ -19,7 +19,7 @@ from modeldyno.core.profile_diffs import plain_node
 from modeldyno.core.profiles import AGREES, MOST_NODES, NodeTime, ProfilePlan, ProfileRepeat
 from modeldyno.core.redaction import without_controls
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.sessions import SandboxReport, call_note, examined_as
+from modeldyno.core.sessions import SandboxReport, call_note, with_examined_facts
 from modeldyno.core.specs import GraphSpec, ProfileSpec
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
 from modeldyno.jobs.graph import read as read_graph
@@ -59,7 +59,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
     from modeldyno.measure.profile import break_down
 
     meanwhile = host.weather(before, host.read_load())
-    with_model_nodes = _with_model_nodes(repeats, _model_nodes(spec, facts, context))
+    with_model_nodes = _with_model_nodes(repeats, _read_model_nodes(spec, facts, context))
     breakdown = break_down(with_model_nodes, meanwhile)
     first = repeats[0]
     result = ProfileResult(
@@ -70,7 +70,7 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         model=facts,
         host=context.host(),
         weather=meanwhile,
-        facts=examined_as(first.facts, prepared.facts),
+        facts=with_examined_facts(first.facts, prepared.facts),
         batch_size=prepared.batch_size,
         contract=first.contract,
         latency_s=breakdown.latency_s,
@@ -94,7 +94,9 @@ def run_profile(spec: ProfileSpec, context: Context) -> ProfileResult:
         sandbox=measuring.sandbox,
         interrupted=stopped is not None,
     )
-    return replace(result, notes=(*result.notes, *_notes(result)), warnings=_warnings(result))
+    return replace(
+        result, notes=(*result.notes, *_make_notes(result)), warnings=_make_warnings(result)
+    )
 
 
 # ---------------------------------------------------------------- measuring
@@ -135,28 +137,30 @@ class _Repeats:
         with ExitStack() as stack:
             worker: Worker | None = None
             for number in range(len(self.repeats), spec.repeats):
-                with context.leases.take(spec.cell.cores, context.stop, self._wait) as lease:
+                with context.leases.take(
+                    spec.cell.cores, context.stop, self._show_waiting
+                ) as lease:
                     self.waited_s += lease.waited_s
                     begin = time.monotonic()
-                    worker = worker or stack.enter_context(launched(self._setup()))
+                    worker = worker or stack.enter_context(launched(self._make_worker_setup()))
                     deadline_s = begin + spec.timeout_s - self._used_s
                     command = ProfileSession(
                         session=self._prepared.session(lease.cpus),
-                        plan=self._plan(),
+                        plan=self._make_plan(),
                         padding_seed=hash((spec.seed, number)),
                     )
                     reply = worker.request(command, SessionProfiled, deadline_s, context.stop)
-                    repeat = checked(reply.repeat)
+                    repeat = require_plausible(reply.repeat)
                     self._used_s += time.monotonic() - begin
                     self.sandbox, self.note = worker.sandbox, lease.note
                 context.send(Unit(0, process, repeat, number))
                 self.repeats.append(repeat)
-                context.send(self._progress())
+                context.send(self._make_progress())
 
-    def _wait(self, why: str) -> None:
+    def _show_waiting(self, why: str) -> None:
         self._context.send(Progress(len(self.repeats), self._spec.repeats, why))
 
-    def _setup(self) -> WorkerSetup:
+    def _make_worker_setup(self) -> WorkerSetup:
         return self._context.worker_setup(
             self._spec,
             cells=(self._spec.cell,),
@@ -164,7 +168,7 @@ class _Repeats:
             python=self._prepared.python,
         )
 
-    def _plan(self) -> ProfilePlan:
+    def _make_plan(self) -> ProfilePlan:
         """As many calls as fit into a readable trace, which has an event for each node."""
         most_calls = min(MOST_CALLS, MOST_EVENTS // self._events_per_call())
         return ProfilePlan(
@@ -181,7 +185,7 @@ class _Repeats:
         trace = self.repeats[-1].trace
         return max(1, sum(node.events for node in trace.nodes) // trace.calls)
 
-    def _progress(self) -> Progress:
+    def _make_progress(self) -> Progress:
         from statistics import median
 
         done, planned = len(self.repeats), self._spec.repeats
@@ -197,12 +201,12 @@ class _Repeats:
 # ---------------------------------------------------------------- a worker is not trusted
 
 
-def checked(repeat: ProfileRepeat) -> ProfileRepeat:
+def require_plausible(repeat: ProfileRepeat) -> ProfileRepeat:
     """A worker's repeat with harmless names; raises WorkerGarbled if it contradicts itself."""
     trace = repeat.trace
     counts = [trace.calls, trace.outer, trace.most_event_ns, trace.event_ns or 0, trace.cut_off_ns]
     counts += [repeat.bare_ns or 0, repeat.block_wall_ns, repeat.block_cpu_ns]
-    counts += [count for node in trace.nodes for count in _counts(node)]
+    counts += [count for node in trace.nodes for count in _counts_of_node(node)]
     walls = (*repeat.plain_ns, *repeat.profiled_ns)
     if (
         not repeat.plain_ns
@@ -223,22 +227,22 @@ def checked(repeat: ProfileRepeat) -> ProfileRepeat:
     return replace(repeat, trace=replace(trace, nodes=nodes))
 
 
-def _counts(node: NodeTime) -> tuple[int, ...]:
+def _counts_of_node(node: NodeTime) -> tuple[int, ...]:
     return node.self_ns, node.events, node.inner, node.device_ns or 0
 
 
 def _with_clean_names(node: NodeTime) -> NodeTime:
     return replace(
         node,
-        node=_clean(node.node) or "(no name)",
-        op_type=_clean(node.op_type) or "(no name)",
-        provider=_clean(node.provider),
+        node=_clean_text(node.node) or "(no name)",
+        op_type=_clean_text(node.op_type) or "(no name)",
+        provider=_clean_text(node.provider),
         operands=node.operands if node.operands and node.operands.are_sane else None,
-        parts=tuple(_clean(part) for part in node.parts[:MOST_PARTS]),
+        parts=tuple(_clean_text(part) for part in node.parts[:MOST_PARTS]),
     )
 
 
-def _clean(text: str) -> str:
+def _clean_text(text: str) -> str:
     """One line that every terminal and database accepts."""
     line = without_controls(text).encode("utf-8", "replace").decode()
     line = " ".join(line.split())
@@ -257,7 +261,7 @@ class _ModelNodes:
     windows: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of pooling nodes
 
 
-def _model_nodes(spec: ProfileSpec, facts: ModelFacts, context: Context) -> _ModelNodes:
+def _read_model_nodes(spec: ProfileSpec, facts: ModelFacts, context: Context) -> _ModelNodes:
     """Empty if the graph cannot be read."""
     if facts.format != "onnx":
         return _ModelNodes()
@@ -272,11 +276,11 @@ def _model_nodes(spec: ProfileSpec, facts: ModelFacts, context: Context) -> _Mod
     return _ModelNodes(
         names=frozenset(node.name for node in nodes),
         makers={graph.tensor[out].name: n.name for n in nodes for out in n.outputs if out},
-        windows={node.name: window for node in nodes if (window := _window(node))},
+        windows={node.name: window for node in nodes if (window := _window_of(node))},
     )
 
 
-def _window(node: GraphNode) -> tuple[int, ...]:
+def _window_of(node: GraphNode) -> tuple[int, ...]:
     if not node.op_type.endswith("Pool"):
         return ()
     shape = next((a.value for a in node.attributes if a.name == "kernel_shape"), None)
@@ -311,7 +315,7 @@ def _with_model_node(node: NodeTime, model: _ModelNodes) -> NodeTime:
 # ---------------------------------------------------------------- in words
 
 
-def _notes(result: ProfileResult) -> list[str]:
+def _make_notes(result: ProfileResult) -> list[str]:
     from modeldyno.measure.profile import WORTH_A_NOTE
 
     notes = []
@@ -329,7 +333,7 @@ def _notes(result: ProfileResult) -> list[str]:
     return notes
 
 
-def _warnings(result: ProfileResult) -> tuple[str, ...]:
+def _make_warnings(result: ProfileResult) -> tuple[str, ...]:
     low, high = AGREES
     warnings = []
     if result.coverage < low:
@@ -349,11 +353,11 @@ def _warnings(result: ProfileResult) -> tuple[str, ...]:
         )
     elif not low <= result.scale <= high:
         warnings.append(
-            f"The machine was {_speed(result.scale)} while the profiler looked: shares of the "
+            f"The machine was {_speed_text(result.scale)} while the profiler looked: shares of the "
             "time hold, single times less so; profile it again when the machine is quiet"
         )
     return tuple(warnings)
 
 
-def _speed(scale: float) -> str:
+def _speed_text(scale: float) -> str:
     return f"{1 / scale - 1:.0%} slower" if scale < 1 else f"{1 - 1 / scale:.0%} quicker"

@@ -65,10 +65,10 @@ def store_message(store: RunFolders, run_id: RunId, message: JobMessage, ending:
         case Unit():
             store.append(run_id, message)
         case Finished(result=result):
-            result = replace(result, artifacts=store.folder(run_id).artifacts_kept())
+            result = replace(result, artifacts=store.folder(run_id).read_artifacts())
             ending.result, ending.state = result, _end_state(result)
             _apply_stop_reason(ending)
-            _write(
+            _write_and_note(
                 store,
                 run_id,
                 ending,
@@ -79,9 +79,11 @@ def store_message(store: RunFolders, run_id: RunId, message: JobMessage, ending:
             is_cancelled = error_classes().get(failure.code) is Cancelled
             ending.state = "cancelled" if is_cancelled else "failed"
             _apply_stop_reason(ending)
-            _write(store, run_id, ending, lambda: store.fail(run_id, ending.failure, ending.state))
+            _write_and_note(
+                store, run_id, ending, lambda: store.fail(run_id, ending.failure, ending.state)
+            )
         case Started(model_sha256=sha256, machine=machine):
-            store.remember_origin(run_id, sha256, machine)
+            store.record_origin(run_id, sha256, machine)
         case Artifact():
             store.list_artifact(run_id, message)
         case Progress():
@@ -104,7 +106,9 @@ def error_of(failure: Failure) -> ModeldynoError:
     return kind(failure.title, why=failure.why, fix=failure.fix)
 
 
-def _write(store: RunFolders, run_id: RunId, ending: Ending, write: Callable[[], None]) -> None:
+def _write_and_note(
+    store: RunFolders, run_id: RunId, ending: Ending, write: Callable[[], None]
+) -> None:
     """Write how a run ended. On a full disk, remove its scratch files and write the state only."""
     try:
         write()

@@ -20,23 +20,25 @@ QUIET_WIDTH = 0.02  # a number may be quoted if a repeat is expected to be this 
 def with_repeats(result: BenchmarkResult, folder: RunFolder) -> BenchmarkResult:
     """The result with the intervals to expect in a repeat; ``folder`` lies among earlier runs."""
     earlier: dict[str, list[Measurement]] = {
-        _key(result, cell): [] for cell in result.cells if cell.measurement and cell.facts
+        _cell_key(result, cell): [] for cell in result.cells if cell.measurement and cell.facts
     }
     for other in earlier_results(result, folder.path.parent, result.model.sha256):
         for cell in other.cells:
-            same = earlier.get(_key(other, cell)) if cell.measurement and cell.facts else None
+            same = earlier.get(_cell_key(other, cell)) if cell.measurement and cell.facts else None
             if same is not None and cell.measurement is not None:
                 same.append(cell.measurement)
         if all(len(runs) >= MOST_RUNS for runs in earlier.values()):
             break
     cells = tuple(
-        _with_repeat(cell, earlier[_key(result, cell)]) if cell.measurement and cell.facts else cell
+        _with_repeat(cell, earlier[_cell_key(result, cell)])
+        if cell.measurement and cell.facts
+        else cell
         for cell in result.cells
     )
     return replace(result, cells=cells)
 
 
-def _key(result: BenchmarkResult, cell: CellResult) -> str:
+def _cell_key(result: BenchmarkResult, cell: CellResult) -> str:
     """Equal for two measurements of the same thing: anything else may have another level."""
     facts, spec = cell.facts, result.spec
     assert facts is not None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from modeldyno.core.cell_axes import WORKLOAD
 from modeldyno.core.errors import Cancelled, ModeldynoError, StorageFailed, WrongOutput
 from modeldyno.core.jobs import CellProgress, Progress, SteadyShare, Unit, sensible_width
-from modeldyno.core.requests.axes import is_alike
+from modeldyno.core.requests.axes import has_same_axes
 from modeldyno.core.results import (
     FEWEST_SESSIONS,
     OBJECTIVES,
@@ -91,8 +91,8 @@ class Rounds:
         self._announce()
         with closing(CellWorkers(self._spec, self._context)) as workers:
             while any(not cell.is_over for cell in self._cells):
-                self._round(self._next, [c for c in self._cells if not c.is_over], workers)
-                self._note_canary(self._next)
+                self._measure_round(self._next, [c for c in self._cells if not c.is_over], workers)
+                self._mark_if_disturbed(self._next)
                 self._next += 1
                 self._stop_outraced_cells()
             self._are_rounds_over = True
@@ -100,9 +100,9 @@ class Rounds:
             if not self.is_sweep:
                 return ({},)
             if not self._aims_at_precision:
-                return self._standings()
+                return self._rank_workloads()
             self._repeat_disturbed(workers)
-            standings = self._standings()
+            standings = self._rank_workloads()
             every = [standing for workload in standings for standing in workload.values()]
             winners = [*dict.fromkeys(s.leader for s in every if s.has_winner)]
             fresh = {winner: self._fresh_sessions(winner, winners) for winner in winners}
@@ -113,19 +113,21 @@ class Rounds:
 
     # ------------------------------------------------------------ visits
 
-    def _round(self, number: int, cells: Iterable[Cell], workers: CellWorkers) -> None:
+    def _measure_round(self, number: int, cells: Iterable[Cell], workers: CellWorkers) -> None:
         visited = list(cells)
         self._order.shuffle(visited)
         for cell in visited:
-            self._visit(cell, number, self._process(number), workers, self._stop_reason)
+            self._measure_and_decide(
+                cell, number, self._process_of_round(number), workers, self._stop_reason
+            )
 
-    def _process(self, number: int) -> int:
+    def _process_of_round(self, number: int) -> int:
         """Several sessions share a process; the last process takes all the rest."""
         budget = self._spec.budget
         done = number // budget.sessions_per_process
         return self._first_process + min(done, budget.processes - 1)
 
-    def _visit(
+    def _measure_and_decide(
         self,
         cell: Cell,
         number: int,
@@ -136,14 +138,14 @@ class Rounds:
         """One fresh session of a cell; an error ends that cell and no other."""
         # Waiting for cores counts against neither budget nor time limit.
         wanted = cell.spec.cores * cell.spec.instances
-        with self._context.leases.take(wanted, self._context.stop, self._wait) as lease:
+        with self._context.leases.take(wanted, self._context.stop, self._show_waiting) as lease:
             cell.waited_s += lease.waited_s
             start = self._clock()
             try:
-                session = self._measure(cell, process, workers, lease.cpus)
+                session = self._measure_session(cell, process, workers, lease.cpus)
                 cell.note(lease.note)
-                session = self._with_energy(session, cell, process, workers, lease.cpus)
-                self._accept(session, cell, process, number, self._clock() - start)
+                session = self._meter_energy(session, cell, process, workers, lease.cpus)
+                self._add_session(session, cell, process, number, self._clock() - start)
             except (Cancelled, StorageFailed):
                 raise
             except ModeldynoError as error:
@@ -154,20 +156,22 @@ class Rounds:
             cell.stop_reason = decide(cell)
         if cell.is_over:
             workers.dismiss(cell)
-        self._context.send(self._progress(cell))
+        self._context.send(self._make_progress(cell))
 
-    def _wait(self, why: str) -> None:
-        self._context.send(Progress(self._done, self._planned(), why))
+    def _show_waiting(self, why: str) -> None:
+        self._context.send(Progress(self._done, self._count_planned_units(), why))
 
-    def _measure(
+    def _measure_session(
         self, cell: Cell, process: int, cell_workers: CellWorkers, cpus: tuple[int, ...]
     ) -> Session:
         prepared = cell.prepared
         assert prepared is not None
         workers = cell_workers.of(cell, process)
         if cell.spec.instances > 1:
-            gauge = self._gauge(prepared.facts.device)
-            session = measure_together(self._group(cell, workers, cpus), self._window_s, gauge)
+            gauge = self._find_gauge(prepared.facts.device)
+            session = measure_together(
+                self._make_instance_group(cell, workers, cpus), self._window_s, gauge
+            )
         else:
             command = MeasureSession(
                 session=prepared.session(cpus),
@@ -180,7 +184,7 @@ class Rounds:
         cell.sandbox = workers[0].sandbox
         return session
 
-    def _with_energy(
+    def _meter_energy(
         self,
         session: Session,
         cell: Cell,
@@ -193,13 +197,13 @@ class Rounds:
         This cannot spoil what was measured.
         """
         assert cell.prepared is not None
-        gauge = self._gauge(cell.prepared.facts.device)
+        gauge = self._find_gauge(cell.prepared.facts.device)
         is_first = all(unit.process != process for unit in cell.units)
         if session.energy is not None or not gauge.has_meter or not is_first:
             return session if session.energy else replace(session, energy=gauge.unread())
         if self._spec.iterations is not None and not self._spec.meters:
             return replace(session, energy=Energy(None, "not metered with a number of iterations"))
-        group = self._group(cell, workers.of(cell, process), cpus)
+        group = self._make_instance_group(cell, workers.of(cell, process), cpus)
         group.plan = replace(group.plan, iterations=None)  # a window of time, not of calls
         try:
             energy = meter_one(group, self._window_s, gauge)
@@ -214,7 +218,9 @@ class Rounds:
     def _window_s(self) -> float:
         return QUICK_WINDOW_S if self._spec.budget.name == "quick" else WINDOW_S
 
-    def _group(self, cell: Cell, workers: list[Worker], cpus: tuple[int, ...]) -> InstanceGroup:
+    def _make_instance_group(
+        self, cell: Cell, workers: list[Worker], cpus: tuple[int, ...]
+    ) -> InstanceGroup:
         prepared = cell.prepared
         assert prepared is not None
         return InstanceGroup(
@@ -234,14 +240,14 @@ class Rounds:
     def _padding_seed(self, cell: Cell, process: int) -> int:
         return hash((self._spec.seed, cell.number, process, len(cell.units)))
 
-    def _gauge(self, device: str) -> EnergyGauge:
+    def _find_gauge(self, device: str) -> EnergyGauge:
         from modeldyno.measure.energy import EnergyGauge
 
         if device not in self._gauges:
             self._gauges[device] = EnergyGauge(device)
         return self._gauges[device]
 
-    def _accept(
+    def _add_session(
         self, session: Session, cell: Cell, process: int, number: int, wall_s: float
     ) -> None:
         """Keep a session, unless its outputs are wrong: a wrong answer has no latency."""
@@ -258,18 +264,20 @@ class Rounds:
 
     # ------------------------------------------------------------ racing
 
-    def _workloads(self) -> list[list[Cell]]:
+    def _group_by_workload(self) -> list[list[Cell]]:
         """Cells that compute the same: only those are ranked against each other."""
         groups: list[list[Cell]] = []
         for cell in self._cells:
-            same = (group for group in groups if is_alike(group[0].spec, cell.spec, WORKLOAD))
+            same = (group for group in groups if has_same_axes(group[0].spec, cell.spec, WORKLOAD))
             if (group := next(same, None)) is not None:
                 group.append(cell)
             else:
                 groups.append([cell])
         return groups
 
-    def _figures(self, objective: Objective, cells: list[Cell]) -> dict[int, dict[int, float]]:
+    def _figures_by_cell(
+        self, objective: Objective, cells: list[Cell]
+    ) -> dict[int, dict[int, float]]:
         """Each rankable cell's figure by round: seconds per call, or per item."""
         rankable = [c for c in cells if c.error is None and c.units and not c.mismatches]
         if objective == "latency":
@@ -287,22 +295,22 @@ class Rounds:
         from modeldyno.measure.sweep import outraced_cells
 
         set_mismatches(self._cells)
-        for cells in self._workloads():
-            latency, throughput = (self._figures(by, cells) for by in OBJECTIVES)
+        for cells in self._group_by_workload():
+            latency, throughput = (self._figures_by_cell(by, cells) for by in OBJECTIVES)
             lost = outraced_cells(latency) & outraced_cells(throughput)
             for cell in cells:
                 if cell.number in lost and not cell.is_over:
                     cell.stop_reason = "outraced"
 
-    def _standings(self) -> tuple[Standings, ...]:
+    def _rank_workloads(self) -> tuple[Standings, ...]:
         set_mismatches(self._cells)
-        return tuple(self._standing(cells) for cells in self._workloads())
+        return tuple(self._rank_workload(cells) for cells in self._group_by_workload())
 
-    def _standing(self, cells: list[Cell]) -> Standings:
+    def _rank_workload(self, cells: list[Cell]) -> Standings:
         from modeldyno.measure.sweep import rank_cells
 
-        ranked = {by: rank_cells(self._figures(by, cells)) for by in OBJECTIVES}
-        rounds = [len(by_round) for by_round in self._figures("latency", cells).values()]
+        ranked = {by: rank_cells(self._figures_by_cell(by, cells)) for by in OBJECTIVES}
+        rounds = [len(by_round) for by_round in self._figures_by_cell("latency", cells).values()]
         if len(rounds) < 2 or min(rounds) < FEWEST_ROUNDS:
             return {}  # a single cell wins nothing, and few rounds cannot distinguish cells
         return {objective: who for objective, who in ranked.items() if who is not None}
@@ -330,7 +338,7 @@ class Rounds:
                 break
             process = first + count // self._spec.budget.sessions_per_process
             self._checks -= 1
-            self._visit(winner, self._next + count, process, workers, lambda _: None)
+            self._measure_and_decide(winner, self._next + count, process, workers, lambda _: None)
         workers.dismiss(winner)
         self._next += sessions
         winner.stop_reason = reason
@@ -338,7 +346,7 @@ class Rounds:
 
     # ------------------------------------------------------------ canary
 
-    def _note_canary(self, number: int) -> None:
+    def _mark_if_disturbed(self, number: int) -> None:
         from modeldyno.measure.sweep import canary_moved
 
         if not self.is_sweep:
@@ -365,7 +373,7 @@ class Rounds:
             for cell in cells:
                 self._checks -= 1
                 reason, cell.stop_reason = cell.stop_reason, None
-                self._visit(
+                self._measure_and_decide(
                     cell, self._next, cell.units[-1].process, workers, lambda *_, r=reason: r
                 )
             self._next += 1
@@ -409,7 +417,7 @@ class Rounds:
         known = [cell.session_s for cell in self._cells if cell.units]
         if not (known and self.is_sweep and self._aims_at_precision):
             return 0.0
-        winners = min(len(self._cells), len(OBJECTIVES) * len(self._workloads()))
+        winners = min(len(self._cells), len(OBJECTIVES) * len(self._group_by_workload()))
         each_s, most_s = sum(known) / len(known), MOST_FOR_WINNERS * self._total_s()
         if winners * FEWEST_SESSIONS * each_s > most_s:
             return 0.0
@@ -433,7 +441,7 @@ class Rounds:
         slowest = max(cells, key=lambda cell: cell.trial_s)
         what = slowest.name if self.is_sweep else "engine and model"
         progress = replace(
-            self._progress(cells[0]),
+            self._make_progress(cells[0]),
             remaining_s=sum(least_s) - sum(cell.used_s for cell in cells),
             notice=slow_notice(what, slowest.trial_s, sum(least_s), sum(budgets_s)),
         )
@@ -450,14 +458,14 @@ class Rounds:
 
     # ------------------------------------------------------------ progress
 
-    def _progress(self, cell: Cell) -> Progress:
+    def _make_progress(self, cell: Cell) -> Progress:
         """Units done of units planned. The share that is done never falls; it leaps if cells stop
         early."""
-        states = tuple(map(self._state, self._cells))
+        states = tuple(map(self._make_cell_progress, self._cells))
         now = states[cell.number]
         return Progress(
             units_done=self._done,
-            units_planned=self._planned(),
+            units_planned=self._count_planned_units(),
             doing=f"checking {cell.name}" if self._are_rounds_over else cell.name,
             estimate_s=now.estimate_s,
             relative_half_width=now.relative_half_width,
@@ -465,7 +473,7 @@ class Rounds:
             cells=states,
         )
 
-    def _planned(self) -> int:
+    def _count_planned_units(self) -> int:
         checks = self._checks if self._are_rounds_over else self._expected_checks()
         units = self._done + checks + sum(map(self._sessions_left, self._open_cells()))
         return self._steady.planned(self._done, units)
@@ -498,7 +506,7 @@ class Rounds:
         of_rounds = sum(max(0.0, self._budget_s(c) - c.used_s) for c in self._open_cells())
         return of_rounds + self._for_winners_s()
 
-    def _state(self, cell: Cell) -> CellProgress:
+    def _make_cell_progress(self, cell: Cell) -> CellProgress:
         """Cached, since only one cell of a sweep has changed."""
         as_of = len(cell.units), id(cell.units[-1]) if cell.units else 0, cell.is_over
         before, state = self._states.get(cell.number, (None, None))

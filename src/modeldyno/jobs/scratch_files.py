@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 from modeldyno.core.errors import EngineFailed, StorageFailed, WorkerGarbled
-from modeldyno.store.models import transfer
+from modeldyno.store.models import copy_bytes
 from modeldyno.store.safe_open import open_below
 
 
@@ -27,14 +27,14 @@ def copy_out(scratch: Path, names: tuple[str, ...], target: Path) -> None:
             fix="See the run's log for the reason",
         ) from error
     except OSError as error:
-        raise _not_a_file(names[-1]) from error
+        raise _not_a_file_error(names[-1]) from error
     finally:
         os.close(folder)
     try:
         if not stat.S_ISREG(os.fstat(source).st_mode):
-            raise _not_a_file(names[-1])
+            raise _not_a_file_error(names[-1])
         with target.open("xb") as writing:
-            transfer(source, writing.fileno())
+            copy_bytes(source, writing.fileno())
             os.fchmod(writing.fileno(), 0o444)
     except OSError as error:
         raise StorageFailed(
@@ -46,7 +46,7 @@ def copy_out(scratch: Path, names: tuple[str, ...], target: Path) -> None:
         os.close(source)
 
 
-def _not_a_file(name: str) -> WorkerGarbled:
+def _not_a_file_error(name: str) -> WorkerGarbled:
     return WorkerGarbled(
         "The worker left something that is not a file",
         why=f"{name} is a link, a folder or a device",

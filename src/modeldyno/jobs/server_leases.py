@@ -65,21 +65,21 @@ class ServerLeases(Leases):
     @contextlib.contextmanager
     def take(self, count: int, stop: Stop, on_wait: OnWait) -> Iterator[Lease]:
         def wait(why: str) -> None:
-            self._wait(why)
+            self._show_waiting(why)
             on_wait(why)
 
         try:
             with super().take(count, stop, wait) as lease:
                 if lease.waited_s:
-                    self._note_wait(lease.waited_s)
+                    self._add_wait(lease.waited_s)
                     on_wait(f"waited {figures.duration(lease.waited_s)} for cores")
-                self._list(lease.cpus)
+                self._record_leases(lease.cpus)
                 yield replace(lease, note=self._affinity.keep_off(lease.cpus))
         finally:
             self._waiting_since = None
             self._affinity.restore()
 
-    def _wait(self, why: str) -> None:
+    def _show_waiting(self, why: str) -> None:
         if self._waiting_since is None:
             self._waiting_since = time.monotonic()
         if self._job is None:
@@ -87,17 +87,17 @@ class ServerLeases(Leases):
         job_id, _ = self._job
         self._listed = ()
         self._writes.put("cores", lambda: self._rows.release(job_id))
-        self._writes.put("reason", lambda: self._jobs.explain(job_id, why))
+        self._writes.put("reason", lambda: self._jobs.set_reason(job_id, why))
 
-    def _note_wait(self, waited_s: float) -> None:
+    def _add_wait(self, waited_s: float) -> None:
         # First: counting it twice for a moment is better than not at all.
         self._waited_s += waited_s
         self._waiting_since = None
         if self._job is not None:
             job_id, _ = self._job
-            self._writes.put("reason", lambda: self._jobs.explain(job_id, ""))
+            self._writes.put("reason", lambda: self._jobs.set_reason(job_id, ""))
 
-    def _list(self, cpus: tuple[int, ...]) -> None:
+    def _record_leases(self, cpus: tuple[int, ...]) -> None:
         if self._job is None or cpus == self._listed:
             return
         job_id, owner = self._job
@@ -128,17 +128,17 @@ class ServerAffinity:
         others = ours - {sibling for cpu in leased for sibling in core_siblings(cpu)}
         if not hasattr(os, "sched_setaffinity") or len(ours) < self._fewest or not others:
             return SHARED
-        _move(ours, others)
+        _move_threads(ours, others)
         self._others = others
         return ""
 
     def restore(self) -> None:
         if self._others:
-            _move(self._others, set(allowed_cpus()))
+            _move_threads(self._others, set(allowed_cpus()))
             self._others = set()
 
 
-def _move(before: set[int], after: set[int]) -> None:
+def _move_threads(before: set[int], after: set[int]) -> None:
     """All threads except the calling one and those that chose their own CPUs."""
     for thread in thread_ids():
         with contextlib.suppress(OSError):  # it has ended

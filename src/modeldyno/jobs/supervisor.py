@@ -36,7 +36,7 @@ from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, Stopped, store_message
 from modeldyno.jobs.server_leases import ServerLeases
 from modeldyno.store.configs import write_config
-from modeldyno.store.owners import this_job_owner
+from modeldyno.store.owners import current_job_owner
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import RunFolder, RunFolders
 
@@ -89,27 +89,27 @@ class Supervisor:
         self._admit = admit
         self._confirm = confirm
         self._limit_s = limit_s
-        self._owner = this_job_owner()
+        self._owner = current_job_owner()
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._paused = paused
         self._lock = threading.Lock()
         self._current: _Current | None = None
-        self._thread = threading.Thread(target=self._work, name="queue", daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, name="queue", daemon=True)
 
     # ------------------------------------------------------------ from outside
 
     def start(self) -> None:
         self._writes.start()
-        self._records.database.on_write(self._wake.set)
+        self._records.database.add_write_listener(self._wake.set)
         self._thread.start()
 
     def cancel(self, job_id: JobId) -> Job:
         """Within two seconds; measured units stay. A job that is over does not change."""
-        self._stop_if(job_id)  # first, since the database may be unreachable
+        self._stop_if_current(job_id)  # first, since the database may be unreachable
         job = self._records.jobs.cancel_waiting(job_id)
         if job.state == "running":  # it may have been claimed since we looked
-            self._stop_if(job_id)
+            self._stop_if_current(job_id)
         return job
 
     @property
@@ -129,7 +129,7 @@ class Supervisor:
         self._paused.unlink(missing_ok=True)
         self._wake.set()
 
-    def _stop_if(self, job_id: JobId) -> None:
+    def _stop_if_current(self, job_id: JobId) -> None:
         with self._lock:
             if self._current is not None and self._current.job_id == job_id:
                 self._stop(self._current, CANCELLED)
@@ -152,14 +152,15 @@ class Supervisor:
         return True
 
     def _stop(self, current: _Current, stopped: Stopped) -> None:
-        """The first reason counts. A job that is not submitted yet is stopped by ``_wait``."""
+        """The first reason counts. A job that is not submitted yet is stopped by
+        ``_wait_for_end``."""
         if current.ending.stopped is None:
             current.ending.stopped = stopped
         self._jobs.cancel(current.run_id)
 
     # ------------------------------------------------------------ the queue's thread
 
-    def _work(self) -> None:
+    def _run_thread(self) -> None:
         while not self._closing.is_set():
             self._wake.clear()
             try:
@@ -227,11 +228,11 @@ class Supervisor:
             if isinstance(spec, Failure):
                 self._fail(job, current, spec)
                 return
-            earlier = self._open(job, spec)
+            earlier = self._open_folder(job, spec)
             current.is_open = True
             with self._leases.held_by(job.id, self._owner):
                 self._jobs.submit(job.run_id, spec, record, earlier)
-                self._wait(current)
+                self._wait_for_end(current)
         except ModeldynoError as error:
             self._fail(job, current, Failure.of(error))
         except Exception:
@@ -260,7 +261,7 @@ class Supervisor:
         ending.failure, ending.state = failure, "failed"
         self._announce(job, Failed(failure))
 
-    def _open(self, job: Job, spec: RunSpec) -> tuple[Unit, ...]:
+    def _open_folder(self, job: Job, spec: RunSpec) -> tuple[Unit, ...]:
         """Make a new folder, or reopen that of a resumed run; returns its units."""
         folder = self._folders.folder(job.run_id)
         if not folder.exists():
@@ -277,19 +278,19 @@ class Supervisor:
         self._folders.reopen(job.run_id)
         return units
 
-    def _wait(self, current: _Current) -> None:
+    def _wait_for_end(self, current: _Current) -> None:
         with self._lock:
             if current.ending.stopped is not None:  # before it was submitted
                 self._jobs.cancel(current.run_id)
         over = threading.Event()
-        clock = threading.Thread(target=self._watch, args=(current, over), daemon=True)
+        clock = threading.Thread(target=self._watch_for_stop, args=(current, over), daemon=True)
         clock.start()
         try:
             self._jobs.wait(current.run_id)
         finally:
             over.set()
 
-    def _watch(self, current: _Current, over: threading.Event) -> None:
+    def _watch_for_stop(self, current: _Current, over: threading.Event) -> None:
         """Enforce the time limit; waiting for cores does not count."""
         end = time.monotonic() + self._limit_s
         while (left_s := end + self._leases.waited_s() - time.monotonic()) > 0:

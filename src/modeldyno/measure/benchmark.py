@@ -22,7 +22,7 @@ from modeldyno.core.sessions import Memory, Session
 from modeldyno.measure import energy, instances, statistics, tails
 from modeldyno.measure.statistics import FloatArray
 from modeldyno.measure.stopping import FIXED_LEVEL, published_level
-from modeldyno.measure.trend import trend
+from modeldyno.measure.trend import has_level_moved
 from modeldyno.measure.verdicts import noise_verdict
 
 WITHIN_SESSIONS = "Too few sessions to see what differs between them: the interval leaves that out."
@@ -50,10 +50,10 @@ def summarise(
 ) -> Measurement:
     """The numbers of one cell; latency is per call, that is per batch."""
     sessions = [unit.session for unit in units]
-    samples = [_wall(session) for session in sessions]
-    latency = _latency(samples, stop_reason)
+    samples = [_wall_samples(session) for session in sessions]
+    latency = _estimate_latency(samples, stop_reason)
     contention, source = contention_of(sessions, weather)
-    has_trend = trend(samples)
+    has_trend = has_level_moved(samples)
     steady = sum(session.warmup.steady for session in sessions) >= STEADY_SHARE * len(sessions)
     side_by_side = instances.side_by_side(sessions, batch_size, cores, stop_reason)
     noise, reasons = noise_verdict(
@@ -67,15 +67,15 @@ def summarise(
     )
     if len(sessions) < FEWEST_SESSIONS and noise == "quiet":
         noise, reasons = "noisy", (WITHIN_SESSIONS, *reasons)
-    calls = sum(_calls(session) for session in sessions)
+    calls = sum(_count_calls(session) for session in sessions)
     joules, energy_note = energy.per_item(sessions, batch_size)
     cold_sessions = _first_session_per_process(units)
     return Measurement(
         latency=latency,
         throughput_per_s=side_by_side.total_per_s.value
         if side_by_side
-        else batch_size * calls / _measured_s(sessions),
-        cpu_s=_cpu_s(sessions),
+        else batch_size * calls / _measured_seconds(sessions),
+        cpu_s=_cpu_seconds_per_call(sessions),
         load_s=median(session.load_s for session in cold_sessions),
         first_inference_s=median(session.first_call_s for session in cold_sessions),
         memory=_largest_memory(cold_sessions),
@@ -94,13 +94,13 @@ def summarise(
         steady=steady,
         trend=has_trend,
         parity=instances.worst_parity([session.parity for session in sessions]),
-        device_s=_device_s(sessions),
+        device_s=_device_seconds_per_call(sessions),
         energy_j_per_item=joules,
         energy_note=energy_note,
         side_by_side=side_by_side,
         cores_used=_cap_at_cores(cores, cores_used(sessions)),
-        throughput=_throughput(sessions, batch_size, stop_reason),
-        page_faults=_page_faults(sessions),
+        throughput=_estimate_throughput(sessions, batch_size, stop_reason),
+        page_faults=_page_faults_per_call(sessions),
         machine_speed=_machine_speed(sessions),
     )
 
@@ -112,7 +112,7 @@ def _machine_speed(sessions: Sequence[Session]) -> MachineSpeed | None:
     return MachineSpeed(median(took)) if took else None
 
 
-def _page_faults(sessions: Sequence[Session]) -> float | None:
+def _page_faults_per_call(sessions: Sequence[Session]) -> float | None:
     """Minor and major page faults per call."""
     counted = [session for session in sessions if session.samples.counts]
     if not counted:
@@ -121,10 +121,10 @@ def _page_faults(sessions: Sequence[Session]) -> float | None:
         session.samples.counts["minor_faults"] + session.samples.counts["major_faults"]
         for session in counted
     )
-    return faults / sum(_calls(session) for session in counted)
+    return faults / sum(_count_calls(session) for session in counted)
 
 
-def _throughput(
+def _estimate_throughput(
     sessions: Sequence[Session], batch_size: int, stop_reason: StopReason
 ) -> Estimate | None:
     """Items per second of each session, and how far sessions agree about it."""
@@ -136,17 +136,19 @@ def _throughput(
 
 def cores_used(sessions: Sequence[Session]) -> float | None:
     """CPUs that the threads of one instance kept busy, from their CPU time; None if unknown."""
-    counted = [_cores_used(session) for session in sessions if _is_cpu_time_reliable(session)]
+    counted = [
+        _cores_used_in_session(session) for session in sessions if _is_cpu_time_reliable(session)
+    ]
     return median(counted) if counted else None
 
 
-def _cpu_s(sessions: Sequence[Session]) -> float | None:
+def _cpu_seconds_per_call(sessions: Sequence[Session]) -> float | None:
     """CPU time of all threads per call."""
     counted = [session for session in sessions if _is_cpu_time_reliable(session)]
     if not counted:
         return None
     spent = sum(session.samples.process_cpu_ns for session in counted)
-    return spent / 1e9 / sum(_calls(session) for session in counted)
+    return spent / 1e9 / sum(_count_calls(session) for session in counted)
 
 
 def _is_cpu_time_reliable(session: Session) -> bool:
@@ -161,7 +163,7 @@ def _cap_at_cores(cores: int, used: float | None) -> float | None:
     return float(cores) if used is not None and cores < used <= TICK_ERROR * cores else used
 
 
-def _cores_used(session: Session) -> float:
+def _cores_used_in_session(session: Session) -> float:
     together, samples = session.together, session.samples
     if together is not None:
         return together.cpu_s_per_call / seconds_per_call(session) / len(together.calls)
@@ -173,10 +175,10 @@ def seconds_per_call(session: Session) -> float:
     together = session.together
     if together is not None:
         return together.window_s / sum(together.calls)
-    return sum(session.samples.wall_ns) / 1e9 / _calls(session)
+    return sum(session.samples.wall_ns) / 1e9 / _count_calls(session)
 
 
-def _device_s(sessions: Sequence[Session]) -> float | None:
+def _device_seconds_per_call(sessions: Sequence[Session]) -> float | None:
     """The median of the sessions' medians."""
     timed = [median(session.device_s) for session in sessions if session.device_s]
     return median(timed) if timed else None
@@ -184,23 +186,23 @@ def _device_s(sessions: Sequence[Session]) -> float | None:
 
 def floor_and_typical(session: Session) -> tuple[float, float]:
     """Seconds per call, as the stop rule needs them. Sorts all samples, so call it only once."""
-    samples = _wall(session)
+    samples = _wall_samples(session)
     return statistics.floor(samples), statistics.typical(samples)
 
 
-def _wall(session: Session) -> FloatArray:
+def _wall_samples(session: Session) -> FloatArray:
     return statistics.seconds_per_call(session.samples.wall_ns, session.samples.calls_per_sample)
 
 
-def _measured_s(sessions: Sequence[Session]) -> float:
+def _measured_seconds(sessions: Sequence[Session]) -> float:
     return sum(sum(session.samples.wall_ns) for session in sessions) / 1e9
 
 
-def _calls(session: Session) -> int:
+def _count_calls(session: Session) -> int:
     return len(session.samples.wall_ns) * session.samples.calls_per_sample
 
 
-def _latency(samples: list[FloatArray], stop_reason: StopReason) -> Latency:
+def _estimate_latency(samples: list[FloatArray], stop_reason: StopReason) -> Latency:
     floor = level_over_sessions(samples, statistics.FLOOR, published_level(stop_reason))
     pooled = np.concatenate(samples)
     share, largest = statistics.outliers(pooled, floor.value)

@@ -58,15 +58,15 @@ def judge_pairs(
     typicals = [scale + _typical_log_ratio(unit.pair) for unit in units]
     variance = process_variance.analyse_variance(ratios, [unit.process for unit in units])
     ratio = statistics.exp_estimate(process_variance.estimate_mean(ratios, variance, level))
-    notes = _unit_note(ratio, variance.share)
+    notes = _note_on_units(ratio, variance.share)
     typical_ratio = statistics.exp_estimate(statistics.mean_t(typicals, level, "pairs"))
     if statistic == "cpu p25":
         wall = [scale + log_ratio(unit.pair, "wall p10") for unit in units]
-        notes += _wall_note(wall, ratio, level)
+        notes += _note_on_wall_time(wall, ratio, level)
     sides = [unit.pair.a for unit in units], [unit.pair.b for unit in units]
     contention, _ = contention_of([*sides[0], *sides[1]], weather)
-    floors = _level(sides[0], FLOOR), _level(sides[1], FLOOR)
-    typical_s = _level(sides[0], TYPICAL), _level(sides[1], TYPICAL)
+    floors = _median_level(sides[0], FLOOR), _median_level(sides[1], FLOOR)
+    typical_s = _median_level(sides[0], TYPICAL), _median_level(sides[1], TYPICAL)
     gap = max(typical_s[0] / floors[0], typical_s[1] / floors[1])
     # About the machine alone: the verdict covers the width of the ratio's interval.
     noise, _ = noise_verdict(contention, gap, 0.0, trend=False, steady=True)
@@ -83,7 +83,7 @@ def judge_pairs(
         process_share=variance.share,
         contention=contention,
         noise=noise,
-        distribution_changed=_shape_changed(units, level),
+        distribution_changed=_has_shape_changed(units, level),
         pairs_needed=pairs_needed(ratio, margin) if verdict == "inconclusive" else None,
         floor_s=floors,
         typical_s=typical_s,
@@ -109,26 +109,30 @@ def log_ratio(pair: Pair, statistic: Statistic) -> float:
     whole = max(len(pair.a.samples.wall_ns), len(pair.b.samples.wall_ns))
     size = 2 * turn or whole
     if statistic == "cpu p25":
-        return statistics.log_ratio_by_rounds(_cpu(pair.a), _cpu(pair.b), WORK, size)
-    return statistics.log_ratio_by_rounds(_wall(pair.a), _wall(pair.b), FLOOR, size)
+        return statistics.log_ratio_by_rounds(
+            _cpu_samples(pair.a), _cpu_samples(pair.b), WORK, size
+        )
+    return statistics.log_ratio_by_rounds(_wall_samples(pair.a), _wall_samples(pair.b), FLOOR, size)
 
 
 def _typical_log_ratio(pair: Pair) -> float:
-    return statistics.log_ratio(_wall(pair.a), _wall(pair.b), TYPICAL)
+    return statistics.log_ratio(_wall_samples(pair.a), _wall_samples(pair.b), TYPICAL)
 
 
-def _wall(session: Session) -> statistics.FloatArray:
+def _wall_samples(session: Session) -> statistics.FloatArray:
     samples = session.samples
     return statistics.seconds_per_call(samples.wall_ns, samples.calls_per_sample)
 
 
-def _cpu(session: Session) -> statistics.FloatArray:
+def _cpu_samples(session: Session) -> statistics.FloatArray:
     samples = session.samples
     return statistics.seconds_per_call(samples.cpu_ns, samples.calls_per_sample)
 
 
-def _level(sessions: Sequence[Session], quantile: float) -> float:
-    return float(np.exp(fmean(log(float(np.quantile(_wall(s), quantile))) for s in sessions)))
+def _median_level(sessions: Sequence[Session], quantile: float) -> float:
+    return float(
+        np.exp(fmean(log(float(np.quantile(_wall_samples(s), quantile))) for s in sessions))
+    )
 
 
 def _widen_to_floors(ratio: Estimate, floors: float) -> tuple[Estimate, tuple[str, ...]]:
@@ -146,7 +150,7 @@ def _widen_to_floors(ratio: Estimate, floors: float) -> tuple[Estimate, tuple[st
     )
 
 
-def _unit_note(ratio: Estimate, share: float) -> tuple[str, ...]:
+def _note_on_units(ratio: Estimate, share: float) -> tuple[str, ...]:
     if ratio.units != "processes":
         return ()
     return (
@@ -155,7 +159,7 @@ def _unit_note(ratio: Estimate, share: float) -> tuple[str, ...]:
     )
 
 
-def _wall_note(wall: list[float], ratio: Estimate, level: float) -> tuple[str, ...]:
+def _note_on_wall_time(wall: list[float], ratio: Estimate, level: float) -> tuple[str, ...]:
     """CPU time does not include waiting; if wall time clearly disagrees, say so."""
     by_wall = statistics.exp_estimate(statistics.mean_t(wall, level, "pairs"))
     if by_wall.low <= ratio.high and ratio.low <= by_wall.high:
@@ -166,7 +170,7 @@ def _wall_note(wall: list[float], ratio: Estimate, level: float) -> tuple[str, .
     )
 
 
-def _shape_changed(units: Sequence[PairUnit], level: float) -> bool:
+def _has_shape_changed(units: Sequence[PairUnit], level: float) -> bool:
     """Whether median over floor differs between A and B beyond chance, as with a new slow path."""
     gaps = [_typical_log_ratio(unit.pair) - log_ratio(unit.pair, "wall p10") for unit in units]
     change = statistics.mean_t(gaps, level, "pairs")

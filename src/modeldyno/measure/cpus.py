@@ -106,17 +106,17 @@ def topology(root: Path = ROOT, cpus: Iterable[int] | None = None) -> Topology:
         sockets=len(sockets),
         cores=len({core_siblings(cpu, root) for cpu in usable}),
         threads=len(usable),
-        min_mhz=_mhz(read_int(frequencies / "cpuinfo_min_freq")),
-        max_mhz=_mhz(read_int(frequencies / "cpuinfo_max_freq")) or _cpuinfo_mhz(root),
+        min_mhz=_khz_to_mhz(read_int(frequencies / "cpuinfo_min_freq")),
+        max_mhz=_khz_to_mhz(read_int(frequencies / "cpuinfo_max_freq")) or _read_cpuinfo_mhz(root),
         bios=read_text(root / "sys/class/dmi/id/bios_version"),
     )
 
 
-def _mhz(khz: int | None) -> float | None:
+def _khz_to_mhz(khz: int | None) -> float | None:
     return None if khz is None else khz / 1000
 
 
-def _cpuinfo_mhz(root: Path) -> float | None:
+def _read_cpuinfo_mhz(root: Path) -> float | None:
     """The current clock; virtual machines often hide the range of frequencies."""
     try:
         return float(read_fields(root / "proc/cpuinfo", ":").get("cpu MHz", ""))

@@ -34,7 +34,7 @@ def distribution(
     """``sessions`` are seconds per call, in the order they were taken; none of them is empty."""
     sessions_ms = [session * 1e3 for session in sessions]
     samples = np.concatenate(sessions_ms)
-    outliers = _outliers(sessions_ms, samples)
+    outliers = _outliers_document(sessions_ms, samples)
     low, median, high = np.quantile(samples, (BAND[0], 0.5, BAND[1])).tolist()
     step = max(1, ceil(samples.size / most_points))
     return DistributionDocument(
@@ -42,10 +42,10 @@ def distribution(
         cell=cell,
         samples=samples.size,
         sessions=len(sessions_ms),
-        points=_points(sessions_ms, samples, step),
+        points=_choose_points(sessions_ms, samples, step),
         is_thinned=step > 1,
         samples_per_point=step,
-        histogram=_histogram(samples, _upper_edge(samples, high, outliers.limit_ms)),
+        histogram=_histogram_document(samples, _upper_edge(samples, high, outliers.limit_ms)),
         mean_ms=float(samples.mean()),
         median_ms=median,
         low_ms=low,
@@ -63,7 +63,7 @@ def distribution(
     )
 
 
-def _outliers(sessions: Sequence[FloatArray], samples: FloatArray) -> OutliersDocument:
+def _outliers_document(sessions: Sequence[FloatArray], samples: FloatArray) -> OutliersDocument:
     """Uses the floor of the published result, so that both count the same samples."""
     limit = statistics.OUTLIER * level_over_sessions(sessions, statistics.FLOOR).value
     count = int(np.count_nonzero(samples > limit))
@@ -77,7 +77,7 @@ def _upper_edge(samples: FloatArray, p90: float, limit: float) -> float:
     return 1.02 * min(float(samples.max()), max(1.6 * p90, 1.1 * limit))
 
 
-def _histogram(samples: FloatArray, until: float) -> HistogramDocument:
+def _histogram_document(samples: FloatArray, until: float) -> HistogramDocument:
     """The number of bins is the square root of the number of samples."""
     lowest = float(samples.min())
     fewest, most = BINS
@@ -96,7 +96,7 @@ def _session_document(samples: FloatArray) -> SessionSamplesDocument:
     return SessionSamplesDocument(samples=samples.size, median_ms=median, low_ms=low, high_ms=high)
 
 
-def _points(
+def _choose_points(
     sessions: Sequence[FloatArray], samples: FloatArray, step: int
 ) -> tuple[PointDocument, ...]:
     """Every ``step``-th sample, to keep drawing cheap."""

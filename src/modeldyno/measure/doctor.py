@@ -323,11 +323,11 @@ def read_clock(
         # Preemptions only add time, so the fastest stretch shows what a reading costs.
         cost_s=min(times[i + 100] - times[i] for i in range(0, READS - 100, 100)) / 100 / 1e9,
         went_back=any(step < 0 for step in steps),
-        oversleep_s=_oversleep_s(clock, sleep),
+        oversleep_s=_measure_oversleep_s(clock, sleep),
     )
 
 
-def _oversleep_s(clock: Clock, sleep: Callable[[float], None]) -> float:
+def _measure_oversleep_s(clock: Clock, sleep: Callable[[float], None]) -> float:
     late = []
     for _ in range(NAPS):
         start = clock()
@@ -342,14 +342,14 @@ def pinning_works(cpus: tuple[int, ...]) -> bool | None:
         return None
     before = os.sched_getaffinity(0)
     try:
-        return all(_runs_on(cpu) for cpu in {cpus[0], cpus[-1]})
+        return all(_can_run_on(cpu) for cpu in {cpus[0], cpus[-1]})
     except OSError:
         return False
     finally:
         os.sched_setaffinity(0, before)
 
 
-def _runs_on(cpu: int) -> bool:
+def _can_run_on(cpu: int) -> bool:
     os.sched_setaffinity(0, {cpu})
     fields = Path("/proc/thread-self/stat").read_text().rpartition(")")[2].split()
     return int(fields[36]) == cpu and os.sched_getaffinity(0) == {cpu}

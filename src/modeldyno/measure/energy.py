@@ -53,24 +53,26 @@ class _Library:
     def __init__(self, library: ctypes.CDLL) -> None:
         self._library = library
         library.nvmlErrorString.restype = ctypes.c_char_p
-        self._call("nvmlInit_v2")
+        self._call_library("nvmlInit_v2")
 
     def by_index(self, index: int) -> Device:
         device = ctypes.c_void_p()
-        self._call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(device))
+        self._call_library(
+            "nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(index), ctypes.byref(device)
+        )
         return Device(device)
 
     def by_uuid(self, uuid: str) -> Device:
         device = ctypes.c_void_p()
-        self._call("nvmlDeviceGetHandleByUUID", uuid.encode(), ctypes.byref(device))
+        self._call_library("nvmlDeviceGetHandleByUUID", uuid.encode(), ctypes.byref(device))
         return Device(device)
 
     def energy_mj(self, device: Device) -> int:
         energy = ctypes.c_ulonglong()
-        self._call("nvmlDeviceGetTotalEnergyConsumption", device, ctypes.byref(energy))
+        self._call_library("nvmlDeviceGetTotalEnergyConsumption", device, ctypes.byref(energy))
         return energy.value
 
-    def _call(self, name: str, *arguments: Any) -> None:
+    def _call_library(self, name: str, *arguments: Any) -> None:
         code = getattr(self._library, name)(*arguments)
         if code != 0:
             raise NvmlError(self._library.nvmlErrorString(code).decode())
@@ -111,16 +113,16 @@ def find_meter(
     """The meter of a cell's device; raises NoMeter with the reason."""
     kind, _, index = device.partition(":")
     if kind == "cpu":
-        return _rapl(root / "sys/class/powercap")
+        return _rapl_meter(root / "sys/class/powercap")
     if kind in ("cuda", "tensorrt"):
-        return _gpu(int(index or 0), nvml, environment.get("CUDA_VISIBLE_DEVICES"))
+        return _gpu_meter(int(index or 0), nvml, environment.get("CUDA_VISIBLE_DEVICES"))
     raise NoMeter(f"no energy meter is known for {kind}")
 
 
 # ---------------------------------------------------------------- CPU packages
 
 
-def _rapl(powercap: Path) -> Meter:
+def _rapl_meter(powercap: Path) -> Meter:
     """The package domains, which include their cores and, on some CPUs, memory."""
     packages = [
         folder
@@ -144,11 +146,11 @@ def _rapl(powercap: Path) -> Meter:
 # ---------------------------------------------------------------- GPUs
 
 
-def _gpu(index: int, nvml: Callable[[], Nvml], visible: str | None) -> Meter:
+def _gpu_meter(index: int, nvml: Callable[[], Nvml], visible: str | None) -> Meter:
     """CUDA numbers only the visible devices, NVML all of them."""
     try:
         library = nvml()
-        name = _nvml_device(index, visible)
+        name = _visible_nvml_device(index, visible)
         handle = library.by_uuid(name) if isinstance(name, str) else library.by_index(name)
         library.energy_mj(handle)
     except NvmlError as error:
@@ -160,7 +162,7 @@ def _gpu(index: int, nvml: Callable[[], Nvml], visible: str | None) -> Meter:
     )
 
 
-def _nvml_device(index: int, visible: str | None) -> int | str:
+def _visible_nvml_device(index: int, visible: str | None) -> int | str:
     """The device that CUDA calls ``index``: a number or a UUID."""
     if not visible:
         return index
@@ -189,11 +191,11 @@ class EnergyGauge:
         return self._meter is not None
 
     def start(self) -> Counts:
-        return self._read() if self._meter else ()
+        return self._read_counts() if self._meter else ()
 
     def stop(self, before: Counts, calls: float) -> Energy:
         """Energy spent since ``before``, during which ``calls`` were made."""
-        after = self._read() if self._meter and before else ()
+        after = self._read_counts() if self._meter and before else ()
         if self._meter is None or not after:
             return self.unread()
         return Energy(self._meter.spent_j(before, after), self._meter.source, calls)
@@ -201,7 +203,7 @@ class EnergyGauge:
     def unread(self) -> Energy:
         return Energy(None, self._why or "energy was not read")
 
-    def _read(self) -> Counts:
+    def _read_counts(self) -> Counts:
         assert self._meter is not None
         try:
             return self._meter.read()

@@ -35,7 +35,7 @@ _CONTAINERS = (("kubepods", "kubernetes"), ("docker", "docker"), ("libpod", "pod
 
 def facts(root: Path = ROOT, machine: str | None = None) -> HostFacts:
     """``machine`` is a name set by the user."""
-    cpuinfo = _cpuinfo(root)
+    cpuinfo = _read_cpuinfo(root)
     flags = set((cpuinfo.get("flags") or cpuinfo.get("Features") or "").split())
     cpu = root / "sys/devices/system/cpu"
     host = HostFacts(
@@ -47,12 +47,12 @@ def facts(root: Path = ROOT, machine: str | None = None) -> HostFacts:
         cpus_allowed=allowed_cpus(),
         cpu_quota=cpu_quota(root),
         instruction_sets=tuple(name for name in _INSTRUCTION_SETS if name in flags),
-        cache_bytes=_caches(cpu),
+        cache_bytes=_read_cache_sizes(cpu),
         numa_nodes=len(list((root / "sys/devices/system/node").glob("node[0-9]*"))) or None,
         memory_bytes=memory_bytes(root),
         hypervisor=("hypervisor" in flags) if flags else None,
-        governor=_governor(cpu),
-        boost=_boost(cpu),
+        governor=_read_governor(cpu),
+        boost=_read_boost(cpu),
         huge_pages=selected_option(read_text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
         microcode=cpuinfo.get("microcode"),
         libc=" ".join(platform.libc_ver()).strip() or "unknown",
@@ -63,11 +63,13 @@ def facts(root: Path = ROOT, machine: str | None = None) -> HostFacts:
         ),
         isolated_cpus=parse_cpu_list(read_text(cpu / "isolated")),
         nohz_full=parse_cpu_list(read_text(cpu / "nohz_full")),
-        container=_container(root),
-        swap_bytes=_swap_bytes(root),
+        container=_find_container(root),
+        swap_bytes=_read_swap_bytes(root),
         has_pressure=read_text(root / "proc/pressure/cpu") is not None,
     )
-    return replace(host, fingerprint=_fingerprint(host), machine=machine or machine_identity(root))
+    return replace(
+        host, fingerprint=_machine_fingerprint(host), machine=machine or machine_identity(root)
+    )
 
 
 _MACHINE_ID = re.compile(r"[0-9a-f]{32}")
@@ -82,22 +84,22 @@ def machine_identity(root: Path = ROOT) -> str | None:
     board = (read_text(root / "sys/class/dmi/id/product_uuid") or "").lower().replace("-", "")
     known = {"os": system, "board": "" if _NO_BOARD.fullmatch(board) else board}
     parts = (
-        f"{name}-{_hash(f'modeldyno {name} {word}')}"
+        f"{name}-{_hash_words(f'modeldyno {name} {word}')}"
         for name, word in known.items()
         if _MACHINE_ID.fullmatch(word)
     )
     return " ".join(parts) or None
 
 
-def _hash(words: str) -> str:
+def _hash_words(words: str) -> str:
     return hashlib.sha256(words.encode()).hexdigest()[:16]
 
 
-def _fingerprint(host: HostFacts) -> str:
+def _machine_fingerprint(host: HostFacts) -> str:
     """Short hash of all facts that affect numbers; the machine's identity is not among them."""
     facts = asdict(host)
     del facts["machine"]
-    return _hash(json.dumps(facts, sort_keys=True))
+    return _hash_words(json.dumps(facts, sort_keys=True))
 
 
 def memory_bytes(root: Path = ROOT) -> int:
@@ -106,12 +108,12 @@ def memory_bytes(root: Path = ROOT) -> int:
     return min(total, memory_limit_bytes(root) or total)
 
 
-def _cpuinfo(root: Path) -> dict[str, str]:
+def _read_cpuinfo(root: Path) -> dict[str, str]:
     """The first processor's fields."""
     return read_fields(root / "proc/cpuinfo", ":")
 
 
-def _caches(cpu: Path) -> dict[str, int]:
+def _read_cache_sizes(cpu: Path) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for folder in sorted((cpu / "cpu0/cache").glob("index*")):
         level, kind = read_text(folder / "level"), read_text(folder / "type")
@@ -122,13 +124,13 @@ def _caches(cpu: Path) -> dict[str, int]:
     return sizes
 
 
-def _governor(cpu: Path) -> str | None:
+def _read_governor(cpu: Path) -> str | None:
     """``performance``, or ``performance+powersave`` if CPUs differ."""
     governors = {read_text(path) for path in cpu.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     return "+".join(sorted(name for name in governors if name)) or None
 
 
-def _boost(cpu: Path) -> bool | None:
+def _read_boost(cpu: Path) -> bool | None:
     boost = read_text(cpu / "cpufreq/boost")
     if boost is not None:
         return boost == "1"
@@ -136,7 +138,7 @@ def _boost(cpu: Path) -> bool | None:
     return None if disabled is None else disabled == "0"
 
 
-def _container(root: Path) -> str | None:
+def _find_container(root: Path) -> str | None:
     if (root / "run/.containerenv").exists():
         return "podman"
     if (root / ".dockerenv").exists():
@@ -145,7 +147,7 @@ def _container(root: Path) -> str | None:
     return next((name for word, name in _CONTAINERS if word in group), None)
 
 
-def _swap_bytes(root: Path) -> int | None:
+def _read_swap_bytes(root: Path) -> int | None:
     total = read_fields(root / "proc/meminfo", ":").get("SwapTotal")
     return int(total.split()[0]) * 1024 if total else None
 
@@ -157,74 +159,75 @@ UNKNOWN_WEATHER = HostWeather(None, None, None, None)
 
 
 def read_load(root: Path = ROOT) -> HostReading:
-    ticks = _ticks(root)
+    ticks = _read_ticks(root)
     memory = read_fields(root / "proc/meminfo", ":")
     return HostReading(
-        load_1m=_load_1m(root),
-        cpu_pressure_us=_pressure_us(root),
+        load_1m=_read_load_1m(root),
+        cpu_pressure_us=_read_pressure_us(root),
         steal_ticks=ticks[7] if ticks else None,
         cpu_ticks=sum(ticks) if ticks else None,
         throttled_us=throttled_us(root),
-        memory_available_bytes=_bytes(memory.get("MemAvailable")),
+        memory_available_bytes=_kibibytes_to_bytes(memory.get("MemAvailable")),
         monotonic_s=time.monotonic(),
         idle_ticks=ticks[3] + ticks[4] if ticks else None,
-        swap_used_bytes=_difference(
-            _bytes(memory.get("SwapFree")), _bytes(memory.get("SwapTotal"))
+        swap_used_bytes=_subtract_if_known(
+            _kibibytes_to_bytes(memory.get("SwapFree")),
+            _kibibytes_to_bytes(memory.get("SwapTotal")),
         ),
-        swapped_in_bytes=_swapped_in_bytes(root),
+        swapped_in_bytes=_read_swapped_in_bytes(root),
     )
 
 
 def weather(before: HostReading, after: HostReading) -> HostWeather:
     """The load between two readings."""
     seconds = max(1e-9, after.monotonic_s - before.monotonic_s)
-    waited = _difference(before.cpu_pressure_us, after.cpu_pressure_us)
-    ticks = _difference(before.cpu_ticks, after.cpu_ticks)
-    idle = _share(_difference(before.idle_ticks, after.idle_ticks), ticks)
-    throttled = _difference(before.throttled_us, after.throttled_us)
+    waited = _subtract_if_known(before.cpu_pressure_us, after.cpu_pressure_us)
+    ticks = _subtract_if_known(before.cpu_ticks, after.cpu_ticks)
+    idle = _divide_if_known(_subtract_if_known(before.idle_ticks, after.idle_ticks), ticks)
+    throttled = _subtract_if_known(before.throttled_us, after.throttled_us)
     return HostWeather(
         load_1m=after.load_1m,
         pressure=None if waited is None else min(1.0, waited / 1e6 / seconds),
-        steal=_share(_difference(before.steal_ticks, after.steal_ticks), ticks),
+        steal=_divide_if_known(_subtract_if_known(before.steal_ticks, after.steal_ticks), ticks),
         throttled_s=None if throttled is None else throttled / 1e6,
         busy=None if idle is None else max(0.0, 1.0 - idle),
         memory_available_bytes=after.memory_available_bytes,
         swap_used_bytes=after.swap_used_bytes,
-        swapped_in_bytes=_difference(before.swapped_in_bytes, after.swapped_in_bytes),
+        swapped_in_bytes=_subtract_if_known(before.swapped_in_bytes, after.swapped_in_bytes),
     )
 
 
-def _difference(before: int | None, after: int | None) -> int | None:
+def _subtract_if_known(before: int | None, after: int | None) -> int | None:
     return None if before is None or after is None else after - before
 
 
-def _share(part: int | None, whole: int | None) -> float | None:
+def _divide_if_known(part: int | None, whole: int | None) -> float | None:
     return None if part is None or not whole else part / whole
 
 
-def _load_1m(root: Path) -> float | None:
+def _read_load_1m(root: Path) -> float | None:
     words = (read_text(root / "proc/loadavg") or "").split()
     if words:
         return float(words[0])
     return os.getloadavg()[0] if root == ROOT and hasattr(os, "getloadavg") else None
 
 
-def _pressure_us(root: Path) -> int | None:
+def _read_pressure_us(root: Path) -> int | None:
     """Total time in which at least one task waited for a CPU: ``some avg10=… total=N``."""
     line = (read_text(root / "proc/pressure/cpu") or "").partition("\n")[0]
     return int(line.rpartition("total=")[2]) if "total=" in line else None
 
 
-def _ticks(root: Path) -> list[int] | None:
+def _read_ticks(root: Path) -> list[int] | None:
     """All CPUs: user, nice, system, idle, iowait, irq, softirq, steal."""
     line = (read_text(root / "proc/stat") or "").partition("\n")[0].split()
     return [int(ticks) for ticks in line[1:9]] if len(line) >= 9 else None
 
 
-def _swapped_in_bytes(root: Path) -> int | None:
+def _read_swapped_in_bytes(root: Path) -> int | None:
     pages = read_fields(root / "proc/vmstat").get("pswpin")
     return int(pages) * os.sysconf("SC_PAGE_SIZE") if pages else None
 
 
-def _bytes(kibibytes: str | None) -> int | None:
+def _kibibytes_to_bytes(kibibytes: str | None) -> int | None:
     return int(kibibytes.split()[0]) * 1024 if kibibytes else None

@@ -75,9 +75,9 @@ def join_instances(
     cpu_s = sum(samples.process_cpu_ns for samples in windows) / 1e9 / all_calls
     return replace(
         sessions[0],
-        warmup=_warmup(sessions),
+        warmup=_combine_warmups(sessions),
         samples=_pool_samples(windows, window, cpu_s),
-        memory=_memory(sessions),
+        memory=_sum_memory(sessions),
         parity=worst_parity([session.parity for session in sessions]),
         unusual_outputs=tuple(
             output for output, _ in worst_outputs([session.unusual_outputs for session in sessions])
@@ -85,14 +85,14 @@ def join_instances(
         together=Together(
             window_s=(window[1] - window[0]) / 1e9,
             calls=calls,
-            solo_calls_per_s=_rate(solo) if solo and len(solo.ends_ns) > 1 else 0.0,
+            solo_calls_per_s=_calls_per_s(solo) if solo and len(solo.ends_ns) > 1 else 0.0,
             cpu_s_per_call=cpu_s,
             cpus=cpus,
         ),
     )
 
 
-def _rate(samples: Samples) -> float:
+def _calls_per_s(samples: Samples) -> float:
     window = common_window([samples])
     seconds = (window[1] - window[0]) / 1e9
     return calls_within(samples, window) / seconds if seconds > 0 else 0.0
@@ -127,7 +127,7 @@ def _pool_counts(windows: Sequence[Samples], pooled: int) -> dict[str, int]:
     return {name: round(share * sum(w.counts.get(name, 0) for w in windows)) for name in names}
 
 
-def _warmup(sessions: Sequence[Session]) -> WarmUp:
+def _combine_warmups(sessions: Sequence[Session]) -> WarmUp:
     return WarmUp(
         calls=sum(session.warmup.calls for session in sessions),
         seconds=max(session.warmup.seconds for session in sessions),
@@ -135,7 +135,7 @@ def _warmup(sessions: Sequence[Session]) -> WarmUp:
     )
 
 
-def _memory(sessions: Sequence[Session]) -> Memory | None:
+def _sum_memory(sessions: Sequence[Session]) -> Memory | None:
     readings = [session.memory for session in sessions if session.memory]
     if len(readings) < len(sessions):
         return None
@@ -167,9 +167,9 @@ def side_by_side(
     requested_cpus = len(repetitions[0].calls) * cores
     scaling = None
     if all(solos):
-        scaling = _estimate([t / s for t, s in zip(totals, solos, strict=True)], reason)
+        scaling = _estimate_mean([t / s for t, s in zip(totals, solos, strict=True)], reason)
     return SideBySide(
-        total_per_s=_estimate(totals, reason),
+        total_per_s=_estimate_mean(totals, reason),
         scaling=scaling,
         fairness=median(min(together.calls) / max(together.calls) for together in repetitions),
         items_per_cpu_s=batch_size / median(together.cpu_s_per_call for together in repetitions),
@@ -178,7 +178,7 @@ def side_by_side(
     )
 
 
-def _estimate(values: Sequence[float], reason: StopReason) -> Estimate:
+def _estimate_mean(values: Sequence[float], reason: StopReason) -> Estimate:
     level = published_level(reason)
     if len(values) < 2:
         return Estimate(values[0], values[0], values[0], level, 1, "sessions")  # no interval

@@ -14,15 +14,15 @@ from modeldyno.core.judgements import (
     JudgedCell,
     JudgedSide,
     axes_of,
-    doubt,
     environment_between,
     machines_apart,
-    matched,
-    obstacle,
+    match_cells,
     precision_note,
     settings_between,
+    why_doubtful,
+    why_incomparable,
 )
-from modeldyno.core.requests.axes import as_ran, axis_fields
+from modeldyno.core.requests.axes import axis_fields, with_effective_settings
 from modeldyno.core.results import BenchmarkResult, CellResult, ComparisonResult, SideResult
 from modeldyno.core.specs import CellSpec
 from modeldyno.measure.verdicts import compare_verdict, is_over_sessions, unpaired_ratio
@@ -84,7 +84,7 @@ def _pairs(a: MeasuredSide, b: MeasuredSide) -> list[tuple[int, int]]:
     if a.only_cell is not None and b.only_cell is not None:
         return [(a.only_cell, b.only_cell)]
     here, there = ([axes_of(side.cell(n)) for n in side.numbers] for side in (a, b))
-    return [(a.numbers[i], b.numbers[j]) for i, j in matched(here, there)]
+    return [(a.numbers[i], b.numbers[j]) for i, j in match_cells(here, there)]
 
 
 def _judge(
@@ -112,7 +112,7 @@ def _judge(
     if alternation is not None:
         return replace(_by_alternation(judgement, alternation), why=precision_note(*sides))
     hosts = (encode(side.result.host) for side in (a, b))
-    if why := machines_apart(*hosts) or obstacle(*sides) or _lack_of_sessions(*sides):
+    if why := machines_apart(*hosts) or why_incomparable(*sides) or _lack_of_sessions(*sides):
         return replace(judgement, why=why)
     return _apart(judgement, *sides, is_same_run=a.result.run_id == b.result.run_id)
 
@@ -133,7 +133,7 @@ def _apart(
     latencies = a.measurement.latency, b.measurement.latency
     items = a.items, b.items
     ratio = unpaired_ratio(latencies[0].floor, latencies[1].floor, items)
-    why_inconclusive = doubt(a, b)
+    why_inconclusive = why_doubtful(a, b)
     caveat = "" if is_same_run else APART
     verdict = compare_verdict(ratio, judgement.margin)
     return replace(
@@ -183,6 +183,6 @@ def _is_of(alternation: Alternation, a: CellResult, b: CellResult) -> bool:
 
 
 def _is_side(side: SideResult, spec: CellSpec, cell: CellResult) -> bool:
-    if axis_fields(as_ran(spec, side.batch_size, side.facts)) != axes_of(cell):
+    if axis_fields(with_effective_settings(spec, side.batch_size, side.facts)) != axes_of(cell):
         return False
     return side.contract == cell.contract

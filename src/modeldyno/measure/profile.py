@@ -31,7 +31,7 @@ from modeldyno.measure.benchmark import (
 )
 from modeldyno.measure.statistics import FLOOR, TYPICAL
 from modeldyno.measure.student import half_interval
-from modeldyno.measure.trend import trend
+from modeldyno.measure.trend import has_level_moved
 from modeldyno.measure.verdicts import noise_verdict
 
 LEAST_SHARE = 0.05  # of its recorded time that a node keeps, however much its events cost
@@ -113,7 +113,7 @@ def break_down(repeats: Sequence[ProfileRepeat], weather: HostWeather = NO_WEATH
             )
             for key, same_node in rows.items()
         ),
-        ci95_s_by_op=_intervals(by_op),
+        ci95_s_by_op=_interval_by_name(by_op),
         ci95_s_by_figure=_figure_intervals([p.plain / 1e9 for p in profiles], list(by_op.values())),
         unknown_by_op={op: why for op, part in operators.items() if (why := part.doubt(*doubtful))},
         noise=noise,
@@ -132,7 +132,7 @@ def _noise(repeats: Sequence[ProfileRepeat], weather: HostWeather) -> tuple[Nois
         _contention(repeats, weather),
         typical.value / floor.value,
         floor.relative,
-        trend(samples),
+        has_level_moved(samples),
         sum(repeat.steady for repeat in repeats) >= STEADY_SHARE * len(repeats),
         typical.relative,
         typical.n if typical.units == "samples" else None,
@@ -195,7 +195,7 @@ class _Part:
 def _spread(shares: Sequence[float]) -> float:
     """Half of the interval, or of the range of a few, relative to the mean."""
     mean = fmean(shares)
-    low, high = _interval(shares) or (min(shares), max(shares))
+    low, high = _interval_of(shares) or (min(shares), max(shares))
     return (high - low) / 2 / mean if mean else 0.0
 
 
@@ -207,7 +207,7 @@ def _parts(
     by_op: dict[str, _Part] = {}
     for number, (profile, scale) in enumerate(zip(profiles, scales, strict=True)):
         for node, recorded, weight in profile.weighted_nodes():
-            share = _without_overhead(recorded, weight, cost) * scale / profile.plain
+            share = _subtract_overhead(recorded, weight, cost) * scale / profile.plain
             key = node.node, node.op_type, node.provider
             for part in (
                 by_node.setdefault(key, _no_part(len(profiles))),
@@ -231,12 +231,12 @@ def _figure_intervals(
 ) -> dict[str, tuple[float, float]]:
     sums = [sum(repeat) for repeat in zip(*by_op, strict=True)]
     outside = [max(0.0, whole - part) for whole, part in zip(latencies, sums, strict=True)]
-    return _intervals({"latency": latencies, "sum": sums, "outside": outside})
+    return _interval_by_name({"latency": latencies, "sum": sums, "outside": outside})
 
 
-def _intervals(totals: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
+def _interval_by_name(totals: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, float]]:
     """By name; empty if there are too few repeats."""
-    intervals = {name: _interval(by_repeat) for name, by_repeat in totals.items()}
+    intervals = {name: _interval_of(by_repeat) for name, by_repeat in totals.items()}
     return {name: interval for name, interval in intervals.items() if interval is not None}
 
 
@@ -253,14 +253,14 @@ def _mean_row(same_node: Sequence[NodeResult], repeats: int) -> NodeResult:
         told_s=sum(row.told_s for row in same_node) / repeats,
         accelerator_s=sum(on_device) / repeats if on_device else None,
         calls=round(fmean(row.calls for row in same_node)),
-        ci95_s=_interval(totals) if len(totals) == repeats else None,
+        ci95_s=_interval_of(totals) if len(totals) == repeats else None,
         flop=first.flop,
         moved_bytes=first.moved_bytes,
         parts=first.parts,
     )
 
 
-def _interval(totals: Sequence[float]) -> tuple[float, float] | None:
+def _interval_of(totals: Sequence[float]) -> tuple[float, float] | None:
     """95 % interval of the mean over repeats, which are independent: each is a fresh session."""
     if len(totals) < LEAST_REPEATS:
         return None
@@ -320,22 +320,22 @@ class _ProfiledRepeat:
 
     def event_cost(self) -> float:
         """The cost at which nodes and the time around them add up to the latency; at least 0."""
-        if self.on_device or self._corrected_ns(0.0) <= self.undisturbed:
+        if self.on_device or self._sum_without_overhead_ns(0.0) <= self.undisturbed:
             return 0.0
         low, high = 0.0, max(self.nodes_ns, default=0.0) + self.around
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            is_too_low = self._corrected_ns(middle) > self.undisturbed
+            is_too_low = self._sum_without_overhead_ns(middle) > self.undisturbed
             low, high = (middle, high) if is_too_low else (low, middle)
         return high
 
     def scale(self, cost: float) -> float:
-        corrected = self._corrected_ns(cost)
+        corrected = self._sum_without_overhead_ns(cost)
         return 1.0 if self.on_device or not corrected else self.plain / corrected
 
     def rows(self, cost: float, scale: float) -> list[NodeResult]:
         return [
-            self._row(node, recorded, weight, cost, scale)
+            self._make_row(node, recorded, weight, cost, scale)
             for node, recorded, weight in self.weighted_nodes()
         ]
 
@@ -343,7 +343,7 @@ class _ProfiledRepeat:
         """Each with its recorded time and the number of events whose recording is in that."""
         return zip(self.nodes, self.nodes_ns, self.weights, strict=True)
 
-    def _row(
+    def _make_row(
         self, node: NodeTime, recorded: float, weight: float, cost: float, scale: float
     ) -> NodeResult:
         calls = max(1, round(node.events / self.calls))
@@ -352,7 +352,7 @@ class _ProfiledRepeat:
             node=node.node,
             op_type=node.op_type,
             provider=node.provider,
-            total_s=_without_overhead(recorded, weight, cost) * scale / 1e9,
+            total_s=_subtract_overhead(recorded, weight, cost) * scale / 1e9,
             told_s=recorded / 1e9,
             accelerator_s=None if node.device_ns is None else node.device_ns / self.calls / 1e9,
             calls=calls,
@@ -361,9 +361,9 @@ class _ProfiledRepeat:
             parts=node.parts,
         )
 
-    def _corrected_ns(self, cost: float) -> float:
+    def _sum_without_overhead_ns(self, cost: float) -> float:
         """One call, after subtracting ``cost`` for each recorded event."""
-        nodes = sum(_without_overhead(ns, weight, cost) for _, ns, weight in self.weighted_nodes())
+        nodes = sum(_subtract_overhead(ns, weight, cost) for _, ns, weight in self.weighted_nodes())
         if self.bare is not None:
             return nodes + self.bare
         return nodes + max(0.0, self.around - cost * self.around_weight)
@@ -377,5 +377,5 @@ def _recorded_ns(node: NodeTime) -> int:
     return node.self_ns if node.device_ns is None else node.device_ns
 
 
-def _without_overhead(recorded: float, weight: float, cost: float) -> float:
+def _subtract_overhead(recorded: float, weight: float, cost: float) -> float:
     return max(recorded - cost * weight, LEAST_SHARE * recorded)

@@ -40,7 +40,7 @@ def floor(samples: FloatArray) -> float:
     return float(np.quantile(samples, FLOOR))
 
 
-def work(samples: FloatArray) -> float:
+def lower_quartile(samples: FloatArray) -> float:
     """The lower quartile, by which a session's CPU time and drift are judged."""
     return float(np.quantile(samples, WORK))
 
@@ -64,11 +64,11 @@ def log_ratio_by_rounds(
     land on either of them by luck; within a round, both sides meet the same speed.
     """
     rounds = max(1, min(a.size, b.size) // max(1, samples_per_round))
-    levels = [np.quantile(_by_rounds(side, rounds), quantile, axis=1) for side in (a, b)]
+    levels = [np.quantile(_split_into_rounds(side, rounds), quantile, axis=1) for side in (a, b)]
     return float(np.median(np.log(levels[1] / levels[0])))
 
 
-def _by_rounds(samples: FloatArray, rounds: int) -> FloatArray:
+def _split_into_rounds(samples: FloatArray, rounds: int) -> FloatArray:
     size = samples.size // rounds
     return samples[: rounds * size].reshape(rounds, size)
 

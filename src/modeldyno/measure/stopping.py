@@ -37,7 +37,7 @@ def choose_stop_reason(
         unmet = [values for values, width in targets if relative_width(values) > width]
         if not unmet:
             return "precise"
-        if not is_over and all(is_flat(values) for values in unmet):
+        if not is_over and all(has_stopped_narrowing(values) for values in unmet):
             return "flat"
     return "budget" if is_over else None
 
@@ -52,7 +52,7 @@ def relative_width(values: Sequence[float]) -> float:
     return log_t(values, STOPPED_LEVEL, "sessions").relative
 
 
-def is_flat(values: Sequence[float]) -> bool:
+def has_stopped_narrowing(values: Sequence[float]) -> bool:
     """Whether the second half of the sessions hardly narrowed the interval: more will not help."""
     if len(values) < FLAT_FROM:
         return False

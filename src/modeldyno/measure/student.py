@@ -12,12 +12,12 @@ _TINY = 1e-300
 
 def t_cdf(t: float, df: float) -> float:
     """The probability of a value of at most ``t`` with ``df`` degrees of freedom."""
-    return 0.5 + _centre(t, df) if t >= 0 else _tail(-t, df)
+    return 0.5 + _probability_near_centre(t, df) if t >= 0 else _probability_in_tail(-t, df)
 
 
 def two_sided_p(t: float, df: float) -> float:
     """How often chance alone gives a statistic at least as far from zero as ``t``."""
-    return 2 * _tail(abs(t), df)
+    return 2 * _probability_in_tail(abs(t), df)
 
 
 @lru_cache(maxsize=4096)  # the stop rule needs the same few again and again
@@ -45,7 +45,7 @@ def half_interval(level: float, df: float) -> float:
 def _solve_centre(probability: float, df: float) -> float:
     t = probability / _density(0.0, df)
     for _ in range(100):
-        reached = _centre(t, df)
+        reached = _probability_near_centre(t, df)
         step = log(reached / probability) * reached / (t * _density(t, df))
         t *= exp(-step)
         if abs(step) < 1e-14:
@@ -58,7 +58,7 @@ def _solve_tail(probability: float, df: float) -> float:
     # converges from the normal quantile in a few steps. The curve is concave, so it cannot cycle.
     t = NormalDist().inv_cdf(1 - probability)
     for _ in range(100):
-        reached = _tail(t, df)
+        reached = _probability_in_tail(t, df)
         step = log(reached / probability) * reached / (t * _density(t, df))
         t *= exp(step)
         if abs(step) < 1e-14:
@@ -66,15 +66,15 @@ def _solve_tail(probability: float, df: float) -> float:
     return t
 
 
-def _centre(t: float, df: float) -> float:
+def _probability_near_centre(t: float, df: float) -> float:
     """The probability of a value between 0 and ``t``."""
     return 0.5 * incomplete_beta(0.5, df / 2, t * t / (df + t * t)) if isfinite(t) else 0.5
 
 
-def _tail(t: float, df: float) -> float:
+def _probability_in_tail(t: float, df: float) -> float:
     """The probability of a value above ``t`` ≥ 0."""
     if t * t < df:  # df / (df + t²) would lose t's digits
-        return 0.5 - _centre(t, df)
+        return 0.5 - _probability_near_centre(t, df)
     return 0.5 * incomplete_beta(df / 2, 0.5, df / (df + t * t))
 
 
@@ -94,31 +94,31 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
         return 1.0
     # The fraction converges quickly only below the mean; above it we use the mirror image.
     if x > (a + 1) / (a + b + 2):
-        return 1.0 - _lower(b, a, 1.0 - x)
-    return _lower(a, b, x)
+        return 1.0 - _lower_incomplete_beta(b, a, 1.0 - x)
+    return _lower_incomplete_beta(a, b, x)
 
 
-def _lower(a: float, b: float, x: float) -> float:
+def _lower_incomplete_beta(a: float, b: float, x: float) -> float:
     front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x))
-    return front * _fraction(a, b, x) / a
+    return front * _continued_fraction(a, b, x) / a
 
 
-def _fraction(a: float, b: float, x: float) -> float:
+def _continued_fraction(a: float, b: float, x: float) -> float:
     """Continued fraction DLMF 8.17.22, evaluated by Lentz's method."""
     c = 1.0
-    d = 1.0 / _nonzero(1.0 - (a + b) * x / (a + 1))
+    d = 1.0 / _keep_from_zero(1.0 - (a + b) * x / (a + 1))
     fraction = d
     for m in range(1, _STEPS):
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         for term in (even, odd):
-            d = 1.0 / _nonzero(1.0 + term * d)
-            c = _nonzero(1.0 + term / c)
+            d = 1.0 / _keep_from_zero(1.0 + term * d)
+            c = _keep_from_zero(1.0 + term / c)
             fraction *= c * d
         if abs(c * d - 1.0) < 1e-15:
             return fraction
     raise ArithmeticError(f"I_x({a}, {b}) did not converge at x = {x}")
 
 
-def _nonzero(number: float) -> float:
+def _keep_from_zero(number: float) -> float:
     return number if abs(number) > _TINY else _TINY

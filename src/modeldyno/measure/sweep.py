@@ -28,7 +28,7 @@ def rank_cells(cells: Mapping[int, Figures], level: float = LEVEL) -> Standing |
     running = {number: figures for number, figures in cells.items() if figures}
     if not running:
         return None
-    leader = _leader(running)
+    leader = _find_leader(running)
     p_values = {
         number: _p_value(running[leader], figures)
         for number, figures in running.items()
@@ -43,7 +43,7 @@ def outraced_cells(cells: Mapping[int, Figures]) -> set[int]:
     running = {n: f for n, f in cells.items() if len(f) >= ROUNDS_BEFORE_RACING}
     if len(running) < 2:
         return set()
-    leader = running[_leader(running)]
+    leader = running[_find_leader(running)]
     return {
         number
         for number, figures in running.items()
@@ -75,7 +75,7 @@ def canary_moved(history: Sequence[Mapping[int, float]], latest: Mapping[int, fl
     return bool(changes) and abs(median(changes) - 1) > CANARY_MOVED
 
 
-def _leader(cells: Mapping[int, Figures]) -> int:
+def _find_leader(cells: Mapping[int, Figures]) -> int:
     """The cell with the lowest mean logarithm over shared rounds or, if there are none, its own."""
     shared = set.intersection(*(set(figures) for figures in cells.values()))
     return min(cells, key=lambda number: _mean_log(cells[number], shared))
@@ -86,13 +86,13 @@ def _mean_log(figures: Figures, rounds: set[int]) -> float:
     return fmean(log(figure) for figure in in_rounds or figures.values())
 
 
-def _ratios(a: Figures, b: Figures) -> list[float]:
+def _log_ratios(a: Figures, b: Figures) -> list[float]:
     return [log(b[number] / a[number]) for number in sorted(a.keys() & b.keys())]
 
 
 def _p_value(leader: Figures, other: Figures) -> float:
     """How often chance puts two equal cells this far apart; 1 if there are too few rounds."""
-    ratios = _ratios(leader, other)
+    ratios = _log_ratios(leader, other)
     if len(ratios) < 2:
         return 1.0
     spread = stdev(ratios)
@@ -103,5 +103,5 @@ def _p_value(leader: Figures, other: Figures) -> float:
 
 
 def _lower_bound(leader: Figures, other: Figures) -> float:
-    ratios = _ratios(leader, other)
+    ratios = _log_ratios(leader, other)
     return mean_t(ratios, LEVEL, "sessions").low if len(ratios) > 1 else -inf

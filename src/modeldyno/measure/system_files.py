@@ -62,21 +62,23 @@ Controller = Literal["cpu", "memory"]
 
 def cpu_quota(root: Path = ROOT) -> float | None:
     """CPU time we may use, in cores; None if unlimited or unknown."""
-    quotas = (_quota(folder) for folder in _folders("cpu", root))
+    quotas = (_read_quota(folder) for folder in _group_folders("cpu", root))
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def memory_limit_bytes(root: Path = ROOT) -> int | None:
     """None if unlimited or unknown."""
     names = ("memory.max", "memory.limit_in_bytes")
-    limits = [read_int(folder / name) for folder in _folders("memory", root) for name in names]
+    limits = [
+        read_int(folder / name) for folder in _group_folders("memory", root) for name in names
+    ]
     # Version 1 writes "no limit" as the largest multiple of a page.
     return min((limit for limit in limits if limit is not None and limit < 1 << 62), default=None)
 
 
 def throttled_us(root: Path = ROOT) -> int | None:
     """How long quotas have kept us off the CPU so far, over all levels."""
-    readings = [_throttled_us(folder) for folder in _folders("cpu", root)]
+    readings = [_read_throttled_us(folder) for folder in _group_folders("cpu", root)]
     known = [reading for reading in readings if reading is not None]
     return sum(known) if known else None
 
@@ -84,7 +86,7 @@ def throttled_us(root: Path = ROOT) -> int | None:
 def own_folder(root: Path = ROOT) -> Path | None:
     """Our group's folder in version 2; None if that is not mounted or we are outside of it."""
     for line in (read_text(root / "proc/self/cgroup") or "").splitlines():
-        mount = _mount(None, root) if line.startswith("0::") else None
+        mount = _find_mount(None, root) if line.startswith("0::") else None
         if mount is not None:
             within, at = mount
             group = PurePosixPath(line.removeprefix("0::"))
@@ -93,7 +95,7 @@ def own_folder(root: Path = ROOT) -> Path | None:
     return None
 
 
-def _quota(folder: Path) -> float | None:
+def _read_quota(folder: Path) -> float | None:
     quota, _, period = (read_text(folder / "cpu.max") or "").partition(" ")
     if not quota:
         quota = read_text(folder / "cpu.cfs_quota_us") or ""
@@ -103,21 +105,21 @@ def _quota(folder: Path) -> float | None:
     return None
 
 
-def _throttled_us(folder: Path) -> int | None:
+def _read_throttled_us(folder: Path) -> int | None:
     stat = read_fields(folder / "cpu.stat")
     if "throttled_usec" in stat:
         return int(stat["throttled_usec"])
     return int(stat["throttled_time"]) // 1000 if "throttled_time" in stat else None
 
 
-def _folders(controller: Controller, root: Path) -> Iterator[Path]:
+def _group_folders(controller: Controller, root: Path) -> Iterator[Path]:
     """Our group's folder and those above it, in each hierarchy that has the controller."""
     for line in (read_text(root / "proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, group = rest.partition(":")
         if controllers and controller not in controllers.split(","):
             continue
-        mount = _mount(controller if controllers else None, root)
+        mount = _find_mount(controller if controllers else None, root)
         if mount is not None:
             yield from _ancestor_folders(*mount, PurePosixPath(group))
 
@@ -133,7 +135,7 @@ def _ancestor_folders(within: PurePosixPath, at: Path, group: PurePosixPath) -> 
             return
 
 
-def _mount(controller: str | None, root: Path) -> tuple[PurePosixPath, Path] | None:
+def _find_mount(controller: str | None, root: Path) -> tuple[PurePosixPath, Path] | None:
     """The mounted group and its mount point, for a controller or, if None, for version 2."""
     for line in (read_text(root / "proc/self/mountinfo") or "").splitlines():
         before, _, after = line.partition(" - ")

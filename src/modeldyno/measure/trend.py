@@ -15,8 +15,15 @@ from math import sqrt
 import numpy as np
 
 from modeldyno.core.results import Estimate
-from modeldyno.measure.statistics import WORK, FloatArray, exp_estimate, log_ratio, log_t, mean_t
-from modeldyno.measure.statistics import work as lower_quartile
+from modeldyno.measure.statistics import (
+    WORK,
+    FloatArray,
+    exp_estimate,
+    log_ratio,
+    log_t,
+    lower_quartile,
+    mean_t,
+)
 from modeldyno.measure.tails import exceedance_time, fewest_samples, order_statistics
 
 MOVED = 0.02
@@ -26,7 +33,7 @@ ENOUGH_SESSIONS = 4
 PLACEMENT_SD = 0.012  # between sessions of one file, the largest observed (docs/measuring.md)
 
 
-def trend(sessions: Sequence[FloatArray]) -> bool:
+def has_level_moved(sessions: Sequence[FloatArray]) -> bool:
     """Whether the level moved; sessions and samples are in the order they were taken."""
     return moved_across(sessions) or moved_within(sessions)
 
@@ -39,34 +46,36 @@ def moved_across(sessions: Sequence[FloatArray]) -> bool:
         first, last = (
             log_t(part, LEVEL, "sessions") for part in (quartiles[:third], quartiles[-third:])
         )
-        return _differ(first, last)
+        return _do_differ(first, last)
     early, late = _outer_thirds(sessions)
     # Too few sessions to measure their own spread, so we assume the usual one.
     spread = PLACEMENT_SD / sqrt(max(1.0, len(sessions) / 3)) if len(sessions) > 1 else 0.0
-    return _parts_differ(early, late, spread)
+    return _do_parts_differ(early, late, spread)
 
 
 def moved_within(sessions: Sequence[FloatArray]) -> bool:
     """Whether all sessions end slower, or all faster, than they began."""
     thirds = [_outer_thirds([session]) for session in sessions]
     if len(sessions) < ENOUGH_SESSIONS:
-        return all(_parts_differ(early, late, 0.0) for early, late in thirds)
+        return all(_do_parts_differ(early, late, 0.0) for early, late in thirds)
     ratios = [log_ratio(early[0], late[0], WORK) for early, late in thirds]
     change = exp_estimate(mean_t(ratios, LEVEL, "sessions"))
     return abs(change.value - 1) > MOVED and not change.low <= 1 <= change.high
 
 
-def _differ(first: Estimate, last: Estimate) -> bool:
+def _do_differ(first: Estimate, last: Estimate) -> bool:
     differ = abs(last.value / first.value - 1) > MOVED
     return differ and (first.high < last.low or last.high < first.low)
 
 
-def _parts_differ(early: Sequence[FloatArray], late: Sequence[FloatArray], spread: float) -> bool:
-    first, last = _quartile(early, spread), _quartile(late, spread)
-    return first is not None and last is not None and _differ(first, last)
+def _do_parts_differ(
+    early: Sequence[FloatArray], late: Sequence[FloatArray], spread: float
+) -> bool:
+    first, last = _estimate_quartile(early, spread), _estimate_quartile(late, spread)
+    return first is not None and last is not None and _do_differ(first, last)
 
 
-def _quartile(parts: Sequence[FloatArray], spread: float) -> Estimate | None:
+def _estimate_quartile(parts: Sequence[FloatArray], spread: float) -> Estimate | None:
     """The lower quartile between order statistics; None if there are too few samples."""
     samples = np.concatenate(parts)
     # Uses each session's own τ: ``spread`` covers the differences between sessions.

@@ -102,21 +102,21 @@ def noise_verdict(
     the intervals; None if they are over sessions.
     """
     few = samples if samples is not None and samples < FEWEST_SAMPLES else None
-    flaws = _flaws(floor_half_width, trend, steady, typical_half_width, few)
+    flaws = _list_flaws(floor_half_width, trend, steady, typical_half_width, few)
     if flaws:
         is_floor_known = floor_half_width <= USABLE_WIDTH and few is None
-        disturbances = _disturbances(contention, typical_over_floor, is_floor_known)
+        disturbances = _list_disturbances(contention, typical_over_floor, is_floor_known)
         return "unusable", (*flaws, *disturbances)
     reasons = (
-        *_disturbances(contention, typical_over_floor),
-        *_imprecision(floor_half_width),
+        *_list_disturbances(contention, typical_over_floor),
+        *_list_imprecision(floor_half_width),
     )
     if contention is not None and contention >= CONTENDED:
         return "contended", reasons
     return ("noisy", reasons) if reasons else ("quiet", (_quiet_reason(contention),))
 
 
-def _flaws(
+def _list_flaws(
     half_width: float, trend: bool, steady: bool, typical: float, few: int | None
 ) -> list[str]:
     reasons = []
@@ -142,7 +142,7 @@ def _flaws(
     return reasons
 
 
-def _disturbances(
+def _list_disturbances(
     contention: float | None, typical_over_floor: float, is_floor_known: bool = True
 ) -> list[str]:
     reasons = []
@@ -163,7 +163,7 @@ def _disturbances(
     return reasons
 
 
-def _imprecision(half_width: float) -> list[str]:
+def _list_imprecision(half_width: float) -> list[str]:
     if half_width > TRUSTED_WIDTH:
         return [f"{_floor_precision(half_width)}: do not trust comparisons at a smaller margin."]
     if half_width > QUIET_WIDTH:

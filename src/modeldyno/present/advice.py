@@ -43,18 +43,18 @@ class _Remark:
 
 def advise(benchmark: BenchmarkResult, each_cell: bool = False) -> list[Advice]:
     """One for each topic, with the cells it is about; ``each_cell`` keeps them apart."""
-    longer = _longer(benchmark)
+    longer = _advise_longer_run(benchmark)
     topics: dict[tuple[object, ...], list[tuple[CellResult, _Remark]]] = {}
     measured = [cell for cell in benchmark.cells if cell.measurement is not None]
     for cell in measured:
         assert cell.measurement is not None
-        for remark in _about(cell, cell.measurement, benchmark.spec, longer):
+        for remark in _remarks_about_cell(cell, cell.measurement, benchmark.spec, longer):
             key = (remark.topic, cell.name if each_cell else "")
             topics.setdefault(key, []).append((cell, remark))
-    return [_joined(remarks, len(measured)) for remarks in topics.values()]
+    return [_join_remarks(remarks, len(measured)) for remarks in topics.values()]
 
 
-def _joined(remarks: Sequence[tuple[CellResult, _Remark]], cells: int) -> Advice:
+def _join_remarks(remarks: Sequence[tuple[CellResult, _Remark]], cells: int) -> Advice:
     worst, remark = max(remarks, key=lambda pair: pair[1].weight)
     if len(remarks) == 1:
         return Advice(worst.name, remark.text, remark.help)
@@ -70,7 +70,7 @@ def _joined(remarks: Sequence[tuple[CellResult, _Remark]], cells: int) -> Advice
     )
 
 
-def _longer(benchmark: BenchmarkResult) -> str:
+def _advise_longer_run(benchmark: BenchmarkResult) -> str:
     """One budget for the whole run: what helps the cell that needs most helps all."""
     measurements = [cell.measurement for cell in benchmark.cells if cell.measurement]
     few = [measurement for measurement in measurements if measurement.sessions < FEWEST_SESSIONS]
@@ -81,13 +81,13 @@ def _longer(benchmark: BenchmarkResult) -> str:
     return f"--budget {seconds:g}"
 
 
-def _about(
+def _remarks_about_cell(
     cell: CellResult, measured: Measurement, spec: BenchmarkSpec, longer: str
 ) -> Iterator[_Remark]:
     width = measured.latency.decisive.relative
     if measured.noise != "quiet":
         text = f"{measured.noise}. {' '.join(measured.reasons)}"
-        yield _Remark(measured.noise, text, _calmer(measured, spec, longer), width)
+        yield _Remark(measured.noise, text, _advise_calmer_machine(measured, spec, longer), width)
     if measured.sessions < FEWEST_SESSIONS:
         taken = figures.counted(measured.sessions, "session")
         needed = measured.interval_budget_s
@@ -115,7 +115,7 @@ def _about(
         yield _Remark(surprise.text, surprise.text, surprise.fix)
 
 
-def _calmer(measured: Measurement, spec: BenchmarkSpec, longer: str) -> str:
+def _advise_calmer_machine(measured: Measurement, spec: BenchmarkSpec, longer: str) -> str:
     if measured.machine_speed is not None and measured.machine_speed.is_slow:
         return (
             "measure again once it is as fast as usual; `modeldyno doctor` shows governor, turbo, "

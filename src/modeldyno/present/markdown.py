@@ -45,14 +45,14 @@ _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
 def benchmark_markdown(benchmark: BenchmarkResult) -> str:
     name = shown_name(benchmark.model.path)
     head, rows = benchmark_rows(benchmark)
-    lines = [f"### {plain(name)}", "", f"{_settings(benchmark)}.", ""]
-    lines += [*_table(head, rows, left=WORDS), ""]
+    lines = [f"### {plain(name)}", "", f"{_settings_line(benchmark)}.", ""]
+    lines += [*_table_lines(head, rows, left=WORDS), ""]
     doubts = map(str, advise(benchmark))
     lines += [f"- {plain(remark)}" for remark in dict.fromkeys((*remarks(benchmark), *doubts))]
     lines += [""] if lines[-1] else []
     if legend := interval_legend(benchmark):
         lines += [legend, ""]
-    lines += _origin(benchmark, benchmark.host, bench_command(benchmark.spec, name))
+    lines += _origin_lines(benchmark, benchmark.host, bench_command(benchmark.spec, name))
     return "\n".join(lines)
 
 
@@ -62,7 +62,7 @@ def comparison_markdown(comparison: ComparisonResult) -> str:
     stopped = "stopped early; " if comparison.interrupted else ""
     lines = [f"### {plain(a)} against {plain(b)}", ""]
     lines += [f"**{stopped}{comparison.verdict}**: {plain(comparison_sentence(comparison))}", ""]
-    lines += [*_table(head, rows, left=("", "model", "engine", "precision")), ""]
+    lines += [*_table_lines(head, rows, left=("", "model", "engine", "precision")), ""]
     if comparison.gate is not None and comparison.spec.fail_if_slower is not None:
         lines += [f"**{gate_sentence(comparison.gate, comparison.spec.fail_if_slower)}**", ""]
     lines += [f"- {plain(limit)}" for limit in comparison_limits(comparison)]
@@ -74,7 +74,7 @@ def comparison_markdown(comparison: ComparisonResult) -> str:
         f"machine {comparison.noise}. The ratio is from pairs; the levels are for orientation.",
         "",
     ]
-    lines += _origin(comparison, comparison.host, compare_command(comparison.spec, a, b))
+    lines += _origin_lines(comparison, comparison.host, compare_command(comparison.spec, a, b))
     return "\n".join(lines)
 
 
@@ -92,15 +92,15 @@ def profile_markdown(profile: ProfileResult, peaks_of: PeaksOf = no_peaks) -> st
         f"{plain(engine)}, batch {profile.batch_size}.",
         "",
     ]
-    lines += [*_table(head, rows, left=LEFT), ""]
+    lines += [*_table_lines(head, rows, left=LEFT), ""]
     lines += [f"**{stopped}{plain(profile_sentence(profile))}**", ""]
-    lines += [f"- {plain(note)}" for note in _notes(profile, roof)]
+    lines += [f"- {plain(note)}" for note in _make_notes(profile, roof)]
     lines += [""] if lines[-1] else []
-    lines += _origin(profile, profile.host, profile_command(profile.spec, name))
+    lines += _origin_lines(profile, profile.host, profile_command(profile.spec, name))
     return "\n".join(lines)
 
 
-def _notes(profile: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
+def _make_notes(profile: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
     warnings = (*quality_remarks(profile), *profile.warnings)
     notes = (*warnings, *profile.deviations(), *profile.notes)
     return (*notes, *roof_lines(profile, roof))
@@ -136,7 +136,9 @@ def plain(text: str) -> str:
     return _MARKS.sub(r"\\\1", visible(" ".join(text.split())))
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[str]) -> list[str]:
+def _table_lines(
+    head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[str]
+) -> list[str]:
     to_left = set(left)
     lines = [[plain(name) for name in head]]
     lines.append([":--" if name in to_left else "--:" for name in head])
@@ -144,21 +146,21 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Iterable[st
     return [f"| {' | '.join(line)} |" for line in lines]
 
 
-def _settings(benchmark: BenchmarkResult) -> str:
+def _settings_line(benchmark: BenchmarkResult) -> str:
     """``onnxruntime 1.22.0 on cpu, fp32; 1 core, default budget of 10 s``."""
     engines = dict.fromkeys(engine_text(cell) for cell in benchmark.cells)
     cores = sorted({cell.spec.cores for cell in benchmark.cells})
     count = f"{', '.join(map(str, cores))} {'core' if cores == [1] else 'cores'}"
-    return f"{plain('; '.join(engines))}; {count}, {_effort(benchmark.spec)}"
+    return f"{plain('; '.join(engines))}; {count}, {_effort_text(benchmark.spec)}"
 
 
-def _effort(spec: BenchmarkSpec) -> str:
+def _effort_text(spec: BenchmarkSpec) -> str:
     if spec.iterations is not None:
         return f"{figures.counted(spec.iterations, 'call')} each"
     return f"{spec.budget.name} budget of {spec.budget.seconds:g} s"
 
 
-def _origin(result: RunResult, host: HostFacts, command: str) -> list[str]:
+def _origin_lines(result: RunResult, host: HostFacts, command: str) -> list[str]:
     cpus = figures.counted(len(host.cpus_allowed), "CPU")
     virtual = ", virtual" if host.hypervisor else ""
     memory = figures.size(host.memory_bytes)
@@ -167,12 +169,12 @@ def _origin(result: RunResult, host: HostFacts, command: str) -> list[str]:
         f"Measured on {machine}, with Modeldyno {result.tool_version}, "
         f"{result.created_at[:10]}, run {result.run_id}.",
         "",
-        *_code(command),
+        *_code_lines(command),
         "",
     ]
 
 
-def _code(command: str) -> list[str]:
+def _code_lines(command: str) -> list[str]:
     """Names may contain line ends and backticks; the fence has more of those."""
     if visible(command) != command:
         command = " ".join(map(shell_word, shlex.split(command)))

@@ -22,7 +22,7 @@ def tag(name: str, *inside: str, **attributes: str | float | None) -> Markup:
     Underscores in names become hyphens (``stroke_width``); one at the end is dropped.
     """
     said = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{text(_number(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{text(_attribute_text(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -41,6 +41,6 @@ def text(value: str) -> Markup:
     return Markup(escape(_NO_TEXT.sub("\ufffd", value)))
 
 
-def _number(value: str | float) -> str:
+def _attribute_text(value: str | float) -> str:
     """Places in a drawing need no more than a hundredth."""
     return value if isinstance(value, str) else f"{value:.2f}".rstrip("0").rstrip(".")

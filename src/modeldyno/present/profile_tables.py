@@ -15,8 +15,8 @@ from modeldyno.core.profiles import (
     ProfileRow,
     Slice,
     UnknownTimes,
-    share,
-    slices,
+    make_slices,
+    share_of_latency,
 )
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Held, PeaksOf, Roof, roof_of
@@ -37,7 +37,7 @@ def profile_rows(
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and cells; the last row is what is outside nodes. With a ``roof``, what limits each
     of them."""
-    parts = slices(profile, by)
+    parts = make_slices(profile, by)
     listed = parts if top is None else parts[:top]
     scale, unit = figures.unit_for_parts([profile.latency_s])
     has_device = any(part.accelerator_s is not None for part in parts)
@@ -50,16 +50,18 @@ def profile_rows(
         "calls",
         *(("on device",) if has_device else ()),
     )
-    rows = [_cells(part, by, scale, has_device) for part in listed]
+    rows = [_row_cells(part, by, scale, has_device) for part in listed]
     is_held = roof is not None and any(part.flop is not None for part in parts)
     if roof is not None and is_held:
         head = (*head, "GFLOP/s", "GB/s", "limit")
-        rows = [(*row, *_limits(part.held(roof))) for row, part in zip(rows, listed, strict=True)]
+        rows = [
+            (*row, *_limit_cells(part.held(roof))) for row, part in zip(rows, listed, strict=True)
+        ]
     if left := parts[len(listed) :]:
-        rows.append((*_rest(left, by, scale, profile, has_device), *("",) * (3 * is_held)))
+        rows.append((*_row_of_rest(left, by, scale, profile, has_device), *("",) * (3 * is_held)))
     outside = (
         figures.plain(profile.outside_s / scale),
-        _percent(share(profile.outside_s, profile)),
+        _percent_text(share_of_latency(profile.outside_s, profile)),
     )
     rows.append((OUTSIDE, "", *outside, "", "", *("",) * (has_device + 3 * is_held)))
     return head, rows
@@ -85,7 +87,7 @@ def roof_lines(profile: ProfileResult, roof: Roof | None) -> tuple[str, ...]:
 
 def unknown_lines(profile: ProfileResult, by: By) -> list[str]:
     """Why there are dashes, for the first of them."""
-    unknown = [part for part in slices(profile, by) if part.unknown]
+    unknown = [part for part in make_slices(profile, by) if part.unknown]
     lines = [f"{part.node or part.op_type}: no time, {part.unknown}" for part in unknown]
     if more := lines[MOST_REASONS:]:
         what = "node" if by == "node" else "operator"
@@ -99,12 +101,12 @@ def limit_lines(profile: ProfileResult, by: By, roof: Roof) -> list[str]:
         return []
     return [
         f"{part.node or part.op_type}: {held.bound or figures.NOTHING}, {held.reason}"
-        for part in slices(profile, by)[:MOST_REASONS]
+        for part in make_slices(profile, by)[:MOST_REASONS]
         if (held := part.held(roof)).reason
     ]
 
 
-def _limits(held: Held) -> tuple[str, str, str]:
+def _limit_cells(held: Held) -> tuple[str, str, str]:
     rates = [
         figures.NOTHING if rate is None else figures.plain(rate / 1e9)
         for rate in (held.flops_per_s, held.bytes_per_s)
@@ -112,26 +114,26 @@ def _limits(held: Held) -> tuple[str, str, str]:
     return rates[0], rates[1], held.bound or figures.NOTHING
 
 
-def _cells(part: Slice, by: By, scale: float, has_device: bool) -> tuple[str, ...]:
+def _row_cells(part: Slice, by: By, scale: float, has_device: bool) -> tuple[str, ...]:
     names = (part.node or "", part.op_type) if by == "node" else (part.op_type, str(part.nodes))
-    time = figures.plain(part.total_s / scale), _percent(part.share)
+    time = figures.plain(part.total_s / scale), _percent_text(part.share)
     figures_ = (
         *((figures.NOTHING,) * 2 if part.unknown else time),
-        _percent(part.cumulative),
+        _percent_text(part.cumulative),
     )
     device = (figures.plain((part.accelerator_s or 0.0) / scale),) if has_device else ()
     return (*names, *figures_, str(part.calls), *device)
 
 
-def _rest(
+def _row_of_rest(
     left: Sequence[Slice], by: By, scale: float, profile: ProfileResult, has_device: bool
 ) -> tuple[str, ...]:
     total = sum(part.total_s for part in left)
     what = "node" if by == "node" else "operator"
     calls = sum(part.calls for part in left)
     nodes = "" if by == "node" else str(sum(part.nodes for part in left))
-    numbers = (figures.plain(total / scale), _percent(share(total, profile)))
-    last = _percent(left[-1].cumulative)
+    numbers = (figures.plain(total / scale), _percent_text(share_of_latency(total, profile)))
+    last = _percent_text(left[-1].cumulative)
     device = (figures.plain(sum(o.accelerator_s or 0.0 for o in left) / scale),) * has_device
     return (
         f"({figures.counted(len(left), 'more ' + what)})",
@@ -143,7 +145,7 @@ def _rest(
     )
 
 
-def _percent(share: float) -> str:
+def _percent_text(share: float) -> str:
     return f"{share * 100:.1f} %"
 
 
@@ -164,11 +166,11 @@ def node_csv(profile: ProfileResult, path: str | Path | None = None) -> str:
 def profile_csv(profile: ProfileResult, by: By, path: str | Path | None = None) -> str:
     """One line for each, the slowest first, and one for what is outside nodes."""
     text = exports.csv_text(CSV_COLUMNS, _csv_rows(profile, by))
-    return exports.deliver(text, path)
+    return exports.write_if_given_path(text, path)
 
 
 def _csv_rows(profile: ProfileResult, by: By) -> Iterable[dict[str, Any]]:
-    for part in slices(profile, by):
+    for part in make_slices(profile, by):
         yield {
             "node": part.node or "",
             "op_type": part.op_type,
@@ -186,7 +188,11 @@ def _csv_rows(profile: ProfileResult, by: By) -> Iterable[dict[str, Any]]:
             "unknown": part.unknown,
         }
     outside = {"node": OUTSIDE, "total_ms": profile.outside_s * 1e3}
-    yield dict.fromkeys(CSV_COLUMNS, "") | outside | {"share": share(profile.outside_s, profile)}
+    yield (
+        dict.fromkeys(CSV_COLUMNS, "")
+        | outside
+        | {"share": share_of_latency(profile.outside_s, profile)}
+    )
 
 
 ROW_COLUMNS = (
@@ -236,9 +242,9 @@ def diff_rows(
     return head, [
         (
             change.name,
-            _named(change.a),
-            _named(change.b),
-            *(_took(part, scale) for part in (change.a, change.b)),
+            _part_name(change.a),
+            _part_name(change.b),
+            *(_part_time_text(part, scale) for part in (change.a, change.b)),
             figures.NOTHING
             if change.delta_s is None
             else f"{change.delta_s / scale:+.3g}".replace("-", "\u2212"),
@@ -252,7 +258,7 @@ def diff_rows(
 DIFF_LEFT = ("node", "operator", "in A", "in B", "what", "change")
 
 
-def _named(part: ChangeSide | None) -> str:
+def _part_name(part: ChangeSide | None) -> str:
     """Its operators, and how many nodes they are where that is not one."""
     if part is None:
         return figures.NOTHING
@@ -260,7 +266,7 @@ def _named(part: ChangeSide | None) -> str:
     return ops if part.nodes == 1 else f"{ops} ({part.nodes})"
 
 
-def _took(part: ChangeSide | None, scale: float) -> str:
+def _part_time_text(part: ChangeSide | None, scale: float) -> str:
     if part is None or part.unknown:
         return figures.NOTHING
     if part.ci95_s is None:

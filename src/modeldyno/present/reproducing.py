@@ -28,19 +28,21 @@ def reproduction(
     """``url`` is the server's, ``settings`` those that differ from the usual, ``command`` what a
     terminal measures with when the file lies where it is typed."""
     return Reproduction(
-        terminal=_terminal(url, model_id, command),
-        curl=_curl(url, {"project_id": project_id, "model_id": model_id, "name": name, **settings}),
-        python=_python(url, project_id, model_id, name, settings),
+        terminal=_terminal_commands(url, model_id, command),
+        curl=_curl_command(
+            url, {"project_id": project_id, "model_id": model_id, "name": name, **settings}
+        ),
+        python=_python_code(url, project_id, model_id, name, settings),
     )
 
 
-def _terminal(url: str, model_id: int, command: str) -> str:
+def _terminal_commands(url: str, model_id: int, command: str) -> str:
     file = shlex.split(command)[2]
     fetch = f"{_ASK} -o {shlex.quote(file)} {url}/api/v1/models/{model_id}/file"
     return f"{_SET}\n{fetch}\n{command}\n"
 
 
-def _curl(url: str, body: Mapping[str, Any]) -> str:
+def _curl_command(url: str, body: Mapping[str, Any]) -> str:
     said = shlex.quote(json.dumps(body, ensure_ascii=False))
     return (
         f"{_SET}\n{_ASK} -H 'Content-Type: application/json' \\\n  -d {said} \\\n"
@@ -48,7 +50,7 @@ def _curl(url: str, body: Mapping[str, Any]) -> str:
     )
 
 
-def _python(
+def _python_code(
     url: str, project_id: int, model_id: int, name: str, settings: Mapping[str, Any]
 ) -> str:
     words = [f"{project_id}, {model_id}", f"name={name!r}"]

@@ -41,13 +41,13 @@ def benchmark_rows(
     """Column names and one row per cell; one unit for all latencies, of at most ``most`` digits."""
     scale, unit = benchmark_unit(benchmark)
     counted = [axis for axis in NESTED if axis.short != "batch" and axis.kind != "sizes"]
-    axes = [axis for axis in counted if _matters(axis, benchmark.cells)]
+    axes = [axis for axis in counted if _is_axis_shown(axis, benchmark.cells)]
     sizes = differing_sizes(benchmark.cells)
     documents = [CellDocument.of(number, cell) for number, cell in enumerate(benchmark.cells)]
     known = figure_columns(CellDocument)
     rate, *placed = (known[name].head for name in PLACED)
     further = further_figures(documents, known)
-    has_repeats = any(map(_repeat, benchmark.cells))
+    has_repeats = any(map(_repeat_of, benchmark.cells))
     head = (
         *(axis.short for axis in axes), "batch", *sizes, f"{unit}/batch", DECISIVE,
         *[WITHIN_RUN] * has_repeats, f"{unit}/item", rate, "p99", *placed,
@@ -68,10 +68,10 @@ def benchmark_rows(
         rows = [(*row, cell.shape) for row, cell in zip(rows, documents, strict=True)]
     if any(axis.name in CHANGES_OUTPUTS for axis in axes):
         head = (*head, "off first")
-        rows = [(*row, _parity(cell)) for row, cell in zip(rows, benchmark.cells, strict=True)]
+        rows = [(*row, _parity_text(cell)) for row, cell in zip(rows, benchmark.cells, strict=True)]
     if not (benchmark.all_standings() or any(cell.mismatches for cell in benchmark.cells)):
         return head, rows
-    return (*head, "best"), [(*row, _mark(benchmark, n)) for n, row in enumerate(rows)]
+    return (*head, "best"), [(*row, _row_mark(benchmark, n)) for n, row in enumerate(rows)]
 
 
 def benchmark_unit(benchmark: BenchmarkResult) -> tuple[float, str]:
@@ -106,7 +106,7 @@ def _axis_text(axis: CellAxis, cell: CellResult) -> str:
     return figures.NOTHING if value is None else str(value)
 
 
-def _matters(axis: CellAxis, cells: Sequence[CellResult]) -> bool:
+def _is_axis_shown(axis: CellAxis, cells: Sequence[CellResult]) -> bool:
     """Where all cells are alike, or as usual, there is no column of it; cores always have one."""
     texts = {_axis_text(axis, cell) for cell in cells}
     is_usual = axis.kind == "word" or (not axis.is_always_named and texts == {str(axis.usual)})
@@ -144,12 +144,12 @@ WORDS = (
 )  # columns of text, not of numbers
 
 
-def _parity(cell: CellResult) -> str:
+def _parity_text(cell: CellResult) -> str:
     """The largest error as a share of the output's range."""
     return figures.NOTHING if cell.parity is None else f"{cell.parity.max_rel_error:.1e}"
 
 
-def _mark(benchmark: BenchmarkResult, number: int) -> str:
+def _row_mark(benchmark: BenchmarkResult, number: int) -> str:
     """``◀ lowest latency``, also for those who share it: a tie is shown as a tie."""
     if benchmark.cells[number].mismatches:
         return "not ranked: " + "; ".join(benchmark.cells[number].mismatches)
@@ -161,7 +161,7 @@ def _mark(benchmark: BenchmarkResult, number: int) -> str:
     return "◀ " + ", ".join(marks) if marks else ""
 
 
-def _repeat(cell: CellResult) -> Repeat | None:
+def _repeat_of(cell: CellResult) -> Repeat | None:
     return cell.measurement.latency.typical.repeat if cell.measurement else None
 
 
@@ -170,7 +170,7 @@ def interval_legend(benchmark: BenchmarkResult) -> str:
     measured = [cell.measurement for cell in benchmark.cells if cell.measurement]
     if not any(each.latency.typical.is_over_units or each.side_by_side for each in measured):
         return ""
-    repeats = [repeat for repeat in map(_repeat, benchmark.cells) if repeat]
+    repeats = [repeat for repeat in map(_repeat_of, benchmark.cells) if repeat]
     if not repeats:
         return "± is half the 95 % interval over the sessions of this run."
     together = any(each.side_by_side for each in measured)
@@ -220,9 +220,11 @@ def _cell_row(
 ) -> tuple[str, ...]:
     measured = cell.measurement
     if measured is None:
-        return (*[figures.NOTHING] * (8 + has_repeats), _quality(cell))
+        return (*[figures.NOTHING] * (8 + has_repeats), _quality_text(cell))
     latency = measured.latency
-    within = f"±{figures.percent(latency.typical.relative)}" if _repeat(cell) else figures.NOTHING
+    within = (
+        f"±{figures.percent(latency.typical.relative)}" if _repeat_of(cell) else figures.NOTHING
+    )
     per_item = latency.typical.value / cell.items
     half = (latency.typical.repeat or latency.typical).half_width / cell.items
     known = figure_columns(CellDocument)
@@ -233,21 +235,21 @@ def _cell_row(
         *[within] * has_repeats,
         figures.with_interval(per_item, half, scale, most).partition(" ")[0],
         rate,
-        _tail(latency.p99, scale),
+        _tail_text(latency.p99, scale),
         *placed,
         f"{measured.sessions}×{measured.samples // measured.sessions}",
-        _quality(cell),
+        _quality_text(cell),
     )
 
 
-def _tail(tail: Tail, scale: float) -> str:
+def _tail_text(tail: Tail, scale: float) -> str:
     return figures.NOTHING if tail.value is None else figures.plain(tail.value / scale)
 
 
 _FAILURES = {"OUT_OF_MEMORY": "out of memory", "CANCELLED": "stopped"}
 
 
-def _quality(cell: CellResult) -> str:
+def _quality_text(cell: CellResult) -> str:
     noise = cell.measurement.noise if cell.measurement else ""
     if cell.status == "done":
         return noise
@@ -283,7 +285,7 @@ def comparison_rows(comparison: ComparisonResult) -> tuple[tuple[str, ...], Rows
             shown_name(side.model.path),
             side.facts.engine_title,
             side.facts.precision or figures.NOTHING,
-            *(str(_count(side, axis)) for axis in counts),
+            *(str(_axis_count(side, axis)) for axis in counts),
             figures.plain(side.floor_s / scale, 4),
             figures.plain(side.typical_s / scale, 4),
         )
@@ -352,11 +354,11 @@ def _counts_to_show(sides: Sequence[SideResult]) -> list[CellAxis]:
     return [
         axis
         for axis in NAMED_COUNTS
-        if axis.is_always_named or any(_count(side, axis) != axis.usual for side in sides)
+        if axis.is_always_named or any(_axis_count(side, axis) != axis.usual for side in sides)
     ]
 
 
-def _count(side: SideResult, axis: CellAxis) -> int:
+def _axis_count(side: SideResult, axis: CellAxis) -> int:
     count: int = getattr(side.ran, axis.name)
     return count
 
@@ -375,14 +377,14 @@ def _ranked_row(
         shown_name(side.model.path),
         f"{side.facts.engine} {side.facts.engine_version}",
         side.facts.precision or figures.NOTHING,
-        *(str(_count(side, axis)) for axis in counts),
+        *(str(_axis_count(side, axis)) for axis in counts),
         figures.plain(floor_s / scale, 4),
-        _ratio(ranked, is_reference),
-        "reference" if is_reference and not ranked.alone else _outputs(ranked),
+        _ratio_text(ranked, is_reference),
+        "reference" if is_reference and not ranked.alone else _outputs_text(ranked),
     )
 
 
-def _ratio(ranked: Ranked, is_reference: bool) -> str:
+def _ratio_text(ranked: Ranked, is_reference: bool) -> str:
     ratio = ranked.ratio
     if ratio is None:
         return figures.NOTHING
@@ -394,7 +396,7 @@ def _ratio(ranked: Ranked, is_reference: bool) -> str:
     return figures.estimate(ratio, most=4)
 
 
-def _outputs(ranked: Ranked) -> str:
+def _outputs_text(ranked: Ranked) -> str:
     """How far its outputs are from those of the reference, of their largest value."""
     return figures.NOTHING if ranked.parity is None else f"{ranked.parity.max_rel_error:.1g}"
 
@@ -415,7 +417,7 @@ def comparison_csv(comparison: ComparisonResult, path: str | Path | None) -> str
         "pairs": comparison.pairs,
         "statistic": comparison.statistic,
     }
-    return exports.deliver(exports.csv_text(row, [row]), path)
+    return exports.write_if_given_path(exports.csv_text(row, [row]), path)
 
 
 # ---------------------------------------------------------------- models
@@ -428,16 +430,16 @@ def model_rows(facts: ModelFacts | ModelDocument) -> tuple[tuple[str, ...], Rows
             "input",
             tensor.name,
             tensor.dtype,
-            _shape_of(tensor),
+            _tensor_shape_text(tensor),
             tensor.indices.because if tensor.indices else "",
         )
         for tensor in facts.inputs
     ]
-    rows += [("output", t.name, t.dtype, _shape_of(t), "") for t in facts.outputs]
+    rows += [("output", t.name, t.dtype, _tensor_shape_text(t), "") for t in facts.outputs]
     return head, rows
 
 
-def _shape_of(tensor: TensorSpec | TensorDocument) -> str:
+def _tensor_shape_text(tensor: TensorSpec | TensorDocument) -> str:
     """A map or an opaque value has none; that of a sequence is that of what it holds."""
     is_tensor = tensor.shape is not None or not tensor.dtype.startswith(("map(", "opaque("))
     return shape_text(tensor.shape) if is_tensor else figures.NOTHING
@@ -453,7 +455,7 @@ def model_csv(facts: ModelFacts, path: str | Path | None) -> str:
     columns = ("kind", "name", "dtype", "shape", "values")
     _, rows = model_rows(facts)
     lines = [dict(zip(columns, row, strict=True)) for row in rows]
-    return exports.deliver(exports.csv_text(columns, lines), path)
+    return exports.write_if_given_path(exports.csv_text(columns, lines), path)
 
 
 def model_html(facts: ModelFacts) -> str:

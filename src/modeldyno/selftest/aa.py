@@ -8,11 +8,11 @@ single samples rejects far more often on the very same pairs.
 from __future__ import annotations
 
 from modeldyno.core.sessions import Pair
-from modeldyno.selftest.controls import mann_whitney
+from modeldyno.selftest.controls import mann_whitney_p_value
 from modeldyno.selftest.outcome import Outcome
 from modeldyno.selftest.scratch_workspace import (
-    groups,
-    percent,
+    estimate_by_group,
+    log_to_percent,
     pooled_estimate,
     scratch_workspace,
     wall_samples,
@@ -27,9 +27,9 @@ CONTROL_SHARE, CONTROL_P = 0.25, 0.05
 def run(short: bool = False, seed: int = 1) -> Outcome:
     count, most = SHORT if short else FULL
     with scratch_workspace() as scratch:
-        (model,) = scratch.stacks(LAYERS)
+        (model,) = scratch.make_stack_models(LAYERS)
         result, pairs = scratch.compare_short_pairs(model, model, 8 * count, seed)
-    estimates = groups(pairs)
+    estimates = estimate_by_group(pairs)
     rejecting = sum(not estimate.low <= 0 <= estimate.high for estimate in estimates)
     pooled = pooled_estimate(pairs)
     share = sum(_samples_differ(pair) for pair in pairs) / len(pairs)
@@ -38,8 +38,8 @@ def run(short: bool = False, seed: int = 1) -> Outcome:
         observed={
             "rejecting_groups": rejecting,
             "groups": len(estimates),
-            "all_pairs_percent": percent(pooled.value),
-            "all_pairs_half_width_percent": percent(pooled.half_width),
+            "all_pairs_percent": log_to_percent(pooled.value),
+            "all_pairs_half_width_percent": log_to_percent(pooled.half_width),
             "contention": result.contention,
             "floor_us": round(1e6 * result.a.floor_s, 2),
         },
@@ -51,4 +51,4 @@ def run(short: bool = False, seed: int = 1) -> Outcome:
 
 def _samples_differ(pair: Pair) -> bool:
     """The verdict of a test that treats every sample as independent."""
-    return mann_whitney(*wall_samples(pair)) < CONTROL_P
+    return mann_whitney_p_value(*wall_samples(pair)) < CONTROL_P

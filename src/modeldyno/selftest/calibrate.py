@@ -29,9 +29,9 @@ class ScriptedMeasurement:
 def run(short: bool = False, seed: int = 6) -> Outcome:
     budget_s = SHORT_BUDGET_S if short else FULL_BUDGET_S
     with scratch_workspace() as scratch:
-        measurements = {us: _bench(scratch, us, budget_s, seed) for us in LATENCIES_US}
-        short_call = _bench(scratch, SHORT_CALL_US, budget_s, seed)
-        control = _bench(scratch, CONTROL_REALLY_US, budget_s, seed)
+        measurements = {us: _bench_scripted(scratch, us, budget_s, seed) for us in LATENCIES_US}
+        short_call = _bench_scripted(scratch, SHORT_CALL_US, budget_s, seed)
+        control = _bench_scripted(scratch, CONTROL_REALLY_US, budget_s, seed)
     bias = {us: measured.floor_us / us - 1 for us, measured in measurements.items()}
     extra_us = short_call.floor_us - SHORT_CALL_US
     control_bias = control.floor_us / CONTROL_US - 1
@@ -59,10 +59,10 @@ def run(short: bool = False, seed: int = 6) -> Outcome:
     )
 
 
-def _bench(
+def _bench_scripted(
     scratch: ScratchWorkspace, latency_us: int, budget_s: float, seed: int
 ) -> ScriptedMeasurement:
-    script = scratch.script(f"spin{latency_us}", latency_us=latency_us)
+    script = scratch.write_script(f"spin{latency_us}", latency_us=latency_us)
     result = python_api.bench(script, budget=budget_s, seed=seed, workspace=scratch.workspace)
     measurement = result.cells[0].measurement
     assert measurement is not None, result.cells[0].error

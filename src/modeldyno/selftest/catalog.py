@@ -31,41 +31,41 @@ class SelfTest:
         return f"modeldyno.selftest.{self.name.replace('-', '_')}"
 
 
-def _timing(id_: str, name: str, what: str, seconds: int) -> SelfTest:
+def _timing_test(id_: str, name: str, what: str, seconds: int) -> SelfTest:
     return SelfTest(id_, name, what, seconds, True, {"short": True})
 
 
 TESTS = (
-    _timing("T1", "aa", "a model compared with itself is not different", 100),
-    _timing("T2", "power", "a known small difference is found, at its size", 60),
-    _timing("T3", "ten-seconds", "ten seconds of `compare` are enough, and are kept", 70),
+    _timing_test("T1", "aa", "a model compared with itself is not different", 100),
+    _timing_test("T2", "power", "a known small difference is found, at its size", 60),
+    _timing_test("T3", "ten-seconds", "ten seconds of `compare` are enough, and are kept", 70),
     SelfTest("T4", "coverage", "intervals cover the truth as often as they say", 5, False,
           {"traces": 300}),
     SelfTest("T5", "tails", "p99 intervals hold under bursts, or are not given", 5, False),
-    _timing("T6", "calibrate", "an engine of known latency is measured right", 20),
-    _timing("T7", "linearity", "twice the work takes twice the time", 20),
-    _timing("T8", "overhead", "the stopwatch adds next to nothing", 30),
+    _timing_test("T6", "calibrate", "an engine of known latency is measured right", 20),
+    _timing_test("T7", "linearity", "twice the work takes twice the time", 20),
+    _timing_test("T8", "overhead", "the stopwatch adds next to nothing", 30),
     SelfTest("T9", "sample-length", "samples are short, yet long enough for the clock", 1, False),
-    _timing("T10", "load", "busy neighbours do not move a comparison", 75),
+    _timing_test("T10", "load", "busy neighbours do not move a comparison", 75),
     SelfTest("T11", "warmup", "warm-up stays out, and drift is called by its name", 5, False),
     SelfTest("T13", "stopping", "stopping early keeps the interval's promise", 20, False,
           {"runs": 2000}),
-    _timing("T14", "long-calls", "calls longer than a time slice compare by CPU time", 60),
+    _timing_test("T14", "long-calls", "calls longer than a time slice compare by CPU time", 60),
     SelfTest("T15", "fairness", "a drifting machine does not choose a sweep's winner", 1, False),
     SelfTest("T16", "instances", "instances count only while all of them work", 12, True,
           {"repetitions": 2}),
-    _timing("T17", "reproducibility", "the same comparison, repeated, says the same", 70),
+    _timing_test("T17", "reproducibility", "the same comparison, repeated, says the same", 70),
     SelfTest("T18", "repeat", "later runs land where earlier ones said they would", 2, False),
-    _timing("T18b", "repeat-live", "six real runs land where each said a repeat would", 150),
+    _timing_test("T18b", "repeat-live", "six real runs land where each said a repeat would", 150),
 )  # fmt: skip
 
 
-def find(names: Sequence[str]) -> list[SelfTest]:
+def find_tests(names: Sequence[str]) -> list[SelfTest]:
     """Entries by id in any case, by name, or all of them for ``all``; each once, in this order."""
-    return list(dict.fromkeys(entry for name in names for entry in _find(name)))
+    return list(dict.fromkeys(entry for name in names for entry in _find_by_name(name)))
 
 
-def _find(name: str) -> tuple[SelfTest, ...]:
+def _find_by_name(name: str) -> tuple[SelfTest, ...]:
     if name.lower() == ALL:
         return TESTS
     for entry in TESTS:

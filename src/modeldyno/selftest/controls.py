@@ -14,7 +14,7 @@ from modeldyno.measure.student import half_interval
 from modeldyno.measure.tails import order_statistics
 
 
-def welch(
+def welch_interval(
     a: tuple[float, float, int], b: tuple[float, float, int], level: float
 ) -> tuple[float, float]:
     """Welch's t interval of mean(b) - mean(a) from (mean, variance, n) of each."""
@@ -25,7 +25,7 @@ def welch(
     return b[0] - a[0] - half, b[0] - a[0] + half
 
 
-def mann_whitney(a: FloatArray, b: FloatArray) -> float:
+def mann_whitney_p_value(a: FloatArray, b: FloatArray) -> float:
     """The two-sided p of the U test, by its normal approximation with ties."""
     both = np.concatenate((a, b))
     _, inverse, counts = np.unique(both, return_inverse=True, return_counts=True)
@@ -37,7 +37,7 @@ def mann_whitney(a: FloatArray, b: FloatArray) -> float:
     return erfc(abs(u - n_a * n_b / 2) / spread / sqrt(2)) if spread else 1.0
 
 
-def quantile_ratio(
+def quantile_ratio_interval(
     a: FloatArray, b: FloatArray, quantile: float, level: float
 ) -> tuple[float, float]:
     """The interval of log(B's quantile / A's), were all samples independent."""

@@ -22,7 +22,7 @@ from modeldyno.measure.statistics import (
     log_ratio_by_rounds,
     mean_t,
 )
-from modeldyno.selftest.controls import welch
+from modeldyno.selftest.controls import welch_interval
 from modeldyno.selftest.outcome import Outcome
 
 SESSIONS, CALLS = 12, 120
@@ -49,11 +49,11 @@ class SimulatedTrace:
 def run(traces: int = 1000, seed: int = 4) -> Outcome:
     rng = np.random.default_rng(seed)
     made = [make_trace(rng, EFFECTS[i % len(EFFECTS)]) for i in range(traces)]
-    floors = [_paired(trace, FLOOR) for trace in made]
-    medians = [_paired(trace, TYPICAL) for trace in made]
+    floors = [_estimate_paired(trace, FLOOR) for trace in made]
+    medians = [_estimate_paired(trace, TYPICAL) for trace in made]
     observed = {
-        "coverage_floor": _coverage(floors, made),
-        "coverage_typical": _coverage(medians, made),
+        "coverage_floor": _covered_share(floors, made),
+        "coverage_typical": _covered_share(medians, made),
         "width_over_oracle": _width_over_oracle(floors, made),
         "half_width": float(np.mean([estimate.half_width for _, estimate in floors])),
         "traces": traces,
@@ -78,7 +78,7 @@ def run(traces: int = 1000, seed: int = 4) -> Outcome:
 # ---------------------------------------------------------------- the statistics, as shipped
 
 
-def _paired(trace: SimulatedTrace, quantile: float) -> tuple[list[float], Estimate]:
+def _estimate_paired(trace: SimulatedTrace, quantile: float) -> tuple[list[float], Estimate]:
     sessions = zip(trace.a, trace.b, strict=True)
     if quantile == FLOOR:  # the comparing figure goes round by round
         ratios = [log_ratio_by_rounds(a, b, FLOOR, ROUND) for a, b in sessions]
@@ -87,7 +87,9 @@ def _paired(trace: SimulatedTrace, quantile: float) -> tuple[list[float], Estima
     return ratios, mean_t(ratios, LEVEL, "pairs")
 
 
-def _coverage(results: list[tuple[list[float], Estimate]], traces: list[SimulatedTrace]) -> float:
+def _covered_share(
+    results: list[tuple[list[float], Estimate]], traces: list[SimulatedTrace]
+) -> float:
     covers = [e.low <= t.effect <= e.high for (_, e), t in zip(results, traces, strict=True)]
     return float(np.mean(covers))
 
@@ -103,12 +105,12 @@ def _width_over_oracle(
 
 def _welch_covers(trace: SimulatedTrace) -> bool:
     a, b = trace.a.ravel(), trace.b_later.ravel()
-    low, high = welch(_summary(a), _summary(b), LEVEL)
+    low, high = welch_interval(_mean_deviation_and_count(a), _mean_deviation_and_count(b), LEVEL)
     change = exp(trace.effect) - 1
     return bool(low <= change * a.mean() <= high)
 
 
-def _summary(samples: FloatArray) -> tuple[float, float, int]:
+def _mean_deviation_and_count(samples: FloatArray) -> tuple[float, float, int]:
     return float(samples.mean()), float(samples.var(ddof=1)), samples.size
 
 
@@ -117,25 +119,25 @@ def _summary(samples: FloatArray) -> tuple[float, float, int]:
 
 def make_trace(rng: np.random.Generator, effect: float) -> SimulatedTrace:
     # Interleaved sides share the machine's state; B measured after A meets another one.
-    wobble = _wobble(rng, 2 * SESSIONS)
+    wobble = _simulate_wobble(rng, 2 * SESSIONS)
     now, later = wobble[:SESSIONS], wobble[SESSIONS:]
-    a, b, b_later = (_side(rng, level) for level in (now, now + effect, later + effect))
+    a, b, b_later = (_simulate_side(rng, level) for level in (now, now + effect, later + effect))
     return SimulatedTrace(a, b, b_later, effect)
 
 
-def _wobble(rng: np.random.Generator, sessions: int) -> FloatArray:
+def _simulate_wobble(rng: np.random.Generator, sessions: int) -> FloatArray:
     """The machine's slow drift, one column for each session."""
     shocks = rng.normal(0, WOBBLE_SD * sqrt(1 - WOBBLE_KEPT**2), sessions)
     shocks[0] = rng.normal(0, WOBBLE_SD)
     return _smooth(shocks[:, None], WOBBLE_KEPT)
 
 
-def _side(rng: np.random.Generator, level: FloatArray) -> FloatArray:
+def _simulate_side(rng: np.random.Generator, level: FloatArray) -> FloatArray:
     shape = (CALLS, SESSIONS)
     shocks = rng.normal(0, CALL_SD * sqrt(1 - NEIGHBOUR**2), shape)
     logs = level + rng.normal(0, SESSION_SD, (SESSIONS, 1)) + _smooth(shocks, NEIGHBOUR).T
     slow = 1 + BURST_SIZE * rng.pareto(PARETO, (SESSIONS, CALLS))
-    samples: FloatArray = np.exp(logs) * np.where(_bursts(rng, shape).T, slow, 1.0)
+    samples: FloatArray = np.exp(logs) * np.where(_simulate_bursts(rng, shape).T, slow, 1.0)
     return samples
 
 
@@ -147,7 +149,7 @@ def _smooth(shocks: FloatArray, kept: float) -> FloatArray:
     return values
 
 
-def _bursts(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def _simulate_bursts(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.bool_]:
     """Whether each call falls into a burst: a two-state chain down the first axis."""
     draws = rng.random(shape)
     inside = np.zeros(shape, dtype=np.bool_)

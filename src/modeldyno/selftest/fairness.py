@@ -24,8 +24,10 @@ Visit = tuple[int, int]  # cell, round
 
 def run(sweeps: int = 20, seed: int = 15) -> Outcome:
     rng = np.random.default_rng(seed)
-    fair = sum(not _sweep(_rounds(rng), rng).has_winner for _ in range(sweeps))
-    wrong = sum(_sweep(_one_after_the_other(), rng).has_winner for _ in range(sweeps))
+    fair = sum(not _simulate_sweep(_shuffled_rounds(rng), rng).has_winner for _ in range(sweeps))
+    wrong = sum(
+        _simulate_sweep(_visit_one_after_the_other(), rng).has_winner for _ in range(sweeps)
+    )
     return Outcome(
         passed=fair >= 0.9 * sweeps and wrong >= 0.5 * sweeps,
         observed={"sweeps_without_winner": fair, "of": sweeps},
@@ -35,17 +37,17 @@ def run(sweeps: int = 20, seed: int = 15) -> Outcome:
     )
 
 
-def _rounds(rng: np.random.Generator) -> Iterator[Visit]:
+def _shuffled_rounds(rng: np.random.Generator) -> Iterator[Visit]:
     for number in range(ROUNDS):
         for cell in rng.permutation(CELLS):
             yield int(cell), number
 
 
-def _one_after_the_other() -> Iterator[Visit]:
+def _visit_one_after_the_other() -> Iterator[Visit]:
     yield from product(range(CELLS), range(ROUNDS))
 
 
-def _sweep(visits: Iterator[Visit], rng: np.random.Generator) -> Standing:
+def _simulate_sweep(visits: Iterator[Visit], rng: np.random.Generator) -> Standing:
     figures: dict[int, dict[int, float]] = {cell: {} for cell in range(CELLS)}
     for position, (cell, number) in enumerate(visits):
         drifted = 100e-6 * (1 + DRIFT * position / (CELLS * ROUNDS))

@@ -30,10 +30,10 @@ EDGE = 0.05
 
 def run(repetitions: int = 6, seed: int = 0) -> Outcome:
     off, naive_off = [], []
-    for windows, total in _measured(repetitions, seed):
-        counted = _completions(windows)
+    for windows, total in _measure_windows(repetitions, seed):
+        counted = _completions_per_s(windows)
         off.append(abs(total / counted - 1))
-        naive_off.append(sum(map(_own_rate, windows)) / counted - 1)
+        naive_off.append(sum(map(_calls_per_s, windows)) / counted - 1)
     passed = max(off) <= TOLERANCE and median(naive_off) > CONTROL
     return Outcome(
         passed=passed,
@@ -44,18 +44,18 @@ def run(repetitions: int = 6, seed: int = 0) -> Outcome:
     )
 
 
-def _measured(repetitions: int, seed: int) -> list[tuple[list[Samples], float]]:
+def _measure_windows(repetitions: int, seed: int) -> list[tuple[list[Samples], float]]:
     """Each repetition's samples by instance, and the calls per second that we publish."""
     repeated = []
     with scratch_workspace() as scratch, ExitStack() as stack:
         stop = Stop()
         stack.callback(stop.close)
-        model = scratch.script("work", work=2000)  # arithmetic, so it needs CPU time
+        model = scratch.write_script("work", work=2000)  # arithmetic, so it needs CPU time
         reference = scratch.folder / "scratch" / "reference.npz"
         lease = stack.enter_context(Leases().take(1, stop, lambda _why: None))
         setup = WorkerSetup(scratch.folder / "scratch", scratch.folder / "log", readable=(model,))
         workers = [stack.enter_context(launched(setup)) for _ in range(2)]
-        side = _side(model)
+        side = _session_spec(model)
         deadline_s = time.monotonic() + 120
         examine = Examine(side.target, (side.inputs,), "api", str(reference))
         workers[0].request(examine, Examined, deadline_s, stop)
@@ -72,14 +72,14 @@ def _measured(repetitions: int, seed: int) -> list[tuple[list[Samples], float]]:
     return repeated
 
 
-def _side(model: Path) -> SessionSpec:
+def _session_spec(model: Path) -> SessionSpec:
     entry = catalog.find("scripted")
     cell = CellSpec()
     target = Target(entry.name, str(model), threads=cell.cores, format="scripted")
     return SessionSpec(target, InputPlan((), batch_size=1), cell.contract)
 
 
-def _completions(windows: list[Samples]) -> float:
+def _completions_per_s(windows: list[Samples]) -> float:
     """Calls per second by counting every completion in the common window, one by one."""
     first = max(samples.ends_ns[0] for samples in windows)
     last = min(samples.ends_ns[-1] for samples in windows)
@@ -93,6 +93,6 @@ def _completions(windows: list[Samples]) -> float:
     return count / ((last - first - 2 * edge) / 1e9)
 
 
-def _own_rate(samples: Samples) -> float:
+def _calls_per_s(samples: Samples) -> float:
     seconds = (samples.ends_ns[-1] - samples.ends_ns[0]) / 1e9
     return (len(samples.ends_ns) - 1) * samples.calls_per_sample / seconds

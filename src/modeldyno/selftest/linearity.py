@@ -23,8 +23,8 @@ def run(short: bool = False, seed: int = 7) -> Outcome:
     really = SHORT_CONTROL_REALLY if short else CONTROL_REALLY
     with scratch_workspace() as scratch:
         factors = SHORT_FACTORS if short else FACTORS
-        ratios = {factor: _ratio(scratch, factor, seed) / factor for factor in factors}
-        control = _ratio(scratch, really, seed) / CONTROL_FACTOR
+        ratios = {factor: _measure_ratio(scratch, factor, seed) / factor for factor in factors}
+        control = _measure_ratio(scratch, really, seed) / CONTROL_FACTOR
     linear = [bounds[0] <= ratio <= bounds[1] for ratio in (*ratios.values(), control)]
     passed = all(linear[:-1]) and not linear[-1]
     return Outcome(
@@ -36,7 +36,7 @@ def run(short: bool = False, seed: int = 7) -> Outcome:
     )
 
 
-def _ratio(scratch: ScratchWorkspace, factor: float, seed: int) -> float:
-    base, more = (scratch.script(f"work{n}", work=round(ROUNDS * n)) for n in (1, factor))
+def _measure_ratio(scratch: ScratchWorkspace, factor: float, seed: int) -> float:
+    base, more = (scratch.write_script(f"work{n}", work=round(ROUNDS * n)) for n in (1, factor))
     result = python_api.compare(base, more, budget=BUDGET_S, seed=seed, workspace=scratch.workspace)
     return result.ratio.value

@@ -13,7 +13,7 @@ from math import log
 from modeldyno.core.results import ComparisonResult
 from modeldyno.selftest.neighbours import busy_processes
 from modeldyno.selftest.outcome import Outcome
-from modeldyno.selftest.scratch_workspace import ScratchWorkspace, percent, scratch_workspace
+from modeldyno.selftest.scratch_workspace import ScratchWorkspace, log_to_percent, scratch_workspace
 
 NEIGHBOURS = 4
 
@@ -32,7 +32,7 @@ SHORT = LoadParameters(budget_s=4, same=0.04, moved=0.04)
 def run(short: bool = False, seed: int = 10) -> Outcome:
     parameters = SHORT if short else FULL
     with scratch_workspace() as scratch:
-        base, larger = scratch.stacks(100, 105)
+        base, larger = scratch.make_stack_models(100, 105)
         quiet = scratch.compare_for(base, larger, parameters.budget_s, seed)
         same_quiet = None if short else scratch.compare_for(base, base, parameters.budget_s, seed)
         with busy_processes(NEIGHBOURS):
@@ -51,22 +51,22 @@ def run(short: bool = False, seed: int = 10) -> Outcome:
     return Outcome(
         passed=passed,
         observed={
-            "same_percent": [_percents(result) for result in sames],
-            "105_quiet_percent": _percents(quiet),
-            "105_loaded_percent": _percents(loaded),
-            "moved_points": percent(moved),
+            "same_percent": [_interval_in_percent(result) for result in sames],
+            "105_quiet_percent": _interval_in_percent(quiet),
+            "105_loaded_percent": _interval_in_percent(loaded),
+            "moved_points": log_to_percent(moved),
             "noise_quiet": quiet.noise,
             "noise_loaded": noises,
             "contention_quiet": quiet.contention,
             "contention_loaded": loaded.contention,
         },
         threshold={
-            "same_percent": f"contains 0 or within ±{percent(parameters.same)}",
-            "moved_points": percent(parameters.moved),
+            "same_percent": f"contains 0 or within ±{log_to_percent(parameters.same)}",
+            "moved_points": log_to_percent(parameters.moved),
             "noise_loaded": "contended",
-            "mean_moved_percent": f"above {percent(parameters.moved)}",
+            "mean_moved_percent": f"above {log_to_percent(parameters.moved)}",
         },
-        control={"mean_moved_percent": percent(mean_moved)},
+        control={"mean_moved_percent": log_to_percent(mean_moved)},
         seed=seed,
     )
 
@@ -76,12 +76,12 @@ def _is_same(result: ComparisonResult, within: float) -> bool:
     return low <= 0 <= high or (-within <= low and high <= within)
 
 
-def _percents(result: ComparisonResult) -> list[float]:
-    return [percent(log(value)) for value in (result.ratio.low, result.ratio.high)]
+def _interval_in_percent(result: ComparisonResult) -> list[float]:
+    return [log_to_percent(log(value)) for value in (result.ratio.low, result.ratio.high)]
 
 
 def _mean_s(scratch: ScratchWorkspace, result: ComparisonResult) -> float:
     """The mean of A's calls: what a stored number would be compared with."""
-    sessions = [pair.a.samples for pair in scratch.pairs(result)]
+    sessions = [pair.a.samples for pair in scratch.read_pairs(result)]
     calls = sum(len(samples.wall_ns) * samples.calls_per_sample for samples in sessions)
     return sum(sum(samples.wall_ns) for samples in sessions) / calls / 1e9

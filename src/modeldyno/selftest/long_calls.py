@@ -33,7 +33,7 @@ SHORT = LongCallParameters(budget_s=25, half_width=0.05, wall_over_cpu=1.5)
 def run(short: bool = False, seed: int = 14) -> Outcome:
     parameters = SHORT if short else FULL
     with scratch_workspace() as scratch:
-        model = synthetic_models.convnet(scratch.folder)
+        model = synthetic_models.write_convnet(scratch.folder)
         with busy_processes(NEIGHBOURS):
             result = scratch.compare_for(model, model, parameters.budget_s, seed)
     half_width = result.ratio.half_width

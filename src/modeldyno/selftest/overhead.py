@@ -44,10 +44,10 @@ def run(short: bool = False, seed: int = 8) -> Outcome:
     from modeldyno.selftest.scratch_workspace import scratch_workspace
 
     with scratch_workspace() as scratch:
-        make_short = (synthetic_models.shortest, synthetic_models.short)
-        models = [*(make(scratch.folder) for make in make_short), *scratch.stacks(100)]
+        make_short = (synthetic_models.write_shortest, synthetic_models.write_short)
+        models = [*(make(scratch.folder) for make in make_short), *scratch.make_stack_models(100)]
         sizes = (SHORT_SESSIONS, SHORT_SESSION_S) if short else (SESSIONS, SESSION_S)
-        figures = _in_own_process(models, sizes, seed)
+        figures = _measure_in_own_process(models, sizes, seed)
     means = {name: float(np.mean(figures[name]["product"])) for name in MOST}
     control = float(np.mean(figures["5"]["as_long_call"]))
     passed = all(LEAST <= mean <= MOST[name] for name, mean in means.items()) and control >= CONTROL
@@ -68,7 +68,7 @@ def run(short: bool = False, seed: int = 8) -> Outcome:
     )
 
 
-def _in_own_process(
+def _measure_in_own_process(
     models: list[Path], sizes: tuple[int, float], seed: int
 ) -> dict[str, dict[str, list[float]]]:
     command = [sys.executable, "-m", __name__, *map(str, (*sizes, seed, *models))]
@@ -110,29 +110,29 @@ def _measure(model: str, seconds: float, seed: int) -> dict[str, float]:
         count = max(1, round(TURN_S / (k * calibration.call_s)))
         turns: list[Turn] = [
             lambda: blocks[0].read(count),
-            lambda: minimal.extend(_minimal(run, feed, k, count)),
+            lambda: minimal.extend(_take_minimal_samples(run, feed, k, count)),
             lambda: blocks[1].read(k * count),
             lambda: blocks[2].read(k * count),
         ]
-        _alternate(turns if k > 1 else turns[:2], call, seconds, seed)
+        _take_turns(turns if k > 1 else turns[:2], call, seconds, seed)
     reference = seconds_per_call(minimal, k)
     names = ("product", "single_calls", "as_long_call")
     ratios = {
-        name: _over(seconds_per_call(block.wall, size), reference)
+        name: _overhead_share(seconds_per_call(block.wall, size), reference)
         for name, block, size in zip(names, blocks, (k, 1, 1), strict=True)
         if len(block)
     }
     return ratios | {"minimal_us": 1e6 * floor(reference)}
 
 
-def _over(samples: FloatArray, reference: FloatArray) -> float:
+def _overhead_share(samples: FloatArray, reference: FloatArray) -> float:
     """The median of floor over floor in short stretches, each taken at one speed of the machine."""
     stretches = max(1, reference.size // STRETCH)
     both = (np.array_split(timings, stretches) for timings in (samples, reference))
     return float(np.median([floor(block) / floor(base) for block, base in zip(*both, strict=True)]))
 
 
-def _minimal(run: Any, feed: dict[str, Any], k: int, count: int) -> list[int]:
+def _take_minimal_samples(run: Any, feed: dict[str, Any], k: int, count: int) -> list[int]:
     """The loop that one would write by hand."""
     timings = []
     for _ in range(count):
@@ -143,7 +143,7 @@ def _minimal(run: Any, feed: dict[str, Any], k: int, count: int) -> list[int]:
     return timings
 
 
-def _alternate(turns: list[Turn], call: loop.Call, seconds: float, seed: int) -> None:
+def _take_turns(turns: list[Turn], call: loop.Call, seconds: float, seed: int) -> None:
     order = list(turns)
     randomness = random.Random(seed)  # noqa: S311 - an order of measurement, not a secret
     end = perf_counter() + seconds

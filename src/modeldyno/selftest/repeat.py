@@ -42,27 +42,31 @@ Expectation = Callable[[Estimate, Sequence[Estimate]], Repeat | None]
 
 def run(machines: int = 400, seed: int = 18, expect: Expectation = repeat_of) -> Outcome:
     rng = np.random.default_rng(seed)
-    drifting = [_runs(rng, _drift) for _ in range(machines)]
-    calm = [_runs(rng, _still) for _ in range(machines)]
-    moving = [_runs(rng, _two_speeds) for _ in range(machines)]
+    drifting = [_simulate_runs(rng, _simulate_drift) for _ in range(machines)]
+    calm = [_simulate_runs(rng, _still) for _ in range(machines)]
+    moving = [_simulate_runs(rng, _two_speeds) for _ in range(machines)]
     repeats = [_repeat_intervals(runs, expect) for runs in drifting]
     calm_repeats = [_repeat_intervals(runs, expect) for runs in calm]
     moving_repeats = [_repeat_intervals(runs, expect) for runs in moving]
     within = [[(figure.low, figure.high) for figure in runs] for runs in drifting]
     spread = float(np.mean([np.std(np.log([f.value for f in runs]), ddof=1) for runs in drifting]))
     observed = {
-        "coverage": _coverage(repeats),
-        "sixes_that_agree": _sixes_that_agree(repeats),
-        "half_width_first": _half_width(repeats, 0),
-        "half_width_last": _half_width(repeats, RUNS - 1),
-        "width_over_spread": _half_width(repeats, RUNS - 1) / (1.96 * spread),
-        "calm_coverage": _coverage(calm_repeats),
-        "calm_shrinks": _half_width(calm_repeats, 0) / _half_width(calm_repeats, RUNS - 1),
-        "two_speeds_coverage": _coverage(moving_repeats),
+        "coverage": _covered_share(repeats),
+        "sixes_that_agree": _share_of_sixes_that_agree(repeats),
+        "half_width_first": _mean_half_width(repeats, 0),
+        "half_width_last": _mean_half_width(repeats, RUNS - 1),
+        "width_over_spread": _mean_half_width(repeats, RUNS - 1) / (1.96 * spread),
+        "calm_coverage": _covered_share(calm_repeats),
+        "calm_shrinks": _mean_half_width(calm_repeats, 0)
+        / _mean_half_width(calm_repeats, RUNS - 1),
+        "two_speeds_coverage": _covered_share(moving_repeats),
         "two_speeds_coverage_once_met": _coverage_once_met(moving, moving_repeats),
         "machines": machines,
     }
-    control = {"coverage": _coverage(within), "sixes_that_agree": _sixes_that_agree(within)}
+    control = {
+        "coverage": _covered_share(within),
+        "sixes_that_agree": _share_of_sixes_that_agree(within),
+    }
     passed = (
         COVERS[0] <= observed["coverage"] <= COVERS[1]
         and observed["sixes_that_agree"] >= SIXES_THAT_AGREE
@@ -83,7 +87,7 @@ def run(machines: int = 400, seed: int = 18, expect: Expectation = repeat_of) ->
         "control_coverage": CONTROL_COVERS,
         "control_sixes_that_agree": CONTROL_SIXES,
     }
-    by_run = [_coverage([[runs[n]] for runs in moving_repeats]) for n in range(RUNS)]
+    by_run = [_covered_share([[runs[n]] for runs in moving_repeats]) for n in range(RUNS)]
     note = (
         f"on machines with two speeds, {percent(by_run[0])} of the first runs hold the true level "
         f"and {percent(by_run[-1])} of the sixth: an interval knows only speeds that some run met"
@@ -91,7 +95,7 @@ def run(machines: int = 400, seed: int = 18, expect: Expectation = repeat_of) ->
     return Outcome(passed, observed, threshold, control, seed, notes=(note,))
 
 
-def _runs(rng: np.random.Generator, level: Level) -> list[Estimate]:
+def _simulate_runs(rng: np.random.Generator, level: Level) -> list[Estimate]:
     """Six runs on one machine; the true level is 1."""
     moments = [run * (SESSIONS * SESSION_S + PAUSE_S) + n * SESSION_S
                for run in range(RUNS) for n in range(SESSIONS)]  # fmt: skip
@@ -100,7 +104,7 @@ def _runs(rng: np.random.Generator, level: Level) -> list[Estimate]:
     return [log_t(row.tolist(), LEVEL, "sessions") for row in sessions]
 
 
-def _drift(rng: np.random.Generator, moments_s: FloatArray) -> FloatArray:
+def _simulate_drift(rng: np.random.Generator, moments_s: FloatArray) -> FloatArray:
     """Ornstein-Uhlenbeck: it forgets where it was in about ``DRIFT_S``."""
     drift = np.empty(len(moments_s))
     drift[0] = rng.normal(0, DRIFT_SD)
@@ -131,7 +135,7 @@ def _repeat_intervals(runs: list[Estimate], expect: Expectation) -> list[Interva
     return intervals
 
 
-def _coverage(machines: list[list[Interval]]) -> float:
+def _covered_share(machines: list[list[Interval]]) -> float:
     return float(np.mean([low <= 1 <= high for runs in machines for low, high in runs]))
 
 
@@ -142,18 +146,18 @@ def _coverage_once_met(machines: list[list[Estimate]], repeats: list[list[Interv
         values = [figure.value for figure in figures]
         ends = [(min(values[: n + 1]), max(values[: n + 1])) for n in range(RUNS)]
         met += [[i] for i, (low, high) in zip(intervals, ends, strict=True) if low < 1 < high]
-    return _coverage(met)
+    return _covered_share(met)
 
 
-def _sixes_that_agree(machines: list[list[Interval]]) -> float:
+def _share_of_sixes_that_agree(machines: list[list[Interval]]) -> float:
     """Of all sixes, those in which at most one of the 15 pairs does not overlap."""
-    return float(np.mean([_pairs_apart(runs) <= MOST_APART for runs in machines]))
+    return float(np.mean([_count_pairs_apart(runs) <= MOST_APART for runs in machines]))
 
 
-def _pairs_apart(runs: list[Interval]) -> int:
+def _count_pairs_apart(runs: list[Interval]) -> int:
     return sum(a[1] < b[0] or b[1] < a[0] for a, b in combinations(runs, 2))
 
 
-def _half_width(machines: list[list[Interval]], number: int) -> float:
+def _mean_half_width(machines: list[list[Interval]], number: int) -> float:
     widths = [(runs[number][1] - runs[number][0]) / 2 for runs in machines]
     return float(np.mean(widths))

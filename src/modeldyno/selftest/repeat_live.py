@@ -46,7 +46,7 @@ def run(short: bool = False, seed: int = 18) -> Outcome:
     parameters = SHORT if short else FULL
     results: list[BenchmarkResult] = []
     with scratch_workspace() as scratch:
-        model = synthetic_models.memory_bound(scratch.folder)
+        model = synthetic_models.write_memory_bound(scratch.folder)
         for number in range(parameters.runs):
             sleep(parameters.pause_s if results else 0.0)
             results.append(scratch.bench_for(model, parameters.budget_s, seed + number))

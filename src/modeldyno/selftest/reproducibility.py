@@ -12,11 +12,11 @@ from math import log
 
 from modeldyno.core.sessions import Pair
 from modeldyno.measure.statistics import FLOOR
-from modeldyno.selftest.controls import quantile_ratio
+from modeldyno.selftest.controls import quantile_ratio_interval
 from modeldyno.selftest.outcome import Outcome
 from modeldyno.selftest.scratch_workspace import (
     LEVEL,
-    percent,
+    log_to_percent,
     pooled_estimate,
     scratch_workspace,
     wall_samples,
@@ -38,17 +38,17 @@ SHORT = RepetitionParameters(runs=4, budget_s=3, holding=3, naive_share=0.85)
 def run(short: bool = False, seed: int = 17) -> Outcome:
     parameters = SHORT if short else FULL
     with scratch_workspace() as scratch:
-        base, larger = scratch.stacks(100, 102)
+        base, larger = scratch.make_stack_models(100, 102)
         results = [
             scratch.compare_for(base, larger, parameters.budget_s, seed + number)
             for number in range(parameters.runs)
         ]
-        pairs = [scratch.pairs(result) for result in results]
+        pairs = [scratch.read_pairs(result) for result in results]
     all_pairs = [pair for of_a_run in pairs for pair in of_a_run]
     pooled = pooled_estimate(all_pairs)
     intervals = [(log(result.ratio.low), log(result.ratio.high)) for result in results]
     holding = sum(low <= pooled.value <= high for low, high in intervals)
-    naive = [low <= pooled.value <= high for low, high in map(_by_samples, all_pairs)]
+    naive = [low <= pooled.value <= high for low, high in map(_interval_by_samples, all_pairs)]
     naive_share = sum(naive) / len(naive)
     verdicts = [result.verdict for result in results]
     passed = (
@@ -62,8 +62,10 @@ def run(short: bool = False, seed: int = 17) -> Outcome:
             "intervals_holding_pooled": holding,
             "runs": parameters.runs,
             "verdicts": verdicts,
-            "pooled_percent": percent(pooled.value),
-            "intervals_percent": [[percent(low), percent(high)] for low, high in intervals],
+            "pooled_percent": log_to_percent(pooled.value),
+            "intervals_percent": [
+                [log_to_percent(low), log_to_percent(high)] for low, high in intervals
+            ],
         },
         threshold={
             "intervals_holding_pooled": parameters.holding,
@@ -75,6 +77,6 @@ def run(short: bool = False, seed: int = 17) -> Outcome:
     )
 
 
-def _by_samples(pair: Pair) -> tuple[float, float]:
+def _interval_by_samples(pair: Pair) -> tuple[float, float]:
     """The interval of the log-ratio that the samples of this pair alone give."""
-    return quantile_ratio(*wall_samples(pair), FLOOR, LEVEL)
+    return quantile_ratio_interval(*wall_samples(pair), FLOOR, LEVEL)

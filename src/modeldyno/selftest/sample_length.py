@@ -24,24 +24,24 @@ def run(seed: int = 0) -> Outcome:
     ours = {call_s: _calibrate(call_s) for call_s in CALLS_S}
     long = {call_s: _calibrate(call_s, ceil(LONG_SAMPLE_S / call_s)) for call_s in CALLS_S}
     single = _calibrate(CALLS_S[SHORTEST], 1)
-    overhead = max(_overhead(c) for call_s, c in ours.items() if call_s >= OVERHEAD_FROM_S)
-    too_long = [_microseconds(s) for s, c in ours.items() if not _short_enough(s, c)]
-    control_too_long = [_microseconds(s) for s, c in long.items() if not _short_enough(s, c)]
+    overhead = max(_stopwatch_share(c) for call_s, c in ours.items() if call_s >= OVERHEAD_FROM_S)
+    too_long = [_to_microseconds(s) for s, c in ours.items() if not _is_short_enough(s, c)]
+    control_too_long = [_to_microseconds(s) for s, c in long.items() if not _is_short_enough(s, c)]
     control = {
         "too_long_us_at_10_ms": control_too_long,
-        "overhead_of_single_5_us_calls": _overhead(single),
+        "overhead_of_single_5_us_calls": _stopwatch_share(single),
     }
     passed = (
         not too_long
         and overhead <= OVERHEAD
-        and control_too_long == [_microseconds(s) for s in CALLS_S[:4]]
-        and _overhead(single) > OVERHEAD
+        and control_too_long == [_to_microseconds(s) for s in CALLS_S[:4]]
+        and _stopwatch_share(single) > OVERHEAD
     )
     return Outcome(
         passed=passed,
         observed={
             "calls_per_sample": {
-                str(_microseconds(s)): c.calls_per_sample for s, c in ours.items()
+                str(_to_microseconds(s)): c.calls_per_sample for s, c in ours.items()
             },
             "too_long_us": too_long,
             "overhead": overhead,
@@ -58,14 +58,14 @@ def _calibrate(call_s: float, calls_per_sample: int | None = None) -> Calibratio
     return calibrate(call, time.read, calls_per_sample)
 
 
-def _short_enough(call_s: float, calibration: Calibration) -> bool:
+def _is_short_enough(call_s: float, calibration: Calibration) -> bool:
     k = calibration.calls_per_sample
     return k == 1 or k * call_s <= LONGEST_S
 
 
-def _overhead(calibration: Calibration) -> float:
+def _stopwatch_share(calibration: Calibration) -> float:
     return calibration.overhead_s / calibration.call_s
 
 
-def _microseconds(seconds: float) -> int:
+def _to_microseconds(seconds: float) -> int:
     return round(seconds * 1e6)

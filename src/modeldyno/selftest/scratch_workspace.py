@@ -31,11 +31,11 @@ class ScratchWorkspace:
     workspace: Path
     workbench: Workbench
 
-    def stacks(self, *layers: int) -> list[Path]:
+    def make_stack_models(self, *layers: int) -> list[Path]:
         """Models that differ in their number of equal layers only."""
-        return [synthetic_models.stack(self.folder, count) for count in layers]
+        return [synthetic_models.write_stack(self.folder, count) for count in layers]
 
-    def script(self, name: str, **fields: float) -> Path:
+    def write_script(self, name: str, **fields: float) -> Path:
         """A model of the scripted engine."""
         path = self.folder / f"{name}.json"
         path.write_text(json.dumps({"modeldyno": "scripted/1", **fields}))
@@ -45,7 +45,7 @@ class ScratchWorkspace:
         """What ``modeldyno bench MODEL --budget S`` does, without the terminal."""
         request = BenchmarkRequest(budget=seconds, seed=seed)
         result: BenchmarkResult = self.workbench.service.run(
-            requests.benchmark_spec(request, model)
+            requests.make_benchmark_spec(request, model)
         )
         return result
 
@@ -60,9 +60,9 @@ class ScratchWorkspace:
         result = self._compare(
             a, b, seconds=DEFAULT.seconds, pair_s=SHORT_PAIR_S, pairs=pairs, seed=seed
         )
-        return result, self.pairs(result)
+        return result, self.read_pairs(result)
 
-    def pairs(self, result: ComparisonResult) -> list[Pair]:
+    def read_pairs(self, result: ComparisonResult) -> list[Pair]:
         """The pairs of a comparison, read back from disk."""
         units = self.workbench.runs.units(result.run_id)
         return [unit.measured for unit in units if isinstance(unit.measured, Pair)]
@@ -78,7 +78,7 @@ class ScratchWorkspace:
         seed: int,
     ) -> ComparisonResult:
         pairing = PairingRequest(budget=seconds, pairs=pairs, seed=seed)
-        spec = requests.comparison_spec(a, b, SideRequest(), pairing)
+        spec = requests.make_comparison_spec(a, b, SideRequest(), pairing)
         spec = replace(spec, pair_s=min(spec.pair_s, pair_s))
         result: ComparisonResult = self.workbench.service.run(spec)
         return result
@@ -99,7 +99,7 @@ def pooled_estimate(pairs: list[Pair]) -> Estimate:
     return mean_t([log_ratio(pair, "wall p10") for pair in pairs], LEVEL, "pairs")
 
 
-def groups(pairs: list[Pair]) -> list[Estimate]:
+def estimate_by_group(pairs: list[Pair]) -> list[Estimate]:
     """One estimate of each disjoint group of 8 pairs, in the order of measurement."""
     whole = len(pairs) // GROUP * GROUP
     return [pooled_estimate(pairs[i : i + GROUP]) for i in range(0, whole, GROUP)]
@@ -114,5 +114,5 @@ def wall_samples(pair: Pair) -> tuple[FloatArray, FloatArray]:
     return a, b
 
 
-def percent(log_value: float) -> float:
+def log_to_percent(log_value: float) -> float:
     return round(100 * log_value, 3)

@@ -45,13 +45,13 @@ class SimulatedRun:
 def run(runs: int = 4000, seed: int = 13) -> Outcome:
     rng = np.random.default_rng(seed)
     stopped = [_run_until_stopped(rng, DEFAULT, i % 2 == 1, published_level) for i in range(runs)]
-    hasty = [_run_until_stopped(rng, HASTY, i % 2 == 1, _fixed_level) for i in range(runs)]
+    hasty = [_run_until_stopped(rng, HASTY, i % 2 == 1, _level_for_any_reason) for i in range(runs)]
     pairs = rng.normal(0, FLOOR_SD, (runs, LOOKS[-1])).tolist()
-    floor = _share([simulated.floor_covers for simulated in stopped])
-    typical = _share([simulated.typical_covers for simulated in stopped])
-    looks = _share([_looks_reject(row) for row in pairs])
-    hasty_typical = _share([simulated.typical_covers for simulated in hasty])
-    peeking = _share([_peeking_rejects(row) for row in pairs])
+    floor = _share_of_true([simulated.floor_covers for simulated in stopped])
+    typical = _share_of_true([simulated.typical_covers for simulated in stopped])
+    looks = _share_of_true([_planned_looks_reject(row) for row in pairs])
+    hasty_typical = _share_of_true([simulated.typical_covers for simulated in hasty])
+    peeking = _share_of_true([_peeking_rejects(row) for row in pairs])
     passed = (
         min(floor, typical) >= COVERS > hasty_typical
         and looks <= LOOKS_REJECT
@@ -78,11 +78,11 @@ def run(runs: int = 4000, seed: int = 13) -> Outcome:
     )
 
 
-def _share(claims: list[bool]) -> float:
+def _share_of_true(claims: list[bool]) -> float:
     return sum(claims) / len(claims)
 
 
-def _fixed_level(_reason: StopReason) -> float:
+def _level_for_any_reason(_reason: StopReason) -> float:
     return FIXED_LEVEL
 
 
@@ -114,7 +114,7 @@ def _covers(values: list[float], truth: float, level: float) -> bool:
     return estimate.low <= truth <= estimate.high
 
 
-def _looks_reject(pairs: list[float]) -> bool:
+def _planned_looks_reject(pairs: list[float]) -> bool:
     return any(
         _excludes_zero(pairs[:n], level)
         for n in range(2, len(pairs) + 1)

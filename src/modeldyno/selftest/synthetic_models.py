@@ -23,65 +23,65 @@ CHANNELS, IMAGE, CONVOLUTIONS = 32, 48, 17  # about 6 ms
 FLOAT = onnx.TensorProto.FLOAT
 
 
-def stack(folder: Path, layers: int) -> Path:
+def write_stack(folder: Path, layers: int) -> Path:
     """``layers`` equal Gemm layers; 100 of them take about 100 µs."""
-    return _save(folder / f"stack{layers}.onnx", _gemms(layers, WIDTH), (ROWS, WIDTH))
+    return _save_model(folder / f"stack{layers}.onnx", _gemm_layers(layers, WIDTH), (ROWS, WIDTH))
 
 
-def shortest(folder: Path) -> Path:
+def write_shortest(folder: Path) -> Path:
     """One small layer: about 5 µs, of which nearly all is the call itself."""
-    return _save(folder / "shortest.onnx", _gemms(1, 4), (1, 4))
+    return _save_model(folder / "shortest.onnx", _gemm_layers(1, 4), (1, 4))
 
 
-def short(folder: Path) -> Path:
+def write_short(folder: Path) -> Path:
     """Four small layers: about 10 µs."""
-    return _save(folder / "short.onnx", _gemms(4, WIDTH), (1, WIDTH))
+    return _save_model(folder / "short.onnx", _gemm_layers(4, WIDTH), (1, WIDTH))
 
 
-def convnet(folder: Path) -> Path:
+def write_convnet(folder: Path) -> Path:
     """Convolutions that take more than 5 ms: longer than a scheduler lets one run undisturbed."""
     nodes, weights = [], []
     for i in range(CONVOLUTIONS):
-        before, after = _names(i, CONVOLUTIONS)
-        kernel = _orthogonal(i, 9 * CHANNELS)[:CHANNELS].reshape(CHANNELS, CHANNELS, 3, 3)
+        before, after = _input_and_output_name(i, CONVOLUTIONS)
+        kernel = _orthogonal_matrix(i, 9 * CHANNELS)[:CHANNELS].reshape(CHANNELS, CHANNELS, 3, 3)
         weights.append(numpy_helper.from_array(kernel, f"w{i}"))
         nodes.append(helper.make_node("Conv", [before, f"w{i}"], [after], pads=[1, 1, 1, 1]))
     shape = (1, CHANNELS, IMAGE, IMAGE)
-    return _save(folder / "convnet.onnx", (nodes, weights), shape)
+    return _save_model(folder / "convnet.onnx", (nodes, weights), shape)
 
 
-def memory_bound(folder: Path) -> Path:
+def write_memory_bound(folder: Path) -> Path:
     """50 MB of weights that each call reads once, more than most caches hold: its time is that of
     the memory."""
-    return _save(folder / "memory.onnx", _gemms(12, 1024), (1, 1024))
+    return _save_model(folder / "memory.onnx", _gemm_layers(12, 1024), (1, 1024))
 
 
 Layers = tuple[list[onnx.NodeProto], list[onnx.TensorProto]]
 
 
-def _gemms(layers: int, width: int) -> Layers:
+def _gemm_layers(layers: int, width: int) -> Layers:
     nodes, weights = [], []
     for i in range(layers):
-        before, after = _names(i, layers)
+        before, after = _input_and_output_name(i, layers)
         bias = np.random.default_rng((i, 1)).normal(0, BIAS, width).astype(np.float32)
-        weights.append(numpy_helper.from_array(_orthogonal(i, width), f"w{i}"))
+        weights.append(numpy_helper.from_array(_orthogonal_matrix(i, width), f"w{i}"))
         weights.append(numpy_helper.from_array(bias, f"b{i}"))
         nodes.append(helper.make_node("Gemm", [before, f"w{i}", f"b{i}"], [after]))
     return nodes, weights
 
 
-def _names(layer: int, layers: int) -> tuple[str, str]:
+def _input_and_output_name(layer: int, layers: int) -> tuple[str, str]:
     return "x" if layer == 0 else f"h{layer}", "y" if layer + 1 == layers else f"h{layer + 1}"
 
 
-def _orthogonal(seed: int, width: int) -> NDArray[np.float32]:
+def _orthogonal_matrix(seed: int, width: int) -> NDArray[np.float32]:
     """A rotation: it changes every value and keeps their size."""
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((width, width)))[0].astype(
         np.float32
     )
 
 
-def _save(path: Path, layers: Layers, shape: tuple[int, ...]) -> Path:
+def _save_model(path: Path, layers: Layers, shape: tuple[int, ...]) -> Path:
     nodes, weights = layers
     ends = [helper.make_tensor_value_info(name, FLOAT, shape) for name in ("x", "y")]
     graph = helper.make_graph(nodes, path.stem, ends[:1], ends[1:], weights)

@@ -54,10 +54,10 @@ def make_trace(rng: np.random.Generator, samples: int, burst: int) -> FloatArray
     """Calls of about 1, some slow ones in runs of ``burst`` on average."""
     usual = rng.lognormal(0, 0.02, samples)
     slow = SLOWEST_USUAL * (1 + rng.pareto(PARETO, samples))
-    return np.where(_runs(rng, samples, burst), slow, usual)
+    return np.where(_simulate_bursts(rng, samples, burst), slow, usual)
 
 
-def _runs(rng: np.random.Generator, samples: int, burst: int) -> NDArray[np.bool_]:
+def _simulate_bursts(rng: np.random.Generator, samples: int, burst: int) -> NDArray[np.bool_]:
     """Geometric runs of slow calls between geometric gaps, SLOW_SHARE of the calls in all."""
     if burst == 1:
         return rng.random(samples) < SLOW_SHARE

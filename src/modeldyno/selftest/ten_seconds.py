@@ -42,16 +42,16 @@ def run(short: bool = False, seed: int = 3) -> Outcome:
     same: list[dict[str, Any]] = []
     walls: list[float] = []
     with scratch_workspace() as scratch:
-        base, larger = scratch.stacks(100, parameters.layers)
+        base, larger = scratch.make_stack_models(100, parameters.layers)
         for number in range(parameters.runs):
             for other, documents in ((larger, different), (base, same)):
                 began = perf_counter()
                 command = [base, other, "--budget", parameters.budget_s, "--seed", seed + number]
-                documents.append(_compare(command, scratch.workspace))
+                documents.append(_run_compare_command(command, scratch.workspace))
                 walls.append(perf_counter() - began)
     verdicts = [document["verdict"] for document in different]
     same_verdicts = [document["verdict"] for document in same]
-    widest = max(_half_width(document) for document in same)
+    widest = max(_half_width_of(document) for document in same)
     passed = (
         verdicts.count("slower") >= parameters.slower
         and not {"slower", "faster"} & set(same_verdicts)
@@ -81,7 +81,7 @@ def run(short: bool = False, seed: int = 3) -> Outcome:
     )
 
 
-def _compare(arguments: list[object], workspace: Path) -> dict[str, Any]:
+def _run_compare_command(arguments: list[object], workspace: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "modeldyno", "compare", *map(str, arguments)]
     done = subprocess.run(
         [*command, "--json", "--workspace", str(workspace)],
@@ -93,7 +93,7 @@ def _compare(arguments: list[object], workspace: Path) -> dict[str, Any]:
     return document
 
 
-def _half_width(document: dict[str, Any]) -> float:
+def _half_width_of(document: dict[str, Any]) -> float:
     ratio = document["ratio"]
     return float(ratio["high"] - ratio["low"]) / 2
 

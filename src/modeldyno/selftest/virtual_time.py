@@ -50,9 +50,9 @@ class ScriptedCall:
     def __call__(self) -> None:
         seconds = self.latency(self.calls, self.time.now_ns / 1e9)
         self.calls += 1
-        self.time.advance(seconds * self._disturbance())
+        self.time.advance(seconds * self._draw_disturbance())
 
-    def _disturbance(self) -> float:
+    def _draw_disturbance(self) -> float:
         """One-sided, as on a real machine: usually about 1 %, now and then half again as much."""
         if self.rng is None:
             return 1.0

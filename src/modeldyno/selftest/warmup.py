@@ -14,7 +14,7 @@ import numpy as np
 from modeldyno.core.sessions import SessionPlan
 from modeldyno.measure.loop import TimedSession, measure_session
 from modeldyno.measure.statistics import FloatArray, floor, seconds_per_call, typical
-from modeldyno.measure.trend import trend
+from modeldyno.measure.trend import has_level_moved
 from modeldyno.selftest.outcome import Outcome
 from modeldyno.selftest.virtual_time import Latency, ScriptedCall, VirtualTime
 
@@ -40,19 +40,22 @@ class ScriptedRun:
 
 
 def run(seed: int = 11) -> Outcome:
-    constant = {n: play(_constant, n, seed) for n in RUNS}
-    periodic = {n: play(_periodic, n, seed) for n in RUNS}
-    steps = {n: play(_step_at(STEP_AT * constant[n].seconds), n, seed) for n in RUNS}
-    warmup = constant[1].sessions[0].warmup
-    bias = _bias(play(_slow_at_first, 1, seed))
-    flagged = {
-        "step": _flagged(steps),
-        "periodic": _flagged(periodic),
-        "constant": _flagged(constant),
+    constant = {n: simulate_sessions(_constant_latency, n, seed) for n in RUNS}
+    periodic = {n: simulate_sessions(_periodic_latency, n, seed) for n in RUNS}
+    steps = {
+        n: simulate_sessions(_make_step_latency(STEP_AT * constant[n].seconds), n, seed)
+        for n in RUNS
     }
-    cold_bias = _bias(play(_slow_at_first, 1, seed, COLD))
-    falling = play(_falling, 1, seed).sessions[0].warmup
-    shuffled = trend([np.random.default_rng(seed).permutation(steps[1].samples()[0])])
+    warmup = constant[1].sessions[0].warmup
+    bias = _relative_bias(simulate_sessions(_slow_first_latency, 1, seed))
+    flagged = {
+        "step": _seeds_flagged_as_trend(steps),
+        "periodic": _seeds_flagged_as_trend(periodic),
+        "constant": _seeds_flagged_as_trend(constant),
+    }
+    cold_bias = _relative_bias(simulate_sessions(_slow_first_latency, 1, seed, COLD))
+    falling = simulate_sessions(_falling_latency, 1, seed).sessions[0].warmup
+    shuffled = has_level_moved([np.random.default_rng(seed).permutation(steps[1].samples()[0])])
     passed = (
         bias <= WITHIN < cold_bias
         and warmup.steady
@@ -83,7 +86,7 @@ def run(seed: int = 11) -> Outcome:
     )
 
 
-def play(
+def simulate_sessions(
     latency: Latency, sessions: int, seed: int, plan: SessionPlan | None = None
 ) -> ScriptedRun:
     """Measure fresh instances of one script, one after the other, with the loop that ships."""
@@ -95,35 +98,35 @@ def play(
     return ScriptedRun(timed, time.now_ns / 1e9)
 
 
-def _bias(played: ScriptedRun) -> float:
+def _relative_bias(played: ScriptedRun) -> float:
     """How far floor or typical is from what the settled engine takes, whichever is worse."""
     samples = played.samples()[0]
     return max(abs(floor(samples) / CALL_S - 1), abs(typical(samples) / CALL_S - 1))
 
 
-def _flagged(runs: dict[int, ScriptedRun]) -> list[int]:
-    return [sessions for sessions, played in runs.items() if trend(played.samples())]
+def _seeds_flagged_as_trend(runs: dict[int, ScriptedRun]) -> list[int]:
+    return [sessions for sessions, played in runs.items() if has_level_moved(played.samples())]
 
 
 # ---------------------------------------------------------------- engines
 
 
-def _constant(_calls: int, _now_s: float) -> float:
+def _constant_latency(_calls: int, _now_s: float) -> float:
     return CALL_S
 
 
-def _slow_at_first(calls: int, _now_s: float) -> float:
+def _slow_first_latency(calls: int, _now_s: float) -> float:
     return CALL_S * (SLOWDOWN if calls < SLOW_CALLS else 1.0)
 
 
-def _periodic(_calls: int, now_s: float) -> float:
+def _periodic_latency(_calls: int, now_s: float) -> float:
     return CALL_S * (PERIODIC if now_s % PERIOD_S > PERIOD_S / 2 else 1.0)
 
 
-def _step_at(moment_s: float) -> Latency:
+def _make_step_latency(moment_s: float) -> Latency:
     return lambda _calls, now_s: CALL_S * (STEP if now_s >= moment_s else 1.0)
 
 
-def _falling(calls: int, _now_s: float) -> float:
+def _falling_latency(calls: int, _now_s: float) -> float:
     """4 % faster with every five calls, and still so when the warm-up's time is over."""
     return 0.03 * 0.992**calls

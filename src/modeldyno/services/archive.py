@@ -34,7 +34,7 @@ class Archive:
 
     def require_not_running(self, run_id: RunId) -> None:
         """Raises WrongState while a run is being measured."""
-        if self._history.folder(run_id).is_at_work():
+        if self._history.folder(run_id).is_being_measured():
             raise WrongState(
                 f"Cannot remove run {run_id}",
                 why="it is being measured",
@@ -58,7 +58,7 @@ class Archive:
             self._records.runs.forget_tombstone(run_id)
 
     @contextmanager
-    def deleting(self) -> Iterator[None]:
+    def translated_deletion(self) -> Iterator[None]:
         """Rolls deletions back, with WrongState, if one of the deleted runs is being measured: rows
         do not show that a run was resumed in a terminal."""
         records = self._require_records()

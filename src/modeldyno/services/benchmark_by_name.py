@@ -32,7 +32,7 @@ from modeldyno.core.runs import ACTIVE, ListQuery
 from modeldyno.engines import availability, catalog
 from modeldyno.engines.catalog import EngineEntry, title_of
 from modeldyno.inputs.model_overrides import require_complete
-from modeldyno.inputs.open_axes import open_axes, require_dims
+from modeldyno.inputs.open_axes import find_open_axes, require_dims
 from modeldyno.services import requests
 from modeldyno.services.benchmarks import BenchmarkService, MakeSpec
 from modeldyno.services.jobs import JobService
@@ -88,18 +88,18 @@ class BenchmarkByName:
 
     def start(self, name: str, request: BenchmarkRequest) -> MeasurementByName:
         """In the queue, unless no device can be used; raises what is wrong with the rest."""
-        _require_known(request.devices)
+        _require_known_devices(request.devices)
         named = self._find(name)
         facts, _ = require_inspected(named.model)
-        entry = _engine_for(request.engines, facts.format)
-        unavailable = _unavailable(entry, request.devices)
+        entry = _choose_engine(request.engines, facts.format)
+        unavailable = _failures_by_unavailable_device(entry, request.devices)
         usable = [device for device in request.devices if device not in unavailable]
         measurement = MeasurementByName(named, entry.name, request.devices, unavailable)
         if not usable:
             return measurement
         self._require_runnable(named)
-        _require_open(shared_sizes(request.dims), facts.inputs)
-        model, make_spec = named.model, _spec_of(request, entry, usable)
+        _require_open_dims(shared_sizes(request.dims), facts.inputs)
+        model, make_spec = named.model, _make_spec_maker(request, entry, usable)
         made, job = self._benchmarks.create(model.project_id, model.id, "", make_spec, start=True)
         return replace(measurement, benchmark=made, job=job)
 
@@ -128,14 +128,14 @@ class BenchmarkByName:
         if job is None:
             return {device: unavailable[device] for device in measurement.devices}
         run = self._records.runs.get(job.run_id)
-        why = Failure(**run.failure) if run.failure else _ended(run.state)
-        measured = self._measured(measurement, job, why)
+        why = Failure(**run.failure) if run.failure else _failure_of_ended_job(run.state)
+        measured = self._read_outcomes(measurement, job, why)
         return {
             device: unavailable.get(device) or measured.get(device, why)
             for device in measurement.devices
         }
 
-    def _measured(
+    def _read_outcomes(
         self, measurement: MeasurementByName, job: Job, why: Failure
     ) -> dict[str, dict[str, Any] | Failure]:
         """What failed before anything was measured may have left no result."""
@@ -158,16 +158,16 @@ class BenchmarkByName:
                 benchmark_id=measurement.benchmark.id,
                 job_id=job.id,
             )
-            outcomes[place.device] = _outcome(CellDocument.read(text), place, why)
+            outcomes[place.device] = _cell_outcome(CellDocument.read(text), place, why)
         return outcomes
 
     # ------------------------------------------------------------ inside
 
-    def _project(self) -> ProjectId:
+    def _find_or_add_project(self) -> ProjectId:
         with self._beginning:
-            return self._known_project() or self._records.projects.add(PROJECT).id
+            return self._find_project() or self._records.projects.add(PROJECT).id
 
-    def _known_project(self) -> ProjectId | None:
+    def _find_project(self) -> ProjectId | None:
         wanted = ListQuery(text=PROJECT, descending=False, limit=200)
         projects = self._records.projects.page(wanted).items
         return next((project.id for project in projects if project.name == PROJECT), None)
@@ -175,20 +175,22 @@ class BenchmarkByName:
     def _find(self, name: str) -> NamedModel:
         """Files are looked at anew; what was made of them before counts for nothing."""
         if numbered := _NUMBER.fullmatch(name):
-            return self._numbered(ModelId(int(numbered[1])))
+            return self._find_by_number(ModelId(int(numbered[1])))
         paths = self._named.find(name)
-        ours = self._known_project()
-        registered = [m for m in self._records.models.called(name) if m.project_id != ours]
+        ours = self._find_project()
+        registered = [m for m in self._records.models.find_by_name(name) if m.project_id != ours]
         if any(_is_exact(path, name) for path in paths) or any(m.name == name for m in registered):
             paths = tuple(path for path in paths if _is_exact(path, name))
             registered = [model for model in registered if model.name == name]
-        self._require_one(name, paths, registered)
+        self._require_only_match(name, paths, registered)
         if paths:
-            model = self._files.current(self._project(), paths[0], self._named.roots)
+            model = self._files.find_or_add_current(
+                self._find_or_add_project(), paths[0], self._named.roots
+            )
             return NamedModel(model, f"{TOP}/{paths[0]}")
         return NamedModel(registered[0], f"{TOP}/{registered[0].id}")
 
-    def _numbered(self, number: ModelId) -> NamedModel:
+    def _find_by_number(self, number: ModelId) -> NamedModel:
         model = self._records.models.get(number)
         if model.origin == "terminal":
             raise ModelNotFound(
@@ -198,9 +200,11 @@ class BenchmarkByName:
             )
         return NamedModel(model, f"{TOP}/{number}")
 
-    def _require_one(self, name: str, paths: Sequence[str], registered: Sequence[Model]) -> None:
+    def _require_only_match(
+        self, name: str, paths: Sequence[str], registered: Sequence[Model]
+    ) -> None:
         if not paths and not registered:
-            close = self._named.like(name)
+            close = self._named.suggest_similar_names(name)
             places = ", ".join(f"{TOP}/{folder}" for folder in FOLDERS)
             raise ModelNotFound(
                 f'There is no model "{printable(name)}"',
@@ -230,7 +234,7 @@ class BenchmarkByName:
         except InputUnresolved as error:
             raise InputUnresolved(error.title, why=error.why, fix=_describe(named)) from error
         try:
-            self._models.runnable(named.model.id)
+            self._models.require_runnable(named.model.id)
         except UnsafeFormat as error:
             raise UnsafeFormat(
                 error.title,
@@ -245,7 +249,7 @@ def _is_exact(path: str, name: str) -> bool:
     return path.rpartition("/")[2] == name.rpartition("/")[2]
 
 
-def _require_known(requested: Sequence[str]) -> None:
+def _require_known_devices(requested: Sequence[str]) -> None:
     known = availability.all_devices()
     for device in requested:
         kind, colon, number = device.partition(":")
@@ -257,10 +261,10 @@ def _require_known(requested: Sequence[str]) -> None:
             )
 
 
-def _require_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> None:
+def _require_open_dims(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> None:
     """Raises what the terminal would, as the query has it."""
     try:
-        require_dims(dims, open_axes(inputs), inputs)
+        require_dims(dims, find_open_axes(inputs), inputs)
     except BadValue as error:
         title, fix = (text.replace("--dim ", "dim=") for text in (error.title, error.fix))
         raise BadValue(title, why=error.why, fix=fix) from error
@@ -273,7 +277,7 @@ def _require_open(dims: Mapping[str, int], inputs: tuple[InputSpec, ...]) -> Non
             )
 
 
-def _engine_for(requested: Sequence[str], model_format: str) -> EngineEntry:
+def _choose_engine(requested: Sequence[str], model_format: str) -> EngineEntry:
     entry = catalog.require_usable(requested[0]) if requested else catalog.for_format(model_format)
     if model_format not in entry.formats:
         raise BadValue(
@@ -284,7 +288,9 @@ def _engine_for(requested: Sequence[str], model_format: str) -> EngineEntry:
     return entry
 
 
-def _unavailable(entry: EngineEntry, requested: Sequence[str]) -> dict[str, Failure]:
+def _failures_by_unavailable_device(
+    entry: EngineEntry, requested: Sequence[str]
+) -> dict[str, Failure]:
     reasons = availability.devices_of(entry)
     return {
         device: Failure.of(
@@ -299,9 +305,11 @@ def _unavailable(entry: EngineEntry, requested: Sequence[str]) -> dict[str, Fail
     }
 
 
-def _spec_of(request: BenchmarkRequest, entry: EngineEntry, usable: Sequence[str]) -> MakeSpec:
+def _make_spec_maker(
+    request: BenchmarkRequest, entry: EngineEntry, usable: Sequence[str]
+) -> MakeSpec:
     request = replace(request, engines=(entry.name,), devices=tuple(usable))
-    return lambda path: replace(requests.benchmark_spec(request, path), meters=True)
+    return lambda path: replace(requests.make_benchmark_spec(request, path), meters=True)
 
 
 def _describe(named: NamedModel) -> str:
@@ -317,7 +325,7 @@ def _describe(named: NamedModel) -> str:
     )
 
 
-def _outcome(cell: CellDocument, place: NamedPlace, why: Failure) -> dict[str, Any] | Failure:
+def _cell_outcome(cell: CellDocument, place: NamedPlace, why: Failure) -> dict[str, Any] | Failure:
     """Nothing counts as measured that did not go well to its end."""
     if cell.status == "done" and cell.latency_ms is not None:
         return measured_by_name(cell, place)
@@ -329,7 +337,7 @@ def _parameters(model: Model) -> int | None:
     return model.facts.parameters if model.facts else None
 
 
-def _ended(state: str) -> Failure:
+def _failure_of_ended_job(state: str) -> Failure:
     if state == "interrupted":
         return Failure.of(
             WrongState("The server stopped before it was measured", fix="Try again when it is back")

@@ -24,7 +24,7 @@ from modeldyno.services.baselines import Baselines
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import require_cores
-from modeldyno.services.runnables import RunnableService, with_content
+from modeldyno.services.runnables import RunnableService, pin_models_to_content
 from modeldyno.store.records.all import Records
 
 UNNAMED = DatasetSpec(name="", kind="")  # for accuracy without a dataset
@@ -50,11 +50,11 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
         self, records: Records, models: ModelService, jobs: JobService, baselines: Baselines
     ) -> None:
         super().__init__(records, models, jobs)
-        self.versus = baselines.versus
+        self.compare_to_baseline = baselines.compare_to_baseline
 
     def plan(self, model_id: ModelId, make_spec: MakeSpec) -> Plan:
         """Stores and runs nothing."""
-        model = self._models.runnable(model_id)
+        model = self._models.require_runnable(model_id)
         spec = make_spec(model.path)
         threads = max(cell.cores * cell.instances for cell in spec.cells)
         return Plan(
@@ -106,8 +106,8 @@ class BenchmarkService(RunnableService[BenchmarkId, Benchmark]):
             before = self.get(benchmark_id)
             spec = None
             if make_spec is not None:
-                models = self._runnable([before.model_id])
-                spec = with_content(make_spec(models[0].path), models)
+                models = self._require_runnable_models([before.model_id])
+                spec = pin_models_to_content(make_spec(models[0].path), models)
             if mode is not None or (dataset_id is not None and before.mode == "accuracy"):
                 spec = self._with_dataset(
                     spec or before.spec, mode or before.mode, dataset_id or before.dataset_id

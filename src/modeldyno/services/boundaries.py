@@ -24,11 +24,11 @@ from modeldyno.core.trust import architecture_of
 from modeldyno.engines import catalog
 from modeldyno.inputs.model_overrides import (
     declares_inputs,
-    no_signatures,
+    no_signatures_error,
     require_signature,
     with_overrides,
 )
-from modeldyno.store.content import with_files
+from modeldyno.store.content import list_files_in_spec
 
 _ENGINE, _OPTION = "tensorflow", "outputs"
 _FROZEN_GRAPH = "tf-graph"  # the only format that can begin and end at any node
@@ -41,7 +41,7 @@ Shapes = Sequence[tuple[int, ...]]  # of inputs, without the batch
 # ---------------------------------------------------------------- choose
 
 
-def boundary_of(
+def make_boundary(
     inputs: tuple[str, ...],
     outputs: tuple[str, ...],
     shapes: Shapes,
@@ -72,10 +72,10 @@ def boundary_of(
         _require_nodes("output_nodes", outputs, names)
     if not inner_inputs:
         return boundary
-    return replace(boundary, fed=_fed_inputs(inputs, shapes, facts, graph))
+    return replace(boundary, fed=_make_fed_inputs(inputs, shapes, facts, graph))
 
 
-def _fed_inputs(
+def _make_fed_inputs(
     names: tuple[str, ...], shapes: Shapes, facts: ModelFacts, graph: Graph | None
 ) -> tuple[InputSpec, ...]:
     """The inputs at these nodes: from the file, the graph, or the given shapes."""
@@ -89,7 +89,7 @@ def _fed_inputs(
             inputs.append(declared[tensor_name])
             continue
         tensor = tensors.get(tensor_name)
-        shape: tuple[Dim, ...] | None = _with_size_names(tensor.shape if tensor else None)
+        shape: tuple[Dim, ...] | None = _name_open_sizes(tensor.shape if tensor else None)
         if name in given:
             shape = ("batch", *given[name])
         if shape is None:
@@ -104,7 +104,7 @@ def _fed_inputs(
     return tuple(inputs)
 
 
-def _with_size_names(shape: tuple[Dim, ...] | None) -> tuple[Dim, ...] | None:
+def _name_open_sizes(shape: tuple[Dim, ...] | None) -> tuple[Dim, ...] | None:
     """Names for unnamed sizes, as in ``--input``."""
     if shape is None:
         return None
@@ -156,26 +156,26 @@ def _names(specs: Sequence[TensorSpec] | Sequence[Signature]) -> tuple[str, ...]
 # ---------------------------------------------------------------- apply
 
 
-def pinned_to(spec: ModelSpec, model: Model) -> ModelSpec:
+def pin_to_trusted_content(spec: ModelSpec, model: Model) -> ModelSpec:
     """With the content and architecture that are trusted, whatever the file contains by then, and
     with the inputs the user chose. Raises BadValue for a signature that it does not have."""
     facts = model.facts
     if spec.signature and facts is not None:
         if facts.format != _WITH_SIGNATURES:
-            raise no_signatures(model.name, facts.format)
+            raise no_signatures_error(model.name, facts.format)
         if facts.signatures:  # older facts have none
             require_signature(spec.signature, _names(facts.signatures), model.name)
     architecture = spec.architecture or (architecture_of(facts) if facts is not None else None)
-    inputs = spec.inputs or _fed(model)
+    inputs = spec.inputs or _chosen_inputs(model)
     spec = replace(spec, sha256=model.sha256, inputs=inputs, architecture=architecture)
-    return spec if facts is None else with_files(spec, facts)
+    return spec if facts is None else list_files_in_spec(spec, facts)
 
 
 def inputs_of(model: Model) -> tuple[InputSpec, ...]:
     """Its inputs, or those at the input nodes that the user chose."""
     if model.facts is None:
         return ()
-    return with_overrides(model.facts, ModelSpec(model.path, inputs=_fed(model))).inputs
+    return with_overrides(model.facts, ModelSpec(model.path, inputs=_chosen_inputs(model))).inputs
 
 
 def with_boundary(cell: CellSpec, model: Model) -> CellSpec:
@@ -209,10 +209,10 @@ def require_whole_model(model: Model) -> None:
 
 
 def has_chosen_nodes(model: Model) -> bool:
-    return model.format == _FROZEN_GRAPH and bool(_fed(model) or _chosen_outputs(model))
+    return model.format == _FROZEN_GRAPH and bool(_chosen_inputs(model) or _chosen_outputs(model))
 
 
-def _fed(model: Model) -> tuple[InputSpec, ...]:
+def _chosen_inputs(model: Model) -> tuple[InputSpec, ...]:
     return model.boundary.fed if model.boundary else ()
 
 
@@ -223,6 +223,6 @@ def _chosen_outputs(model: Model) -> tuple[str, ...]:
 
 
 def _chosen_nodes(model: Model) -> str:
-    ends = [("begins", _names(_fed(model))), ("ends", _chosen_outputs(model))]
+    ends = [("begins", _names(_chosen_inputs(model))), ("ends", _chosen_outputs(model))]
     parts = [f"it {verb} at {', '.join(nodes[:_MOST_NAMED])}" for verb, nodes in ends if nodes]
     return f"its project says that {' and '.join(parts)}"

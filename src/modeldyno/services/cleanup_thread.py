@@ -22,7 +22,7 @@ class CleanupThread:
         self._sweeps = sweeps
         self._wake = threading.Event()
         self._is_closing = False
-        self._thread = threading.Thread(target=self._work, name="cleanup", daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, name="cleanup", daemon=True)
 
     def start(self) -> None:
         self._wake.set()
@@ -38,7 +38,7 @@ class CleanupThread:
         if self._thread.is_alive():
             self._thread.join(5.0)
 
-    def _work(self) -> None:
+    def _run_thread(self) -> None:
         while True:
             self._wake.wait(INTERVAL_S)
             self._wake.clear()

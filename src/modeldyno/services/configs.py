@@ -28,7 +28,7 @@ def read_benchmark_config(path: Path) -> tuple[BenchmarkRequest, ModelFile]:
     model = fill_request(ModelFile, values, naming=by_key)
     for part in (request, model):
         require_valid(part, by_key)
-    return request, _beside(path, model)
+    return request, _resolve_paths_beside(path, model)
 
 
 def _require_known(values: dict[str, Any]) -> None:
@@ -51,14 +51,14 @@ def _seconds(values: dict[str, Any]) -> float:
     return seconds
 
 
-def _beside(path: Path, model: ModelFile) -> ModelFile:
-    def whole(name: str | Path) -> str:
+def _resolve_paths_beside(path: Path, model: ModelFile) -> ModelFile:
+    def absolute_path(name: str | Path) -> str:
         return str(path.parent / Path(name).expanduser())
 
     return ModelFile(
-        whole(model.path),
-        data=None if model.data is None else whole(model.data),
+        absolute_path(model.path),
+        data=None if model.data is None else absolute_path(model.data),
         architecture=model.architecture,
         arguments=model.arguments,
-        architecture_folder=model.architecture_folder and whole(model.architecture_folder),
+        architecture_folder=model.architecture_folder and absolute_path(model.architecture_folder),
     )

@@ -97,7 +97,7 @@ class ConversionService:
         Raises NotFound, UnsafeFormat, WrongState for what may not run, BadValue and PackageMissing
         for what cannot be converted so, and TooBusy.
         """
-        model = self._models.runnable(model_id)
+        model = self._models.require_runnable(model_id)
         facts, _ = require_inspected(model)
         catalog.find(facts.format, to)
         require_whole_model(model)
@@ -116,7 +116,7 @@ class ConversionService:
             conversion = Conversion(
                 id=number, project_id=model.project_id, model_id=model_id, to=to
             )
-            self._store(conversion)
+            self._remember(conversion)
         self._pool.submit(self._run, conversion)
         return conversion
 
@@ -146,7 +146,7 @@ class ConversionService:
                 return now
             if is_waiting:  # its turn may be minutes away
                 now = replace(now, state="cancelled", doing="")
-                self._store(now)
+                self._remember(now)
             else:
                 self._stopped.add(number)
                 run_id = self._runs[number]
@@ -183,17 +183,17 @@ class ConversionService:
     def _convert(self, number: ConversionId, conversion: Conversion) -> None:
         try:
             with temporary_folder() as folder:
-                model, result = self._converted(conversion, folder)
+                model, result = self._run_and_add_model(conversion, folder)
         except Cancelled:
-            self._change(number, state="cancelled", doing="")
+            self._update(number, state="cancelled", doing="")
         except ModeldynoError as error:
             logger.warning("conversion %s: %s", number, error)
-            self._change(number, state="failed", doing="", failure=Failure.of(error))
+            self._update(number, state="failed", doing="", failure=Failure.of(error))
         except Exception as error:
             logger.exception("conversion %s", number)
-            self._change(number, state="failed", doing="", failure=unexpected_failure(error))
+            self._update(number, state="failed", doing="", failure=unexpected_failure(error))
         else:
-            self._change(
+            self._update(
                 number,
                 state="done",
                 doing="",
@@ -203,9 +203,13 @@ class ConversionService:
                 notes=tuple(without_folders(note) for note in result.notes),
             )
 
-    def _converted(self, conversion: Conversion, folder: Path) -> tuple[Model, ConversionResult]:
+    def _run_and_add_model(
+        self, conversion: Conversion, folder: Path
+    ) -> tuple[Model, ConversionResult]:
         number, goal = conversion.id, conversion.to
-        source = self._models.runnable(conversion.model_id)  # may have been distrusted meanwhile
+        source = self._models.require_runnable(
+            conversion.model_id
+        )  # may have been distrusted meanwhile
         name = Path(source.name).stem + SUFFIXES[goal]
         results = folder / "made"
         results.mkdir()
@@ -221,7 +225,7 @@ class ConversionService:
         def record(_: RunId, message: JobMessage) -> None:
             note_ending(message, ending)
             if isinstance(message, Progress):
-                self._change(
+                self._update(
                     number,
                     doing=message.doing,
                     steps_done=message.units_done,
@@ -244,17 +248,17 @@ class ConversionService:
             conversion.project_id, spec.output, name, source.name
         ), result
 
-    def _change(self, number: ConversionId, **changes: Any) -> None:
+    def _update(self, number: ConversionId, **changes: Any) -> None:
         conversion = replace(self.get(number), **changes)
         with self._lock:
-            self._store(conversion)
+            self._remember(conversion)
         self._notify(conversion)
 
     def _notify(self, conversion: Conversion) -> None:
         for listener in self._listeners:
             listener(conversion)
 
-    def _store(self, conversion: Conversion) -> None:
+    def _remember(self, conversion: Conversion) -> None:
         self._conversions[conversion.id] = conversion
         ended = [key for key, each in self._conversions.items() if each.state != "converting"]
         for number in ended[: max(0, len(self._conversions) - MOST_REMEMBERED)]:

@@ -13,8 +13,8 @@ from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.dictionaries import DictionaryEntry, DictionaryName, names
 from modeldyno.core.errors import BadValue, NotFound, StorageFailed
 from modeldyno.core.ids import DatasetId, ProjectId
-from modeldyno.services.typed_values import MOST_PARTS, is_blank, typed
-from modeldyno.store.dictionaries import dictionaries
+from modeldyno.services.typed_values import MOST_PARTS, convert_value, is_blank
+from modeldyno.store.dictionaries import read_dictionaries
 from modeldyno.store.records.all import Records
 
 CUSTOM = "custom"
@@ -52,7 +52,7 @@ class DatasetService:
             metric = (dataset.metric or {}).get("name")
             if CUSTOM not in (dataset.kind, metric):
                 return dataset
-            code = _template(reads=dataset.kind == CUSTOM, judges=metric == CUSTOM)
+            code = _template_code(reads=dataset.kind == CUSTOM, judges=metric == CUSTOM)
             path = self._write_template(dataset, code)
             return self._records.datasets.set_template(dataset.id, str(path))
 
@@ -84,7 +84,7 @@ class DatasetService:
         return path
 
 
-def _template(*, reads: bool, judges: bool) -> str:
+def _template_code(*, reads: bool, judges: bool) -> str:
     """The class that reads samples, the one that judges answers, or both."""
     head, dataset, metric = _TEMPLATE.read_text(encoding="utf-8").strip().split("\n\n\nclass ")
     classes = [dataset] * reads + [metric] * judges
@@ -93,7 +93,7 @@ def _template(*, reads: bool, judges: bool) -> str:
 
 def _remove_unchanged_template(path: Path) -> None:
     ways = ((True, False), (False, True), (True, True))
-    templates = [_template(reads=reads, judges=judges) for reads, judges in ways]
+    templates = [_template_code(reads=reads, judges=judges) for reads, judges in ways]
     with suppress(OSError, ValueError):  # deleted already, not text, or with files beside it
         if path.read_text(encoding="utf-8") in templates:
             path.unlink()
@@ -102,7 +102,7 @@ def _remove_unchanged_template(path: Path) -> None:
 
 def new_dataset(form: DatasetForm) -> NewDataset:
     _require_entry("dataloader", form.dataloader)
-    parameters = _typed_parameters("dataloader", form.dataloader, form.parameters)
+    parameters = _parse_parameters("dataloader", form.dataloader, form.parameters)
     location = form.location.strip()
     entries = [entry for entry in _entries("dataloader") if entry.name == form.dataloader]
     if location and any(param.name == "root" for entry in entries for param in entry.params):
@@ -112,13 +112,13 @@ def new_dataset(form: DatasetForm) -> NewDataset:
         name=form.name,
         kind=form.dataloader,
         parameters=parameters,
-        transforms=_transforms(form.transforms),
-        filter=_filter(form.filter),
-        metric=_metric(form.metric, form.metric_parameters),
+        transforms=_parse_transforms(form.transforms),
+        filter=_parse_filter(form.filter),
+        metric=_parse_metric(form.metric, form.metric_parameters),
     )
 
 
-def _transforms(value: Any) -> tuple[dict[str, Any], ...]:
+def _parse_transforms(value: Any) -> tuple[dict[str, Any], ...]:
     if not isinstance(value, list) or len(value) > MOST_TRANSFORMS:
         raise BadValue(
             f"transform must be a list of up to {MOST_TRANSFORMS}",
@@ -130,12 +130,12 @@ def _transforms(value: Any) -> tuple[dict[str, Any], ...]:
         if not isinstance(name, str):
             raise BadValue("A transform has no name", fix='Send {"name": "Resize", "params": …}')
         _require_entry("transform", name)
-        parameters = _typed_parameters("transform", name, transform.get("params"))
+        parameters = _parse_parameters("transform", name, transform.get("params"))
         transforms.append({"name": name, "params": parameters})
     return tuple(transforms)
 
 
-def _filter(value: Any) -> dict[str, Any] | None:
+def _parse_filter(value: Any) -> dict[str, Any] | None:
     if not value:
         return None
     if not isinstance(value, dict) or len(value) > MOST_PARTS:
@@ -143,24 +143,24 @@ def _filter(value: Any) -> dict[str, Any] | None:
     return value
 
 
-def _metric(name: str, value: Any) -> dict[str, Any] | None:
+def _parse_metric(name: str, value: Any) -> dict[str, Any] | None:
     if not name:
         return None
     params = _require_entry("metric", name).params
     if is_blank(value) or value == []:
         return {"name": name, "param": {}}
     if isinstance(value, dict) or _are_pairs(value):
-        return {"name": name, "param": _typed_parameters("metric", name, value)}
+        return {"name": name, "param": _parse_parameters("metric", name, value)}
     if len(params) != 1:
         raise BadValue(f"{name} has no parameter for that value", fix="Send an object")
-    return {"name": name, "param": typed(params[0].type, params[0].name, value)}
+    return {"name": name, "param": convert_value(params[0].type, params[0].name, value)}
 
 
-def _typed_parameters(group: DictionaryName, owner: str, value: Any) -> dict[str, Any]:
+def _parse_parameters(group: DictionaryName, owner: str, value: Any) -> dict[str, Any]:
     """Each as the type of its name; empty ones are left out."""
     parameters: dict[str, Any] = {}
-    for name, text in _pairs(owner, value).items():
-        type = dictionaries().type_of(group, owner, name)
+    for name, text in _require_pairs(owner, value).items():
+        type = read_dictionaries().type_of(group, owner, name)
         if type is None:
             entries = [entry for entry in _entries(group) if entry.name == owner]
             valid = [param.name for entry in entries for param in entry.params]
@@ -169,13 +169,13 @@ def _typed_parameters(group: DictionaryName, owner: str, value: Any) -> dict[str
                 fix=f"It has: {', '.join(valid)}" if valid else "It has none",
             )
         if type == "":
-            parameters[name] = _typed_parameters(group, owner, text)
+            parameters[name] = _parse_parameters(group, owner, text)
         elif not is_blank(text):
-            parameters[name] = typed(type, name, text)
+            parameters[name] = convert_value(type, name, text)
     return parameters
 
 
-def _pairs(owner: str, value: Any) -> Mapping[str, Any]:
+def _require_pairs(owner: str, value: Any) -> Mapping[str, Any]:
     """Of an object, or of a list of ``{"name": …, "value": …}``, as in the dictionaries."""
     if not value:
         return {}
@@ -193,7 +193,7 @@ def _are_pairs(value: Any) -> bool:
 
 
 def _entries(group: DictionaryName) -> tuple[DictionaryEntry, ...]:
-    entries: tuple[DictionaryEntry, ...] = getattr(dictionaries(), f"{group}s")
+    entries: tuple[DictionaryEntry, ...] = getattr(read_dictionaries(), f"{group}s")
     return entries
 
 

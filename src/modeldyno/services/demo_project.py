@@ -27,10 +27,10 @@ from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.model_files import ModelFiles, PreparedModel
 from modeldyno.services.profiles import ProfileService
 from modeldyno.services.requests import (
-    benchmark_spec,
-    comparison_between,
-    profile_spec,
-    side_spec,
+    make_benchmark_spec,
+    make_comparison_of_sides,
+    make_profile_spec,
+    make_side_spec,
 )
 from modeldyno.services.runnables import ComparisonService
 from modeldyno.store.records.all import Records
@@ -70,14 +70,14 @@ class DemoProject:
     def prepare(self) -> Callable[[], Project]:
         """The existing one, or a new one on request: its model is read now, and the project made
         with all that belongs to it when what is returned is called."""
-        there = self._made_before()
+        there = self._find_made_before()
         if there is not None:
             return lambda: there
-        model = self._prepared_model()
+        model = self._prepare_model()
 
         def make() -> Project:
             # First the marker: a crash in between costs a demo, the other way round it makes two.
-            self._mark("")
+            self._write_marker("")
             with self._records.database.writing():
                 project = self._records.projects.add(NAME)
                 added = model.add(project_id=project.id)
@@ -85,12 +85,12 @@ class DemoProject:
                 self._add_comparison(project.id, added.id)
                 self._add_benchmark(project.id, added.id)
                 self._add_profile(project.id, added.id)
-                self._mark(str(project.id))
+                self._write_marker(str(project.id))
             return project
 
         return make
 
-    def _made_before(self) -> Project | None:
+    def _find_made_before(self) -> Project | None:
         try:
             said = self._marker.read_text()
         except OSError:
@@ -102,7 +102,7 @@ class DemoProject:
         except NotFound:
             return None
 
-    def _mark(self, number: str) -> None:
+    def _write_marker(self, number: str) -> None:
         try:
             self._marker.write_text(number)
             descriptor = os.open(self._marker.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -115,7 +115,7 @@ class DemoProject:
                 "Cannot write to the workspace", why=error.strerror or str(error)
             ) from error
 
-    def _prepared_model(self) -> PreparedModel:
+    def _prepare_model(self) -> PreparedModel:
         path = self._model()
         with path.open("rb") as file, self._files.receiving(path.stat().st_size) as upload:
             upload.incoming.copy(file.fileno())
@@ -123,7 +123,7 @@ class DemoProject:
             return self._files.prepare_received(path.name, upload.incoming, "example")
 
     def _add_comparison(self, project_id: ProjectId, model_id: ModelId) -> None:
-        sides = two_sides()
+        sides = choose_two_sides()
 
         def spec(a: Model, b: Model) -> ComparisonSpec:
             return demo_comparison(a.path, b.path, sides)
@@ -157,8 +157,8 @@ class Sides:
     words: tuple[str, str]  # after the model's name and an @
 
 
-def two_sides() -> Sides:
-    engines = demo_engines()
+def choose_two_sides() -> Sides:
+    engines = list_usable_engines()
     if len(engines) < 2:
         batches = SideRequest(batch_size=1), SideRequest(batch_size=8)
         return Sides("One image at a time, or eight", *batches, ("batch=1", "batch=8"))
@@ -167,26 +167,28 @@ def two_sides() -> Sides:
     return Sides(" or ".join(titles), a, b, (f"engine={engines[0]}", f"engine={engines[1]}"))
 
 
-def demo_engines() -> list[str]:
+def list_usable_engines() -> list[str]:
     """Of those that read the demo's model, what is installed here."""
     return [name for name in ENGINES if catalog.is_usable(catalog.find(name))]
 
 
 def demo_comparison(a: str | Path, b: str | Path, sides: Sides) -> ComparisonSpec:
     name = Path(a).name
-    first = side_spec(f"{name}@{sides.words[0]}", a, sides.a)
-    second = side_spec(f"{name}@{sides.words[1]}", b, sides.b)
+    first = make_side_spec(f"{name}@{sides.words[0]}", a, sides.a)
+    second = make_side_spec(f"{name}@{sides.words[1]}", b, sides.b)
     # Pairs as short as those of a quick one, and more of them.
-    short = comparison_between(first, second, PairingRequest(budget=COMPARISON_S))
+    short = make_comparison_of_sides(first, second, PairingRequest(budget=COMPARISON_S))
     return replace(short, pair_s=QUICK.session_s)
 
 
 def demo_benchmark(model: ModelFile | str | Path, budget: Budget = QUICK) -> BenchmarkSpec:
     cores = tuple(sorted({1, min(2, len(allowed_cpus()))}))
-    request = BenchmarkRequest(engines=tuple(demo_engines()), batch_sizes=(1, 8), cores=cores)
-    return replace(benchmark_spec(request, model), budget=budget)
+    request = BenchmarkRequest(
+        engines=tuple(list_usable_engines()), batch_sizes=(1, 8), cores=cores
+    )
+    return replace(make_benchmark_spec(request, model), budget=budget)
 
 
 def demo_profile(path: str | Path) -> ProfileSpec:
-    engine = next(iter(demo_engines()), None)
-    return profile_spec(ProfileRequest(engine=engine, batch_size=8, repeats=2), path)
+    engine = next(iter(list_usable_engines()), None)
+    return make_profile_spec(ProfileRequest(engine=engine, batch_size=8, repeats=2), path)

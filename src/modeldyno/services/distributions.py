@@ -17,7 +17,9 @@ class DistributionService:
         self._history = history
         self._folders = folders
 
-    def of(self, run_id: RunId, cell: int, most_points: int) -> DistributionDocument:
+    def distribution_of_cell(
+        self, run_id: RunId, cell: int, most_points: int
+    ) -> DistributionDocument:
         """Raises NotFound for a run or a cell without samples."""
         run = self._records.runs.get(run_id)
         sessions: list[Session] = []

@@ -60,9 +60,9 @@ class DoctorService:
         findings += [
             cores,
             doctor.judge_noise(noise),
-            _energy(),
-            _disk(self._workspace),
-            _sandbox(),
+            _judge_energy(),
+            _judge_disk(self._workspace),
+            _judge_sandbox(),
         ]
         if with_peaks:
             stored_peaks.save(self._workspace, self._measure_peaks(listen))
@@ -83,9 +83,9 @@ class DoctorService:
             used = self._leases.in_use()
             with self._leases.take_now(1) as lease:
                 if lease:
-                    return _cores(used), _noise_on(lease.cpus)
+                    return _judge_cores(used), _measure_noise_on(lease.cpus)
                 # Checked again: another process took them meanwhile.
-                return _cores(self._leases.in_use(), are_taken=True), None
+                return _judge_cores(self._leases.in_use(), are_taken=True), None
         except LeasesUnusable as error:
             return Finding("free cores", "problem", error.title, error.why, error.fix), None
 
@@ -97,7 +97,7 @@ class DoctorService:
             )
 
 
-def _noise_on(cpus: tuple[int, ...]) -> NoiseReading:
+def _measure_noise_on(cpus: tuple[int, ...]) -> NoiseReading:
     if not hasattr(os, "sched_setaffinity"):
         return doctor.probe_noise()
     before = os.sched_getaffinity(0)
@@ -108,7 +108,7 @@ def _noise_on(cpus: tuple[int, ...]) -> NoiseReading:
         os.sched_setaffinity(0, before)
 
 
-def _cores(used: dict[int, str], are_taken: bool = False) -> Finding:
+def _judge_cores(used: dict[int, str], are_taken: bool = False) -> Finding:
     """``are_taken``: none could be leased, whoever holds them at this moment."""
     count = len(allowed_cpus())
     value = f"{count - len(used)} of {count}"
@@ -129,7 +129,7 @@ def _cores(used: dict[int, str], are_taken: bool = False) -> Finding:
     )
 
 
-def _energy() -> Finding:
+def _judge_energy() -> Finding:
     try:
         return Finding("energy", "ok", energy.find_meter("cpu").source)
     except energy.NoMeter as reason:
@@ -138,7 +138,7 @@ def _energy() -> Finding:
         return Finding("energy", "unknown", str(reason), "no energy figure for CPU cells", fix)
 
 
-def _disk(workspace: Path) -> Finding:
+def _judge_disk(workspace: Path) -> Finding:
     there = next(path for path in (workspace, *workspace.parents) if path.exists())
     value = f"{size(shutil.disk_usage(there).free)} free for {workspace}"
     fix = "free some, or choose another folder with --workspace"
@@ -150,7 +150,7 @@ def _disk(workspace: Path) -> Finding:
     return Finding("disk", state, value, "a run stops when its samples cannot be written", fix)
 
 
-def confinement(devices: tuple[Path, ...] = ()) -> SandboxReport | None:
+def try_sandbox(devices: tuple[Path, ...] = ()) -> SandboxReport | None:
     """What a worker that is started here and now is really confined by; None: it cannot start."""
     with temporary_folder() as folder, closing(Stop()) as stop:
         scratch, log = folder / "scratch", folder / "log.txt"
@@ -161,11 +161,11 @@ def confinement(devices: tuple[Path, ...] = ()) -> SandboxReport | None:
             return None
 
 
-def _sandbox() -> Finding:
+def _judge_sandbox() -> Finding:
     """Workers that drive a device are confined less: judged by both kinds, if there are devices."""
     nodes = device_nodes()
-    report = confinement()
-    with_devices = confinement(nodes) if nodes else report
+    report = try_sandbox()
+    with_devices = try_sandbox(nodes) if nodes else report
     if report is None or with_devices is None:
         return Finding("sandbox", "problem", "a worker cannot start", "nothing can be measured")
     value = str(report)

@@ -75,14 +75,14 @@ def add_engine(
     _check_request(name, python, requirements)
     chosen = _requested_adapter(name, requirements, engine)
     _check_licence(chosen, accept_licence)
-    base = _interpreter(python) if python else sys.executable
+    base = _resolve_interpreter(python) if python else sys.executable
     with _locked(), _clean_folder(name):
         if requirements:
-            _check_age(base, _probe(base)[0])
+            _check_age(base, _read_python_version(base)[0])
             base = _install(environments.folder_of(name) / "venv", base, requirements, report)
-        environment = _inspect(name, base, requirements, chosen, accept_licence)
+        environment = _inspect_environment(name, base, requirements, chosen, accept_licence)
         report(f"Trying {environment.engine} in a worker")
-        loaded = _try(environment)
+        loaded = _load_engine_in(environment)
         environments.save(environment)
     return AddedEngine(environment, loaded.version, loaded.numpy)
 
@@ -152,14 +152,14 @@ def _requested_adapter(
             f"There is no engine {engine!r} that can run in another Python",
             why=f"engines that can: {', '.join(entry.name for entry in adapters)}",
         )
-    projects = {_project(requirement) for requirement in requirements}
+    projects = {_package_name(requirement) for requirement in requirements}
     matches = [entry for entry in adapters if projects & {entry.package, *entry.other_builds}]
     if len(matches) == 1:
         return matches[0]
     return next((entry for entry in matches or adapters if entry.name == name), None)
 
 
-def _project(requirement: str) -> str:
+def _package_name(requirement: str) -> str:
     match = _PROJECT.match(requirement)
     return re.sub(r"[-_.]+", "-", match.group()).lower() if match else ""
 
@@ -173,8 +173,10 @@ def _check_licence(entry: EngineEntry | None, accepted: bool) -> None:
         )
 
 
-def _only_engine(environment: Environment) -> EngineEntry:
-    installed = [entry for entry in catalog.adapters() if _version_in(entry, environment)]
+def _find_only_engine(environment: Environment) -> EngineEntry:
+    installed = [
+        entry for entry in catalog.adapters() if _read_installed_version(entry, environment)
+    ]
     if len(installed) == 1:
         return installed[0]
     if installed:
@@ -192,14 +194,14 @@ def _only_engine(environment: Environment) -> EngineEntry:
 
 
 def _check_installed(entry: EngineEntry, environment: Environment) -> None:
-    version = _version_in(entry, environment)
+    version = _read_installed_version(entry, environment)
     if version is None:
         raise EngineUnavailable(
             f"{entry.title} is not installed there",
             why=f"{environment.python} has no package {entry.package!r}",
             fix=f"Install it there, or let us make an environment with --pip {entry.package}",
         )
-    if entry.oldest and _numbers(version) < _numbers(entry.oldest):
+    if entry.oldest and _version_to_numbers(version) < _version_to_numbers(entry.oldest):
         raise EngineUnavailable(
             f"{entry.title} {version} is too old",
             why=f"Modeldyno works with {entry.oldest} and newer",
@@ -207,15 +209,15 @@ def _check_installed(entry: EngineEntry, environment: Environment) -> None:
         )
 
 
-def _version_in(entry: EngineEntry, environment: Environment) -> str | None:
+def _read_installed_version(entry: EngineEntry, environment: Environment) -> str | None:
     return environments.installed_version((entry.package, *entry.other_builds), environment)
 
 
-def _numbers(version: str) -> list[int]:
+def _version_to_numbers(version: str) -> list[int]:
     return [int(part) for part in re.findall(r"\d+", version)[:3]]
 
 
-def _inspect(
+def _inspect_environment(
     name: str,
     python: str,
     requirements: Sequence[str],
@@ -223,7 +225,7 @@ def _inspect(
     accept_licence: bool,
 ) -> Environment:
     """What is installed in that Python decides which of our adapters drives it."""
-    version, paths = _probe(python)
+    version, paths = _read_python_version(python)
     _check_age(python, version)
     environment = Environment(
         name=name,
@@ -234,7 +236,7 @@ def _inspect(
         requirements=tuple(requirements),
         added_at=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-    entry = chosen or _only_engine(environment)
+    entry = chosen or _find_only_engine(environment)
     _check_licence(entry, accept_licence)
     _check_installed(entry, environment)
     return replace(environment, engine=entry.name, licence_accepted=bool(entry.licence))
@@ -243,7 +245,7 @@ def _inspect(
 # ---------------------------------------------------------------- the other Python
 
 
-def _interpreter(given: str) -> str:
+def _resolve_interpreter(given: str) -> str:
     """Its path, with links unresolved: Python finds its environment by them."""
     path = Path(given).expanduser()
     if path.is_dir():
@@ -272,7 +274,7 @@ def _is_ours(python: Path) -> bool:
     return python.parent.resolve() == ours.parent.resolve() and python.resolve() == ours.resolve()
 
 
-def _probe(python: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def _read_python_version(python: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Its version, and where its packages lie."""
     try:
         process = subprocess.run(
@@ -282,7 +284,7 @@ def _probe(python: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
             text=True,
             errors="replace",
             timeout=PROBE_LIMIT_S,
-            env=_clean_environment(),
+            env=_environment_variables(),
         )
         answer = json.loads(process.stdout)
         return tuple(map(int, answer["version"])), tuple(map(str, answer["paths"]))
@@ -292,7 +294,7 @@ def _probe(python: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
         raise BadValue(
             f"{python} is not a usable Python",
             why=(why[-1] if why else str(error))[:300],
-            fix=f"Give the path of a Python {_oldest()} or newer",
+            fix=f"Give the path of a Python {_oldest_python()} or newer",
         ) from error
 
 
@@ -300,16 +302,16 @@ def _check_age(python: str, version: tuple[int, ...]) -> None:
     if version < OLDEST_PYTHON:
         raise BadValue(
             f"Python {'.'.join(map(str, version))} is too old",
-            why=f"what we run beside an engine needs Python {_oldest()}; this is {python}",
-            fix=f"Make an environment with Python {_oldest()} or newer",
+            why=f"what we run beside an engine needs Python {_oldest_python()}; this is {python}",
+            fix=f"Make an environment with Python {_oldest_python()} or newer",
         )
 
 
-def _oldest() -> str:
+def _oldest_python() -> str:
     return ".".join(map(str, OLDEST_PYTHON))
 
 
-def _clean_environment() -> dict[str, str]:
+def _environment_variables() -> dict[str, str]:
     """Our environment variables, without those that lead to our own packages."""
     ours = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "__PYVENV_LAUNCHER__")
     return {name: value for name, value in os.environ.items() if name not in ours}
@@ -323,7 +325,7 @@ def _install(folder: Path, base: str, requirements: Sequence[str], report: Repor
     _run([base, "-m", "venv", str(folder)], failed, needs, report)
     python = str(folder / "bin" / "python")
     packages = list(requirements)
-    if "numpy" not in map(_project, requirements):
+    if "numpy" not in map(_package_name, requirements):
         packages.append("numpy")
     report(f"Installing {' '.join(packages)}")
     pip = [python, "-I", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
@@ -341,7 +343,7 @@ def _run(command: list[str], failed: str, fix: str, report: Report) -> None:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env=_clean_environment(),
+        env=_environment_variables(),
     ) as process:
         try:
             for line in process.stdout or ():
@@ -356,7 +358,7 @@ def _run(command: list[str], failed: str, fix: str, report: Report) -> None:
         raise InstallFailed(failed, why="\n".join(last) or f"exit code {code}", fix=fix)
 
 
-def _try(environment: Environment) -> EngineLoaded:
+def _load_engine_in(environment: Environment) -> EngineLoaded:
     """Import the engine as a measurement would: in a worker with its sandbox."""
     with temporary_folder() as folder, closing(Stop()) as stop:
         log = folder / "log.txt"

@@ -30,8 +30,8 @@ class EventFeed:
         self._news = threading.Event()
         self._is_closing = False
         self._last = 0
-        self._thread = threading.Thread(target=self._work, name="events", daemon=True)
-        database.on_write(self._news.set)
+        self._thread = threading.Thread(target=self._run_thread, name="events", daemon=True)
+        database.add_write_listener(self._news.set)
 
     def on_event(self, listener: EventListener) -> None:
         self._listeners.append(listener)
@@ -48,18 +48,18 @@ class EventFeed:
         if self._thread.is_alive():
             self._thread.join(5.0)
 
-    def _work(self) -> None:
+    def _run_thread(self) -> None:
         while not self._is_closing:
             self._news.wait(POLL_S)
             self._news.clear()
             try:
-                self._read_on()
+                self._publish_new_events()
             except ModeldynoError as error:
                 logger.warning("events cannot be read at the moment: %s", error)
             except Exception:
                 logger.exception("the event feed failed; it keeps running")
 
-    def _read_on(self) -> None:
+    def _publish_new_events(self) -> None:
         before = self._last
         while events := self._events.since(self._last, _BATCH).events:
             for event in events:

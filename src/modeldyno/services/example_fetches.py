@@ -85,7 +85,7 @@ class ExampleFetches:
                     fix="Wait until some have arrived",
                 )
             fetch = ExampleFetch(project_id, slug)
-            self._store(fetch)
+            self._remember(fetch)
             self._pool.submit(self._run, fetch)
         return fetch
 
@@ -101,7 +101,7 @@ class ExampleFetches:
 
     def _run(self, fetch: ExampleFetch) -> None:
         def report(done: int, total: int | None) -> None:
-            self._change(replace(fetch, done_bytes=done, total_bytes=total))
+            self._update(replace(fetch, done_bytes=done, total_bytes=total))
 
         try:
             fetched = self._examples.fetch(fetch.example, report, self._is_closing.is_set)
@@ -113,23 +113,23 @@ class ExampleFetches:
             return
         except ModeldynoError as error:
             logger.warning("example %s: %s", fetch.example, error)
-            self._change(replace(fetch, state="failed", failure=Failure.of(error)))
+            self._update(replace(fetch, state="failed", failure=Failure.of(error)))
         except Exception as error:
             logger.exception("example %s", fetch.example)
-            self._change(replace(fetch, state="failed", failure=unexpected_failure(error)))
+            self._update(replace(fetch, state="failed", failure=unexpected_failure(error)))
         else:
             size = stored.size_bytes
-            self._change(
+            self._update(
                 replace(fetch, state="done", done_bytes=size, total_bytes=size, model_id=model.id)
             )
 
-    def _change(self, fetch: ExampleFetch) -> None:
+    def _update(self, fetch: ExampleFetch) -> None:
         with self._lock:
-            self._store(fetch)
+            self._remember(fetch)
         for listener in self._listeners:
             listener(fetch)
 
-    def _store(self, fetch: ExampleFetch) -> None:
+    def _remember(self, fetch: ExampleFetch) -> None:
         key = (fetch.project_id, fetch.example)
         self._fetches[key] = fetch
         self._fetches.move_to_end(key)

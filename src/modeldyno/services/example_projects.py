@@ -27,7 +27,7 @@ from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.examples import ExampleService
 from modeldyno.services.model_files import ModelFiles, PreparedModel
 from modeldyno.services.projects import INPUT_MODEL
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.store.records.all import Records
 
 logger = logging.getLogger(__name__)
@@ -186,4 +186,4 @@ def _benchmark_spec(path: str) -> BenchmarkSpec:
     cpus = len(allowed_cpus())
     cores = min(MOST_CORES, cpus)
     request = BenchmarkRequest(cores=(cores,), instances=(cpus // cores,), warmup=WARMUP)
-    return benchmark_spec(request, path)
+    return make_benchmark_spec(request, path)

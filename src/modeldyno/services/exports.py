@@ -15,7 +15,7 @@ from modeldyno.core.exports import csv_with_artifacts
 from modeldyno.core.ids import JobId, ProjectId, RunId
 from modeldyno.core.kinds import KINDS, spec_from
 from modeldyno.core.names import file_name_part, shown_name
-from modeldyno.core.redaction import placeless, without_folders
+from modeldyno.core.redaction import without_folders, without_model_places
 from modeldyno.core.results import RunResult
 from modeldyno.core.roofline import PeaksOf
 from modeldyno.core.runs import ACTIVE, Artifact, ListQuery, Run, RunOf, StoredRun
@@ -71,11 +71,11 @@ class ExportService:
 
     def details(self, run_id: RunId) -> RunDetails:
         run = self._records.runs.get(run_id)
-        job = self._records.jobs.of_run(run_id)
-        kept = self._kept(run_id)
+        job = self._records.jobs.find_of_run(run_id)
+        kept = self._find_stored_run(run_id)
         return RunDetails(
             run=run,
-            spec=_spec(run),
+            spec=_decode_spec(run),
             job_id=job.id if job else None,
             cells=self._records.runs.cells(run_id),
             units_kept=kept.sessions if kept else (),
@@ -96,22 +96,24 @@ class ExportService:
         result = self.result(run_id)
         parts = [file_name_part(shown_name(model.path)) for model in result.models()]
         name = "-".join(filter(None, [*dict.fromkeys(parts), run_id]))
-        text = self._text(result, format)
+        text = self._result_to_text(result, format)
         return ExportedFile(f"{name}.{format}", _MEDIA[format], text)
 
     def report(self, project_id: ProjectId, format: Format) -> ExportedFile:
         """The latest result of everything in it that was measured."""
         project = self._records.projects.get(project_id)
-        results, missing = self._latest(project.id)
+        results, missing = self._latest_results(project.id)
         parts = [file_name_part(project.name), f"project-{project.id}"]
-        text = self._report_text(Report(project.name, results, missing), format)
+        text = self._report_to_text(Report(project.name, results, missing), format)
         return ExportedFile(f"{'-'.join(filter(None, parts))}.{format}", _MEDIA[format], text)
 
-    def _latest(self, project_id: ProjectId) -> tuple[tuple[RunResult, ...], tuple[str, ...]]:
+    def _latest_results(
+        self, project_id: ProjectId
+    ) -> tuple[tuple[RunResult, ...], tuple[str, ...]]:
         """Of each thing the newest run with a result; of the others, why they have none."""
         results: dict[RunOf, RunResult] = {}
         without: dict[RunOf, str] = {}
-        for run in self._runs(project_id):
+        for run in self._list_runs(project_id):
             if run.of in results:
                 continue
             if len(results) == MOST_IN_REPORT:
@@ -128,7 +130,7 @@ class ExportService:
         left = [without[of] for of in without if of not in results]
         return tuple(results[of] for of in order), tuple(left)
 
-    def _runs(self, project_id: ProjectId) -> Iterator[Run]:
+    def _list_runs(self, project_id: ProjectId) -> Iterator[Run]:
         """Newest first; those of optimizations end with models, not with numbers."""
         cursor: str | None = None
         while True:
@@ -147,11 +149,11 @@ class ExportService:
                 f"Run {run_id} has no samples", why=f"it is {run.state}", fix="Wait until it runs"
             )
         self._history.folder(run.id).require_samples()
-        return self._folders.raw_lines(run.id)
+        return self._folders.sample_csv_lines(run.id)
 
     def artifacts(self, run_id: RunId) -> tuple[Artifact, ...]:
         """Files that it left."""
-        return self._history.folder(self._records.runs.get(run_id).id).artifacts_kept()
+        return self._history.folder(self._records.runs.get(run_id).id).read_artifacts()
 
     def open_artifact(self, run_id: RunId, name: str) -> tuple[Artifact, int]:
         """With a descriptor, which the caller closes; raises NotFound."""
@@ -160,7 +162,7 @@ class ExportService:
                 return artifact, self._history.folder(run_id).open_artifact(artifact)
         raise NotFound(f"Run {run_id} left no file {name!r}", fix="Ask for the list of its files")
 
-    def log(self, run_id: RunId) -> Path:
+    def log_path(self, run_id: RunId) -> Path:
         """Where its workers' words are; the file may not be there yet."""
         return self._history.folder(self._records.runs.get(run_id).id).log
 
@@ -168,12 +170,12 @@ class ExportService:
         """Of its kind, without any folder of this machine in it; raises NotFound when there is
         none."""
         run = self._records.runs.get(run_id)
-        kept = self._kept(run_id)
+        kept = self._find_stored_run(run_id)
         if kept is None or kept.result is None:
-            raise _no_result(run, kept)
-        return placeless(kept.result, self._names(run, kept))
+            raise _no_result_error(run, kept)
+        return without_model_places(kept.result, self._names_by_path(run, kept))
 
-    def _kept(self, run_id: RunId) -> StoredRun | None:
+    def _find_stored_run(self, run_id: RunId) -> StoredRun | None:
         """None before it began, and when its files cannot be read."""
         if not self._history.folder(run_id).exists():
             return None
@@ -182,13 +184,13 @@ class ExportService:
         except (OSError, ValueError, KeyError):
             return None
 
-    def _names(self, run: Run, kept: StoredRun) -> dict[str, str]:
+    def _names_by_path(self, run: Run, kept: StoredRun) -> dict[str, str]:
         """Models by their paths: files that we keep are called by their checksums."""
         names = self._records.of_kind(run.of.kind).names(run.of.id)
         paths = [model.path for model in kept.spec.models()]
         return dict(zip(paths, names, strict=True))
 
-    def _text(self, result: RunResult, format: Format) -> str:
+    def _result_to_text(self, result: RunResult, format: Format) -> str:
         match format:
             case "json":
                 return json_text(result.document(self._peaks_of))
@@ -199,7 +201,7 @@ class ExportService:
             case "html":
                 return html_report([result], peaks_of=self._peaks_of)
 
-    def _report_text(self, report: Report, format: Format) -> str:
+    def _report_to_text(self, report: Report, format: Format) -> str:
         match format:
             case "json":
                 return json_text(ReportDocument.of(report, self._peaks_of))
@@ -212,14 +214,14 @@ class ExportService:
                 return html_report(*parts, self._peaks_of)
 
 
-def _spec(run: Run) -> RunSpec | None:
+def _decode_spec(run: Run) -> RunSpec | None:
     try:
         return spec_from(run.spec)
     except Mismatch:
         return None
 
 
-def _no_result(run: Run, kept: StoredRun | None) -> NotFound:
+def _no_result_error(run: Run, kept: StoredRun | None) -> NotFound:
     if run.state in ACTIVE:
         so_far = f"; {kept.kept} so far" if kept and sum(kept.sessions) else ""
         return NotFound(

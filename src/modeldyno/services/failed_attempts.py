@@ -23,7 +23,7 @@ class FailedAttempts:
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def count(self, client: str) -> int:
+    def count_and_delay_s(self, client: str) -> int:
         """Record a failure. 0 while the client may try again at once, else the seconds to wait."""
         now = self._clock()
         with self._lock:

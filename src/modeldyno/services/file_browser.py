@@ -33,27 +33,27 @@ class FileBrowser:
         self._roots = roots
 
     @property
-    def first(self) -> str:
+    def first_folder(self) -> str:
         """Where a browser of files begins."""
         return self._roots.names[0]
 
-    def look(self, path: str, kind: str = "") -> BrowserFolder:
+    def list_folder(self, path: str, kind: str = "") -> BrowserFolder:
         """``kind`` is one of FILTERS. Without a path: the allowed folders themselves.
 
         Raises PathRefused, FileNotFound, and BadValue when it is a file.
         """
         if not path:
-            return BrowserFolder("", _ways(self._roots.names))
+            return BrowserFolder("", _folder_entries(self._roots.names))
         place = path.rstrip("/") or "/"
-        ways = self._ways_below(place)
+        ways = self._list_ways_below(place)
         if ways:
-            return BrowserFolder(place, _ways(ways))
+            return BrowserFolder(place, _folder_entries(ways))
         try:
             listed = self._roots.entries(place).entries
         except PathRefused:
             self._refuse_files(place)
             raise
-        top = self._roots.place(place)
+        top = self._roots.absolute_path(place)
         entries = (
             BrowserEntry(
                 f"{top}/{entry.name}",
@@ -64,7 +64,7 @@ class FileBrowser:
         )
         return BrowserFolder(top, tuple(entry for entry in entries if _is_wanted(entry, kind)))
 
-    def _ways_below(self, place: str) -> list[str]:
+    def _list_ways_below(self, place: str) -> list[str]:
         """What leads from a folder above allowed ones down to them."""
         above = "/" if place == "/" else f"{place}/"
         if any(place == name or place.startswith(f"{name}/") for name in self._roots.names):
@@ -77,7 +77,7 @@ class FileBrowser:
             raise BadValue("This is a file, not a directory", fix="Ask for the folder it lies in")
 
 
-def _ways(places: Iterable[str]) -> tuple[BrowserEntry, ...]:
+def _folder_entries(places: Iterable[str]) -> tuple[BrowserEntry, ...]:
     return tuple(BrowserEntry(place, True, False) for place in dict.fromkeys(places))
 
 

@@ -69,7 +69,7 @@ class FileInspections:
 
     def facts(self, path: str) -> ModelFacts:
         """Raises PathRefused, FileNotFound, and what reading the model raises."""
-        model = self._kept_at(path)
+        model = self._find_model_at(path)
         if model is not None and model.facts is not None:
             return model.facts
         sha256 = self._cached_hash(path)
@@ -87,13 +87,13 @@ class FileInspections:
 
         Raises as ``facts`` does, and GraphUnavailable.
         """
-        model = self._kept_at(path)
+        model = self._find_model_at(path)
         if model is not None:
             return self._models.graph(model.id)
         try:
             return self._graph_of_file(path)
         except (PathRefused, FileNotFound):
-            model = self._records.models.copied_from(path)
+            model = self._records.models.find_newest_copied_from(path)
             if model is None:
                 raise
             return self._models.graph(model.id)
@@ -113,14 +113,14 @@ class FileInspections:
             self._cache_hash(copy)
             return graph
 
-    def _kept_at(self, path: str) -> Model | None:
+    def _find_model_at(self, path: str) -> Model | None:
         """A model uploaded without a path: clients are given that of our own file."""
-        return self._records.models.kept_at(path) if path.startswith("/") else None
+        return self._records.models.find_newest_at_path(path) if path.startswith("/") else None
 
     def _cached_hash(self, path: str) -> str | None:
         """Of the file as it is, if it was inspected before. Always opens it: that checks whether it
         may be read at all."""
-        with self._files.opened(path) as file:
+        with self._files.open_below_roots(path) as file:
             return self._hashes.get(file.version().key)
 
     def _cache_hash(self, copy: TemporaryCopy) -> None:

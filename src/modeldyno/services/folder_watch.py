@@ -9,7 +9,7 @@ from pathlib import Path
 from modeldyno.core.errors import ModeldynoError
 from modeldyno.core.ids import RunId
 from modeldyno.store.history import History
-from modeldyno.store.indexing import RunIndex, sweep
+from modeldyno.store.indexing import RunIndex, delete_folders_of_deleted_runs
 from modeldyno.store.records.all import Records
 from modeldyno.store.runs import RunFolders
 
@@ -44,10 +44,10 @@ class FolderWatch:
         self._last: _Snapshot = ()
         self._has_writes = threading.Event()  # of rows: some may be deleted
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="folders", daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, name="folders", daemon=True)
 
     def start(self) -> None:
-        self._records.database.on_write(self._has_writes.set)
+        self._records.database.add_write_listener(self._has_writes.set)
         self._has_writes.set()
         self._thread.start()
 
@@ -56,7 +56,7 @@ class FolderWatch:
         if self._thread.is_alive():
             self._thread.join(5.0)
 
-    def _work(self) -> None:
+    def _run_thread(self) -> None:
         polls = 0
         while not self._closing.is_set():
             polls += 1
@@ -71,33 +71,33 @@ class FolderWatch:
     def _poll(self, *, full: bool) -> None:
         if self._has_writes.is_set() or full:
             self._has_writes.clear()
-            sweep(self._records.runs, self._root)
+            delete_folders_of_deleted_runs(self._records.runs, self._root)
         if full:
-            RunFolders(self._root).sweep()
-        if self._snapshot() != self._last or full:
-            self._others = self._index.refresh().unreadable
+            RunFolders(self._root).delete_renamed_scratch()
+        if self._take_snapshot() != self._last or full:
+            self._others = self._index.index_changed_runs().unreadable
             self._others += tuple(run.id for run in self._records.runs.active())
-            self._last = self._snapshot()
+            self._last = self._take_snapshot()
 
-    def _snapshot(self) -> _Snapshot:
+    def _take_snapshot(self) -> _Snapshot:
         """Changes when a run appears, is removed, or when one of the watched ones changes."""
-        changed = _changed(self._root)
+        changed = _modification_time(self._root)
         if changed != self._root_changed:
-            self._root_changed, self._newest = changed, tuple(self._history.ids()[:_NEWEST])
+            self._root_changed, self._newest = changed, tuple(self._history.list_ids()[:_NEWEST])
         watched = dict.fromkeys((*self._newest, *self._others))
         return (changed, *map(self._run_state, watched))
 
     def _run_state(self, run_id: RunId) -> tuple[int, str]:
         """Includes its state: that of a killed process changes without a change of files."""
         folder = self._history.folder(run_id)
-        changed = _changed(folder.path / "state.json")
+        changed = _modification_time(folder.path / "state.json")
         try:
             return changed, folder.state()
         except (OSError, ValueError, KeyError, TypeError):
             return changed, "unreadable"
 
 
-def _changed(path: Path) -> int:
+def _modification_time(path: Path) -> int:
     try:
         return path.stat().st_mtime_ns
     except OSError:

@@ -31,11 +31,11 @@ class GraphService:
         those of other signatures.
         """
         if spec.model.signature:
-            return self._read(spec)
-        sha256 = spec.model.sha256 or _hash(Path(spec.model.path))
+            return self._read_in_worker(spec)
+        sha256 = spec.model.sha256 or _hash_if_readable(Path(spec.model.path))
         if sha256 and (stored := self.stored(sha256)):
             return stored
-        graph = self._read(replace(spec, model=replace(spec.model, sha256=sha256)))
+        graph = self._read_in_worker(replace(spec, model=replace(spec.model, sha256=sha256)))
         if sha256 and NOT_IN_TIME not in graph.notes:
             self._stored.save(graph)
             self._cache.put(graph.sha256, graph)
@@ -48,13 +48,13 @@ class GraphService:
             self._cache.put(sha256, graph)
         return graph
 
-    def _read(self, spec: GraphSpec) -> Graph:
+    def _read_in_worker(self, spec: GraphSpec) -> Graph:
         graph = self._runs.run(spec)
         assert isinstance(graph, Graph)
         return graph
 
 
-def _hash(path: Path) -> str | None:
+def _hash_if_readable(path: Path) -> str | None:
     """None for what cannot be hashed: the worker reports what is wrong with it."""
     try:
         return hash_file(path) if path.is_file() else None

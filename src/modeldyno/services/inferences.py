@@ -12,7 +12,7 @@ from modeldyno.core.sessions import InferenceResult
 from modeldyno.core.specs import CellSpec, InferenceSpec, ModelSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, note_ending
-from modeldyno.services.boundaries import pinned_to, with_boundary
+from modeldyno.services.boundaries import pin_to_trusted_content, with_boundary
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 
@@ -54,13 +54,13 @@ class InferenceService:
     def is_busy(self) -> bool:
         return self._free.locked()
 
-    def begin(
+    def start(
         self, model_id: ModelId, engine: str = "", batch_size: int = 1, limit_s: float = LIMIT_S
     ) -> PendingInference:
         """Raises NotFound, UnsafeFormat, WrongState if it may not run, and TooBusy."""
-        model = self._models.runnable(model_id)
+        model = self._models.require_runnable(model_id)
         spec = InferenceSpec(
-            pinned_to(ModelSpec(model.path), model),
+            pin_to_trusted_content(ModelSpec(model.path), model),
             with_boundary(CellSpec(engine=engine, batch_size=batch_size), model),
             timeout_s=limit_s,
             memory_limit_bytes=default_memory_limit(),

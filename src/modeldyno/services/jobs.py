@@ -98,7 +98,7 @@ class JobService:
         deadline = time.monotonic() + patience_s
         while active := self._records.runs.active(of):
             for run in active:
-                job = self._records.jobs.of_run(run.id)
+                job = self._records.jobs.find_of_run(run.id)
                 if job is None:
                     raise WrongState(
                         f"This {of.kind} is being measured in a terminal",
@@ -139,28 +139,28 @@ class JobService:
             is_paused=self._queue.is_paused,
             cores=tuple(allowed_cpus()),
             leases=tuple(lease for lease in self.leases() if lease.host == here),
-            elsewhere=self._elsewhere(),
+            elsewhere=self._cores_used_elsewhere(),
             running=tuple(self._statuses(self._records.jobs.running())),
             waiting=tuple(self._statuses(self._records.jobs.waiting())),
         )
 
     def pause(self) -> None:
-        self._turn(self._queue.pause, is_paused=True)
+        self._announce_after(self._queue.pause, is_paused=True)
 
     def unpause(self) -> None:
-        self._turn(self._queue.unpause, is_paused=False)
+        self._announce_after(self._queue.unpause, is_paused=False)
 
-    def _turn(self, turn: Callable[[], None], *, is_paused: bool) -> None:
+    def _announce_after(self, turn: Callable[[], None], *, is_paused: bool) -> None:
         """Why each job waits changes with it."""
         waiting = () if self._queue.is_paused == is_paused else self._records.jobs.waiting()
         turn()
         self._records.jobs.announce_changed(waiting)
 
-    def log(self, job_id: JobId) -> Path:
+    def log_path(self, job_id: JobId) -> Path:
         """Where its workers' words are; the file may not be there yet."""
         return self._history.folder(self._records.jobs.get(job_id).run_id).log
 
-    def _elsewhere(self) -> dict[int, str]:
+    def _cores_used_elsewhere(self) -> dict[int, str]:
         try:
             return self._leases.of_others()
         except LeasesUnusable:  # a measurement reports it; the queue is shown all the same
@@ -172,7 +172,7 @@ class JobService:
     def _require_idle(self, of: RunOf) -> None:
         if active := self._records.runs.active(of):
             raise WrongState(
-                f"This {of.kind} is {_doing(active[0].state)} already",
+                f"This {of.kind} is {_advise_for_state(active[0].state)} already",
                 why="its runs follow one another",
                 fix="Wait until it ends, or cancel it",
             )
@@ -194,18 +194,22 @@ class JobService:
         if not any(job.state == "queued" for job in jobs):
             return [JobStatus(job, None, job.reason, self._progress.of(job.id)) for job in jobs]
         places = {job.id: place for place, job in enumerate(self._records.jobs.waiting(), start=1)}
-        ahead = "somebody to resume the queue" if self._queue.is_paused else self._ahead()
+        ahead = (
+            "somebody to resume the queue"
+            if self._queue.is_paused
+            else self._describe_running_job()
+        )
         return [
             JobStatus(
                 job,
                 places.get(job.id),
-                job.reason or (_why(places[job.id], ahead) if job.id in places else ""),
+                job.reason or (_waiting_reason(places[job.id], ahead) if job.id in places else ""),
                 self._progress.of(job.id),
             )
             for job in jobs
         ]
 
-    def _ahead(self) -> str:
+    def _describe_running_job(self) -> str:
         for job in self._records.jobs.running():
             standing = self._progress.of(job.id)
             left_s = standing.progress.remaining_s if standing and standing.progress else None
@@ -215,12 +219,12 @@ class JobService:
         return ""
 
 
-def _why(place: int, ahead: str) -> str:
+def _waiting_reason(place: int, ahead: str) -> str:
     if place > 1:
         between = figures.counted(place - 1, "job")
         return f"waiting behind {between} and {ahead}" if ahead else f"waiting behind {between}"
     return f"waiting for {ahead}" if ahead else "about to start"
 
 
-def _doing(state: str) -> str:
+def _advise_for_state(state: str) -> str:
     return "running" if state == "running" else "waiting in the queue"

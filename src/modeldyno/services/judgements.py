@@ -21,10 +21,10 @@ class JudgementService:
     def judge(self, a: Picked, b: Picked) -> BenchmarkJudgement:
         """Raises NotFound for a benchmark that does not exist or was not measured, and BadValue for
         a cell that it does not have."""
-        (first, a_model), (second, b_model) = self._measured(a), self._measured(b)
-        return judge(first, second, self._alternations((a_model, b_model)))
+        (first, a_model), (second, b_model) = self._read_measured(a), self._read_measured(b)
+        return judge(first, second, self._find_alternations((a_model, b_model)))
 
-    def _measured(self, picked: Picked) -> tuple[MeasuredSide, ModelId]:
+    def _read_measured(self, picked: Picked) -> tuple[MeasuredSide, ModelId]:
         """With its model."""
         outcome = self._records.benchmarks.outcome(picked.benchmark_id)
         if outcome.measured is None:
@@ -47,7 +47,7 @@ class JudgementService:
         )
         return MeasuredSide(side, result, picked.cell), outcome.benchmark.model_id
 
-    def _alternations(self, models: tuple[ModelId, ModelId]) -> list[Alternation]:
+    def _find_alternations(self, models: tuple[ModelId, ModelId]) -> list[Alternation]:
         """Newest first, without unreadable ones."""
         alternations = []
         for comparison, run_id in self._records.comparisons.between(*models):

@@ -45,7 +45,7 @@ from modeldyno.core.names import names_in, path_refused, printable
 from modeldyno.core.specs import InspectionSpec, ModelSpec
 from modeldyno.core.trust import architecture_of
 from modeldyno.formats.containers.extraction import ArchiveLimits, extract
-from modeldyno.formats.domains import purpose_of
+from modeldyno.formats.domains import guess_purpose
 from modeldyno.formats.sidecar import LONGEST as LONGEST_SIDECAR
 from modeldyno.formats.sidecar import SUFFIX
 from modeldyno.formats.tensorflow.saved_model import INDEX
@@ -53,12 +53,12 @@ from modeldyno.services.concurrency_limit import ConcurrencyLimit
 from modeldyno.services.lru_cache import LruCache
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.services.runs import RunService
-from modeldyno.store.bundles import Bundles, file_name
-from modeldyno.store.content import with_files
+from modeldyno.store.bundles import Bundles, safe_file_name
+from modeldyno.store.content import list_files_in_spec
 from modeldyno.store.objects import Incoming, Objects, StoredObject
 from modeldyno.store.records.all import Records
 from modeldyno.store.roots import SAVED_MODEL, FileVersion, Listing, OpenFile, Roots
-from modeldyno.store.writers import is_being_written
+from modeldyno.store.writers import is_open_for_writing
 
 logger = logging.getLogger(__name__)
 
@@ -73,22 +73,25 @@ class PreparedModel:
 
     def __init__(self, records: Records, new: NewModel, held: ExitStack) -> None:
         self._records = records
-        self._new = new
+        self._link_and_inspect = new
         weakref.finalize(self, held.close)
 
     @property
     def new(self) -> NewModel:
-        return self._new
+        return self._link_and_inspect
 
     def add(self, **instead: Any) -> Model:
         """Add the row; ``instead`` are fields of NewModel that replace the prepared ones."""
-        return self._records.models.add(replace(self._new, **instead))
+        return self._records.models.add(replace(self._link_and_inspect, **instead))
 
     def add_once(self) -> Model:
         """The project's existing model, if it has the same files under the same name."""
-        new = self._new
+        new = self._link_and_inspect
         with self._records.database.writing():
-            return self._records.models.at(new.project_id, new.name, new.path) or self.add()
+            return (
+                self._records.models.find_by_name_and_path(new.project_id, new.name, new.path)
+                or self.add()
+            )
 
 
 @dataclass(frozen=True)
@@ -153,25 +156,29 @@ class ModelFiles:
         self, project_id: ProjectId, name: str, incoming: Incoming, origin: Origin = "upload"
     ) -> Model:
         """A model of what was received; raises what reading it raises, and then keeps nothing."""
-        stored = incoming.settle()
-        with self._in_use_by_us(stored.sha256):
-            incoming.keep(stored)
-            return self._records.models.add(self._new(project_id, name, stored, origin, name))
+        stored = incoming.sync_and_hash()
+        with self._protected_from_cleanup(stored.sha256):
+            incoming.store(stored)
+            return self._records.models.add(
+                self._link_and_inspect(project_id, name, stored, origin, name)
+            )
 
     def add_stored(
         self, project_id: ProjectId, name: str, stored: StoredObject, origin: Origin, source: str
     ) -> Model:
         """A model of a file that is in the workspace already."""
-        with self._in_use_by_us(stored.sha256):
-            return self._records.models.add(self._new(project_id, name, stored, origin, source))
+        with self._protected_from_cleanup(stored.sha256):
+            return self._records.models.add(
+                self._link_and_inspect(project_id, name, stored, origin, source)
+            )
 
     def prepare_received(self, name: str, incoming: Incoming, origin: Origin) -> PreparedModel:
         """Like ``add``, for a project that does not exist yet: ``add(project_id=…)``."""
-        stored = incoming.settle()
+        stored = incoming.sync_and_hash()
         with ExitStack() as held:
-            held.enter_context(self._in_use_by_us(stored.sha256))
-            incoming.keep(stored)
-            new = self._new(ProjectId(0), name, stored, origin, name)
+            held.enter_context(self._protected_from_cleanup(stored.sha256))
+            incoming.store(stored)
+            new = self._link_and_inspect(ProjectId(0), name, stored, origin, name)
             return PreparedModel(self._records, new, held.pop_all())
 
     def prepare_stored(
@@ -179,8 +186,8 @@ class ModelFiles:
     ) -> PreparedModel:
         """Like ``add_stored``, for a project that does not exist yet: ``add(project_id=…)``."""
         with ExitStack() as held:
-            held.enter_context(self._in_use_by_us(stored.sha256))
-            new = self._new(ProjectId(0), name, stored, origin, source)
+            held.enter_context(self._protected_from_cleanup(stored.sha256))
+            new = self._link_and_inspect(ProjectId(0), name, stored, origin, source)
             return PreparedModel(self._records, new, held.pop_all())
 
     def prepare_from(self, project_id: ProjectId, path: str, name: str = "") -> PreparedModel:
@@ -203,32 +210,34 @@ class ModelFiles:
         Raises PathRefused and FileNotFound.
         """
         with (
-            self._roots.model(path) as file,
+            self._roots.open_model(path) as file,
             self._objects.receiving(file.size_bytes) as incoming,
         ):
             before = file.version()
             incoming.copy(file.descriptor)
             version = before if file.version().key == before.key else None
-            stored = incoming.settle()
-            with self._in_use_by_us(stored.sha256):
-                incoming.keep(stored)
-                copy = self._bundles.alone(_stored_name(file, file.name), stored.sha256)
+            stored = incoming.sync_and_hash()
+            with self._protected_from_cleanup(stored.sha256):
+                incoming.store(stored)
+                copy = self._bundles.link_model_without_weights(
+                    _name_in_store(file, file.name), stored.sha256
+                )
                 model = ModelSpec(str(copy), sha256=stored.sha256)
                 yield TemporaryCopy(model, stored.sha256, version)
         self.sweep()
 
-    def opened(self, path: str) -> AbstractContextManager[OpenFile]:
+    def open_below_roots(self, path: str) -> AbstractContextManager[OpenFile]:
         """A file below an allowed folder; raises PathRefused and FileNotFound."""
-        return self._roots.model(path)
+        return self._roots.open_model(path)
 
-    def current(self, project_id: ProjectId, path: str, roots: Roots) -> Model:
+    def find_or_add_current(self, project_id: ProjectId, path: str, roots: Roots) -> Model:
         """The model of a file below ``roots`` as it is now; copied unless the project has it.
 
         Raises as ``prepare_from`` does, and ModelChanged while the file is being written.
         """
-        with roots.model(path) as file:
+        with roots.open_model(path) as file:
             known = self._find_copy(project_id, file, _read_sidecar(roots, file))
-        return known or self._copy(roots, project_id, path, "", "path").add_once()
+        return known or self._copy_and_prepare(roots, project_id, path, "", "path").add_once()
 
     def add_packed(self, project_id: ProjectId, path: str, incoming: Incoming) -> Model:
         """A model from an archive (zip, tar, tar.gz) with the weights beside it, all or nothing;
@@ -238,44 +247,46 @@ class ModelFiles:
         """
         names_in(path)
         owner = secrets.token_hex(16)
-        folder = self._bundles.waiting(owner)
-        with self._in_use_by_us(owner):
+        folder = self._bundles.waiting_folder(owner)
+        with self._protected_from_cleanup(owner):
             folder.parent.mkdir(parents=True, exist_ok=True)
             try:
                 limits = ArchiveLimits(total_bytes=self._objects.largest)
-                with incoming.reading() as archive:
+                with incoming.open_from_start() as archive:
                     extract(archive, folder, limits, self._objects.check_room)
-                return self._copy(Roots([folder]), project_id, path, "", "upload").add()
+                return self._copy_and_prepare(Roots([folder]), project_id, path, "", "upload").add()
             except FileNotFound as error:
                 raise FileNotFound(
                     error.title, why="the archive does not contain it", fix="Add it to the archive"
                 ) from error
             finally:
-                self._bundles.forget(owner)
+                self._bundles.discard_waiting(owner)
 
     def add_converted(self, project_id: ProjectId, path: str, name: str, source: str) -> Model:
         """A converted model with its weights and sidecar; ``source`` names the original."""
         file = Path(path)
-        prepared = self._copy(Roots([file.parent]), project_id, file.name, name, "conversion")
+        prepared = self._copy_and_prepare(
+            Roots([file.parent]), project_id, file.name, name, "conversion"
+        )
         return prepared.add(source=source)
 
     def add_weights(self, model_id: ModelId, location: str, incoming: Incoming) -> Model:
         """Add one of the files that a model lacks. With the last one, it is inspected again; if it
         cannot be read then, that file is refused."""
         self.require_missing_weights(model_id, location)
-        stored = incoming.settle()
+        stored = incoming.sync_and_hash()
         with self._gathering_weights(model_id):
             model = self.require_missing_weights(model_id, location)
             facts, sha256 = require_inspected(model)
             owner = str(model_id)
-            place = self._bundles.waiting(owner).joinpath(*names_in(location))
-            incoming.keep_at(place)
+            place = self._bundles.waiting_folder(owner).joinpath(*names_in(location))
+            incoming.move_to(place)
             arrived = ExternalFile(location, stored.size_bytes, stored.sha256)
             try:
                 if location == INDEX:
                     facts = self._apply_weights_index(owner, Path(model.path).name, sha256, facts)
                     model = replace(model, facts=facts)
-                return self._with_weights(model, (*facts.external, arrived))
+                return self._update_with_weights(model, (*facts.external, arrived))
             except ModeldynoError:
                 place.unlink(missing_ok=True)
                 raise
@@ -291,7 +302,7 @@ class ModelFiles:
                 why="they are in the model's own file, or have all been uploaded",
                 fix="Upload other weights with their model, as a new model",
             )
-        if location not in _declared(facts):
+        if location not in _list_declared_weights(facts):
             raise FileNotFound(
                 f'{model.name} does not refer to a file "{printable(location)}"',
                 why="only weights that the model refers to can be uploaded",
@@ -325,10 +336,10 @@ class ModelFiles:
         with self._gathering_weights(model_id):
             path = Path(model.path)
             facts = self._inspect(path, model.sha256, without_weights=True)
-            if INDEX in self._bundles.gathered(str(model_id)):
+            if INDEX in self._bundles.list_arrived_weights(str(model_id)):
                 _, sha256 = require_inspected(model)
                 facts = self._apply_weights_index(str(model_id), path.name, sha256, facts)
-            return self._with_weights(replace(model, facts=facts), model.facts.external)
+            return self._update_with_weights(replace(model, facts=facts), model.facts.external)
 
     def open(self, model: Model) -> int:
         """A descriptor of its file, which the caller closes; raises FileNotFound."""
@@ -342,7 +353,7 @@ class ModelFiles:
 
     def entries(self, path: str) -> Listing:
         """What could be imported; without a path, the folders to start from."""
-        return self._roots.entries(path) if path else self._roots.top()
+        return self._roots.entries(path) if path else self._roots.list_top()
 
     # ------------------------------------------------------------ remove
 
@@ -352,7 +363,7 @@ class ModelFiles:
         with self._lock:
             places = self._records.models.places()
             used = {*places.values(), *(str(number) for number in places)}
-            removed = self._bundles.sweep(used, busy=self._in_use, kept=self._kept())
+            removed = self._bundles.delete_unused(used, busy=self._in_use, kept=self._kept())
             self._gathering = {n: lock for n, lock in self._gathering.items() if n in places}
         self._objects.sweep()
         if removed:
@@ -364,9 +375,9 @@ class ModelFiles:
     def _prepare_copy(self, project_id: ProjectId, path: str, name: str) -> PreparedModel:
         with ExitStack() as slot:
             slot.enter_context(self._receiving.slot())
-            return self._copy(self._roots, project_id, path, name, "path", slot.close)
+            return self._copy_and_prepare(self._roots, project_id, path, name, "path", slot.close)
 
-    def _copy(
+    def _copy_and_prepare(
         self,
         roots: Roots,
         project_id: ProjectId,
@@ -378,17 +389,17 @@ class ModelFiles:
         owner = secrets.token_hex(16)
         with (
             ExitStack() as held,
-            roots.model(path) as file,
+            roots.open_model(path) as file,
             self._objects.receiving(file.size_bytes) as incoming,
         ):
             before = _require_unwritten(file)
             incoming.copy(file.descriptor)
             if _require_unwritten(file) != before:
-                raise _being_written(file.name)
-            stored = incoming.settle()
+                raise _being_written_error(file.name)
+            stored = incoming.sync_and_hash()
             release_slot()
-            held.enter_context(self._in_use_by_us(stored.sha256, owner))
-            incoming.keep(stored)
+            held.enter_context(self._protected_from_cleanup(stored.sha256, owner))
+            incoming.store(stored)
 
             def gather(facts: ModelFacts) -> ModelFacts:
                 name = Path(facts.path).name
@@ -404,14 +415,18 @@ class ModelFiles:
                     self._write_sidecar(owner, name, sidecar)
                 elif is_single_file:
                     return facts
-                return self._complete(owner, name, stored.sha256, _sidecar_files(name, sidecar))
+                return self._move_and_inspect(
+                    owner, name, stored.sha256, _sidecar_files(name, sidecar)
+                )
 
             name = name or file.name
-            stored_name = _stored_name(file, name)
-            new = self._new(project_id, name, stored, origin, path, gather, stored_name)
+            stored_name = _name_in_store(file, name)
+            new = self._link_and_inspect(
+                project_id, name, stored, origin, path, gather, stored_name
+            )
             return PreparedModel(self._records, new, held.pop_all())
 
-    def _new(
+    def _link_and_inspect(
         self,
         project_id: ProjectId,
         name: str,
@@ -423,12 +438,14 @@ class ModelFiles:
     ) -> NewModel:
         """Puts it into a folder of its own and inspects it there. ``gather`` adds the files beside
         it; ``stored_name`` is its file's, if not ``name``."""
-        path = self._bundles.alone(stored_name or file_name(name), stored.sha256)
+        path = self._bundles.link_model_without_weights(
+            stored_name or safe_file_name(name), stored.sha256
+        )
         facts = self.inspect_file(ModelSpec(str(path), sha256=stored.sha256))
         _check_weights(path.name, facts)
         if gather is not None:
             facts = gather(facts)
-        purpose = purpose_of(facts)
+        purpose = guess_purpose(facts)
         return NewModel(
             project_id=project_id,
             name=name,
@@ -452,12 +469,12 @@ class ModelFiles:
         there."""
         try:
             with (
-                roots.open(model.beside(source_name)) as file,
+                roots.open(model.path_beside(source_name)) as file,
                 self._objects.receiving(file.size_bytes) as incoming,
             ):
                 incoming.copy(file.descriptor)
-                incoming.settle()
-                incoming.keep_at(self._bundles.waiting(owner).joinpath(*names_in(location)))
+                incoming.sync_and_hash()
+                incoming.move_to(self._bundles.waiting_folder(owner).joinpath(*names_in(location)))
         except FileNotFound as error:
             raise FileNotFound(
                 f'{model.name} needs the weights file "{printable(source_name)}", which is missing',
@@ -469,8 +486,8 @@ class ModelFiles:
         """Beside the model's copy: readers look for it there."""
         with self._objects.receiving(len(sidecar)) as incoming:
             incoming.write(sidecar)
-            incoming.settle()
-            incoming.keep_at(self._bundles.waiting(owner) / (name + SUFFIX))
+            incoming.sync_and_hash()
+            incoming.move_to(self._bundles.waiting_folder(owner) / (name + SUFFIX))
 
     def _find_copy(
         self, project_id: ProjectId, file: OpenFile, sidecar: bytes | None
@@ -480,27 +497,29 @@ class ModelFiles:
         with os.fdopen(os.dup(file.descriptor), "rb") as reading:
             sha256 = hashlib.file_digest(reading, "sha256").hexdigest()
         if _require_unwritten(file) != before:
-            raise _being_written(file.name)
-        name = _stored_name(file, file.name)
-        place = self._bundles.place(name, sha256, _sidecar_files(name, sidecar))
-        return self._records.models.at(project_id, file.name, str(place))
+            raise _being_written_error(file.name)
+        name = _name_in_store(file, file.name)
+        place = self._bundles.path_of(name, sha256, _sidecar_files(name, sidecar))
+        return self._records.models.find_by_name_and_path(project_id, file.name, str(place))
 
-    def _with_weights(self, model: Model, known: tuple[ExternalFile, ...]) -> Model:
+    def _update_with_weights(self, model: Model, known: tuple[ExternalFile, ...]) -> Model:
         """Update its facts with the weights received so far; ``known`` describes some of them."""
         facts, sha256 = require_inspected(model)
         owner = str(model.id)
         name = Path(model.path).name
-        received = self._bundles.gathered(owner, name)
-        missing = tuple(location for location in _declared(facts) if location not in received)
+        received = self._bundles.list_arrived_weights(owner, name)
+        missing = tuple(
+            location for location in _list_declared_weights(facts) if location not in received
+        )
         if missing:
             described = {file.location: file for file in known}
             external = tuple(
-                described.get(location) or self._bundles.describe(owner, location)
+                described.get(location) or self._bundles.describe_arrived(owner, location)
                 for location in sorted(received)
             )
             facts = replace(facts, missing=missing, external=external)
         else:
-            facts = self._complete(owner, name, sha256)
+            facts = self._move_and_inspect(owner, name, sha256)
         return self._records.models.set_facts(model.id, facts)
 
     def _apply_weights_index(
@@ -508,19 +527,23 @@ class ModelFiles:
     ) -> ModelFacts:
         """The index of a SavedModel's weights says into how many files they are split; until it is
         there, one is assumed."""
-        with self._bundles.joined(owner, name, sha256) as path:
+        with self._bundles.linked_beside_arrived_weights(owner, name, sha256) as path:
             updated = self._inspect(path, sha256, without_weights=True)
         _check_weights(name, updated)
-        for stray in self._bundles.gathered(owner, name) - {*_declared(updated)}:
-            (self._bundles.waiting(owner) / stray).unlink(missing_ok=True)
+        for stray in self._bundles.list_arrived_weights(owner, name) - {
+            *_list_declared_weights(updated)
+        }:
+            (self._bundles.waiting_folder(owner) / stray).unlink(missing_ok=True)
         return replace(updated, path=facts.path)
 
-    def _complete(
+    def _move_and_inspect(
         self, owner: str, name: str, sha256: str, beside: tuple[ExternalFile, ...] = ()
     ) -> ModelFacts:
-        with self._bundles.joined(owner, name, sha256) as path:
+        with self._bundles.linked_beside_arrived_weights(owner, name, sha256) as path:
             facts = self._inspect(path, sha256)
-        place = self._bundles.whole(owner, name, sha256, (*facts.external, *beside))
+        place = self._bundles.move_model_and_weights_into_place(
+            owner, name, sha256, (*facts.external, *beside)
+        )
         return replace(facts, path=str(place))
 
     def _inspect(self, path: Path, sha256: str | None, without_weights: bool = False) -> ModelFacts:
@@ -545,11 +568,11 @@ class ModelFiles:
         _, sha256 = require_inspected(self._records.models.get(model_id))
         with self._lock:
             lock = self._gathering.setdefault(model_id, threading.Lock())
-        with lock, self._in_use_by_us(sha256, str(model_id)):
+        with lock, self._protected_from_cleanup(sha256, str(model_id)):
             yield
 
     @contextmanager
-    def _in_use_by_us(self, *keys: str) -> Iterator[None]:
+    def _protected_from_cleanup(self, *keys: str) -> Iterator[None]:
         """Keep these from being swept; if the body fails, sweep them."""
         with self._lock:
             self._in_use.update(keys)
@@ -582,24 +605,24 @@ def pinned_spec(model: Model) -> ModelSpec:
     """Pinned to the content and the code that are trusted."""
     facts, sha256 = require_inspected(model)
     spec = ModelSpec(model.path, sha256=sha256, architecture=architecture_of(facts))
-    return with_files(spec, facts)
+    return list_files_in_spec(spec, facts)
 
 
-def _stored_name(file: OpenFile, name: str) -> str:
+def _name_in_store(file: OpenFile, name: str) -> str:
     """Of our copy of a model's file. In a SavedModel's folder, it is what loaders look for."""
     is_inside = file.place.rpartition("/")[2] == SAVED_MODEL
-    return SAVED_MODEL if is_inside else file_name(name)
+    return SAVED_MODEL if is_inside else safe_file_name(name)
 
 
 def _require_unwritten(file: OpenFile) -> tuple[int, int]:
     """Its size and modification time; raises ModelChanged while a program has it open to write."""
-    if is_being_written(file.descriptor):
-        raise _being_written(file.name)
+    if is_open_for_writing(file.descriptor):
+        raise _being_written_error(file.name)
     status = os.fstat(file.descriptor)
     return status.st_size, status.st_mtime_ns
 
 
-def _being_written(name: str) -> ModelChanged:
+def _being_written_error(name: str) -> ModelChanged:
     return ModelChanged(
         f'"{printable(name)}" is being written right now',
         why="a program has it open to write, or changed it while it was read",
@@ -611,7 +634,7 @@ def _being_written(name: str) -> ModelChanged:
 def _read_sidecar(roots: Roots, model: OpenFile) -> bytes | None:
     """``<file>.modeldyno.toml``, if there is one."""
     try:
-        with roots.open(model.beside(model.name + SUFFIX)) as file:
+        with roots.open(model.path_beside(model.name + SUFFIX)) as file:
             if file.size_bytes > LONGEST_SIDECAR:
                 raise BadValue(
                     f'"{printable(file.name)}" is too long',
@@ -628,7 +651,7 @@ def _sidecar_files(name: str, sidecar: bytes | None) -> tuple[ExternalFile, ...]
     return (ExternalFile(name + SUFFIX, len(sidecar), hashlib.sha256(sidecar).hexdigest()),)
 
 
-def _declared(facts: ModelFacts) -> tuple[str, ...]:
+def _list_declared_weights(facts: ModelFacts) -> tuple[str, ...]:
     """Every file that the model refers to, present or missing."""
     return tuple(sorted({*facts.missing, *(file.location for file in facts.external)}))
 

@@ -24,7 +24,7 @@ from modeldyno.services.graphs import GraphService
 from modeldyno.services.model_files import UNREADABLE, pinned_spec, require_inspected
 from modeldyno.services.requests import default_memory_limit
 from modeldyno.store.records.all import Records
-from modeldyno.store.trust import Trust, code_of, entry_of
+from modeldyno.store.trust import Trust, find_code, find_entry
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class ModelStatus:
         return "untrusted" if needs_trust(facts.format) and self.trusted is None else "ready"
 
 
-def _given(entries: Sequence[Trusted], model: Model) -> Trusted | None:
+def _find_trust(entries: Sequence[Trusted], model: Model) -> Trusted | None:
     if model.facts is None or model.sha256 is None:
         return None
-    return entry_of(entries, model.sha256, code_of(model.facts))
+    return find_entry(entries, model.sha256, find_code(model.facts))
 
 
 class ModelService:
@@ -69,7 +69,7 @@ class ModelService:
 
     def statuses(self, models: Sequence[Model]) -> list[ModelStatus]:
         entries = self._trust.all()
-        return [ModelStatus(model, _given(entries, model)) for model in models]
+        return [ModelStatus(model, _find_trust(entries, model)) for model in models]
 
     def rename(self, model_id: ModelId, name: str) -> ModelStatus:
         return self.statuses([self._records.models.rename(model_id, name)])[0]
@@ -84,7 +84,7 @@ class ModelService:
         """Vouch for its content, in every project and in the terminal."""
         model = self._records.models.get(model_id)
         facts, sha256 = require_inspected(model)
-        code = code_of(facts)
+        code = find_code(facts)
         # The file first: whoever gets the event reads there, and others write while this waits.
         with self._vouching:
             was_trusted = self._trust.is_trusted(sha256, code)
@@ -106,7 +106,7 @@ class ModelService:
                 self._records.models.distrust(model.sha256)
         return self.get(model_id)
 
-    def runnable(self, model_id: ModelId) -> Model:
+    def require_runnable(self, model_id: ModelId) -> Model:
         """A model that may be run; raises UnsafeFormat when nobody has vouched for it."""
         model = self._records.models.get(model_id)
         facts, _ = require_inspected(model)
@@ -119,10 +119,10 @@ class ModelService:
         self._require_trust(model)
         return model
 
-    def admit(self, spec: RunSpec) -> None:
+    def require_still_trusted(self, spec: RunSpec) -> None:
         """Asked again when a job begins: trust may have been taken back while it waited."""
         for model in spec.models():
-            self._admit(model)
+            self._admit_model(model)
 
     # ------------------------------------------------------------ graph
 
@@ -147,10 +147,12 @@ class ModelService:
 
     # ------------------------------------------------------------ inside
 
-    def _admit(self, model: ModelSpec) -> None:
+    def _admit_model(self, model: ModelSpec) -> None:
         """By content: the spec is pinned to it and to its code, so nothing else can be loaded
         instead."""
-        known = self._records.models.with_content(model.sha256) if model.sha256 else None
+        known = (
+            self._records.models.find_inspected_by_content(model.sha256) if model.sha256 else None
+        )
         if known is None:
             raise WrongState("This model is not known by its content", fix="Inspect it first")
         facts, _ = require_inspected(known)

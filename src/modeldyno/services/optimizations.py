@@ -59,7 +59,7 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
             return self._records.optimizations.add(
                 NewOptimization(
                     project_id=project_id,
-                    model_id=model_id or self._first_model(project_id),
+                    model_id=model_id or self._require_first_model(project_id),
                     name=name,
                     type=type,
                     precision=precision,
@@ -72,7 +72,7 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
         return self._records.optimizations.details(number)
 
     def page(self, wanted: ListQuery) -> Page[OptimizationDetails]:
-        return self._records.optimizations.details_page(wanted)
+        return self._records.optimizations.read_details_page(wanted)
 
     def trials(self, optimization: OptimizationDetails) -> tuple[Trial, ...]:
         """Of its latest run."""
@@ -116,7 +116,7 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
     def unpin(self, number: OptimizationId, kind: PinKind) -> bool:
         return self._records.pins.remove(number, kind)
 
-    def _first_model(self, project_id: ProjectId) -> ModelId:
+    def _require_first_model(self, project_id: ProjectId) -> ModelId:
         self._records.projects.get(project_id)  # raises NotFound
         first = ListQuery(project_id=project_id, descending=False, limit=1)
         for model in self._records.models.page(first).items:
@@ -126,7 +126,7 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
         )
 
     def _run_spec(self, optimization: Optimization, fits: bool) -> OptimizationSpec:
-        model = self._models.runnable(optimization.model_id)
+        model = self._models.require_runnable(optimization.model_id)
         number = optimization.dataset_id
         dataset = self._records.datasets.get(number) if number is not None else None
         boundary = model.boundary or Boundary()
@@ -139,11 +139,11 @@ class OptimizationService(RunnableService[OptimizationId, Optimization]):
             dataset=dataset.spec() if dataset else None,
             name=model.name,
             framework=_FRAMEWORKS.get(framework_of(model.format, model.framework), ""),
-            inputs=boundary.inputs or _names(facts.inputs if facts else ()),
-            outputs=boundary.outputs or _names(facts.outputs if facts else ()),
+            inputs=boundary.inputs or _tensor_names(facts.inputs if facts else ()),
+            outputs=boundary.outputs or _tensor_names(facts.outputs if facts else ()),
             memory_limit_bytes=default_memory_limit(),
         )
 
 
-def _names(ends: Iterable[TensorSpec]) -> tuple[str, ...]:
+def _tensor_names(ends: Iterable[TensorSpec]) -> tuple[str, ...]:
     return tuple(tensor.name for tensor in ends)

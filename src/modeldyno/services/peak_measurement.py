@@ -34,8 +34,10 @@ def measure_peaks(folder: Path, host: HostFacts, run: Run) -> Peaks:
     cores = sorted({1, len(host.cpus_allowed)})
     side = matrix_side(cores[-1])
     length = vector_length(host)
-    engine, products = _measure_model(run, _save(folder / "product.onnx", product(side)), cores)
-    _, sums = _measure_model(run, _save(folder / "sum.onnx", vector_sum(length)), cores)
+    engine, products = _measure_model(
+        run, _save_model(folder / "product.onnx", make_product_model(side)), cores
+    )
+    _, sums = _measure_model(run, _save_model(folder / "sum.onnx", make_sum_model(length)), cores)
     return Peaks(
         fingerprint=host.fingerprint,
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -71,7 +73,7 @@ def _measure_model(run: Run, model: Path, cores: list[int]) -> tuple[str, list[M
     request = BenchmarkRequest(
         engines=(ENGINE,), cores=tuple(cores), contract="hot", budget=SECONDS
     )
-    result: BenchmarkResult = run(requests.benchmark_spec(request, model))
+    result: BenchmarkResult = run(requests.make_benchmark_spec(request, model))
     if result.interrupted:
         raise Cancelled("Stopped before the peaks were known")
     for cell in result.cells:
@@ -87,7 +89,7 @@ def _measure_model(run: Run, model: Path, cores: list[int]) -> tuple[str, list[M
 # ---------------------------------------------------------------- the models
 
 
-def product(side: int) -> Any:
+def make_product_model(side: int) -> Any:
     """a · w, the second matrix known beforehand, as weights are."""
     import numpy as np
     from onnx import helper, numpy_helper
@@ -95,17 +97,17 @@ def product(side: int) -> Any:
     weights = np.random.default_rng(0).standard_normal((side, side), dtype=np.float32)
     node = helper.make_node("MatMul", ["a", "w"], ["c"])
     shape = [side, side]
-    return _model(node, {"a": shape}, {"c": shape}, [numpy_helper.from_array(weights, "w")])
+    return _make_model(node, {"a": shape}, {"c": shape}, [numpy_helper.from_array(weights, "w")])
 
 
-def vector_sum(length: int) -> Any:
+def make_sum_model(length: int) -> Any:
     from onnx import helper
 
     node = helper.make_node("Add", ["a", "b"], ["c"])
-    return _model(node, {"a": [length], "b": [length]}, {"c": [length]}, [])
+    return _make_model(node, {"a": [length], "b": [length]}, {"c": [length]}, [])
 
 
-def _model(
+def _make_model(
     node: Any, inputs: dict[str, list[int]], outputs: dict[str, list[int]], weights: list[Any]
 ) -> Any:
     from onnx import TensorProto, helper
@@ -121,6 +123,6 @@ def _model(
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
-def _save(path: Path, model: Any) -> Path:
+def _save_model(path: Path, model: Any) -> Path:
     path.write_bytes(model.SerializeToString())
     return path

@@ -78,9 +78,9 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         start: bool = False,
     ) -> tuple[Profile, Job | None]:
         """``threads`` are all that is said where ``make_spec`` does not say more."""
-        make = make_spec or with_threads(threads)
+        make = make_spec or make_spec_with_threads(threads)
         return self.add(
-            project_id, [model_id], name, _of_path(make), start=start, dataset_id=dataset_id
+            project_id, [model_id], name, _make_from_path(make), start=start, dataset_id=dataset_id
         )
 
     def edit(
@@ -96,10 +96,10 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         with self._records.database.writing():
             own: dict[str, Any] = {"name": name, "dataset_id": dataset_id}
             if make_spec is not None:
-                return self.change(profile_id, make_spec=_of_path(make_spec), **own)
+                return self.change(profile_id, make_spec=_make_from_path(make_spec), **own)
             if threads is not None:
                 spec = self.get(profile_id).spec
-                cell = requests.cell_specs(SideRequest(cores=threads))[0]
+                cell = requests.make_cell_specs(SideRequest(cores=threads))[0]
                 spec = replace(spec, cell=replace(spec.cell, cores=cell.cores))
                 own["settings"] = encode(spec)
             return self.change(profile_id, **own)
@@ -113,9 +113,11 @@ class ProfileService(RunnableService[ProfileId, Profile]):
     def rows(self, profile_id: ProfileId, wanted: ProfileRowsQuery | None = None) -> ProfileRows:
         """Of the latest run that has rows; raises NotFound when none has."""
         wanted = wanted or ProfileRowsQuery()
-        agreement = self._agreement(profile_id)
+        agreement = self._read_agreement(profile_id)
         more = None if wanted.limit is None else wanted.limit + 1
-        rows = self._records.profiles.some_rows(agreement.run_id, replace(wanted, limit=more))
+        rows = self._records.profiles.read_page_of_rows(
+            agreement.run_id, replace(wanted, limit=more)
+        )
         if wanted.limit is None or len(rows) <= wanted.limit:
             return self._with_unknown(agreement, rows, None)
         after = wanted.start + wanted.limit
@@ -141,14 +143,14 @@ class ProfileService(RunnableService[ProfileId, Profile]):
     def roof(self, profile_id: ProfileId) -> Roof:
         """What its rows are held against: peaks of the machine that measured them."""
         summary = self._records.profiles.get(profile_id).summary
-        host = self._hosts.of(self._agreement(profile_id).run_id)
+        host = self._hosts.read_cached(self._read_agreement(profile_id).run_id)
         peaks = self._peaks_of(host["fingerprint"]) if host else None
         return roof_of(peaks, summary.cores or 1, summary.device or "cpu")
 
     def op_rows(self, profile_id: ProfileId) -> tuple[OpMicroseconds, ...]:
         """By operator, in whole microseconds of one call, the slowest first; raises NotFound."""
-        run_id = self._agreement(profile_id).run_id
-        return in_microseconds(self._records.profiles.by_op_type(run_id))
+        run_id = self._read_agreement(profile_id).run_id
+        return in_microseconds(self._records.profiles.sum_rows_by_op_type(run_id))
 
     def op_csv(self, profile_id: ProfileId) -> str:
         """The same as a table with CRLF, its columns named as INC Bench names them."""
@@ -161,11 +163,11 @@ class ProfileService(RunnableService[ProfileId, Profile]):
 
     def csv(self, profile_id: ProfileId, by: Literal["node", "op"] = "op") -> str:
         """The slowest first, with a line for what is outside all nodes; raises NotFound."""
-        agreement = self._agreement(profile_id)
-        rows = self._records.profiles.some_rows(agreement.run_id, ProfileRowsQuery(by=by))
+        agreement = self._read_agreement(profile_id)
+        rows = self._records.profiles.read_page_of_rows(agreement.run_id, ProfileRowsQuery(by=by))
         return rows_csv(rows, agreement, self._unknown_times(agreement))
 
-    def _agreement(self, profile_id: ProfileId) -> Agreement:
+    def _read_agreement(self, profile_id: ProfileId) -> Agreement:
         agreement = self._records.profiles.agreement(profile_id)
         if agreement is None:
             state = self._records.profiles.get(profile_id).state
@@ -177,9 +179,9 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         return agreement
 
 
-def with_threads(threads: int) -> MakeSpec:
-    return partial(requests.profile_spec, ProfileRequest(cores=threads))
+def make_spec_with_threads(threads: int) -> MakeSpec:
+    return partial(requests.make_profile_spec, ProfileRequest(cores=threads))
 
 
-def _of_path(make_spec: MakeSpec) -> Callable[[Model], ProfileSpec]:
+def _make_from_path(make_spec: MakeSpec) -> Callable[[Model], ProfileSpec]:
     return lambda model: make_spec(model.path)

@@ -58,7 +58,9 @@ class LiveProgress:
                     self._change(job, JobProgress(headline, planned))
                 case Progress():
                     before = self._latest.get(job.id, JobProgress())
-                    self._change(job, replace(before, progress=_merged(before.progress, message)))
+                    self._change(
+                        job, replace(before, progress=_merge_progress(before.progress, message))
+                    )
                 case Finished() | Failed():
                     self._forget(job.id)
                 case _:
@@ -75,11 +77,11 @@ class LiveProgress:
         if wait_s <= 0:
             self._publish(job)
             return
-        timer = self._timers[job.id] = threading.Timer(wait_s, self._on_timer, (job,))
+        timer = self._timers[job.id] = threading.Timer(wait_s, self._publish_if_due, (job,))
         timer.daemon = True
         timer.start()
 
-    def _on_timer(self, job: Job) -> None:
+    def _publish_if_due(self, job: Job) -> None:
         with self._publishing:
             # Another timer means that the job has ended and started again meanwhile.
             if self._timers.get(job.id) is threading.current_thread():
@@ -102,7 +104,7 @@ class LiveProgress:
             timer.cancel()
 
 
-def _merged(before: Progress | None, now: Progress) -> Progress:
+def _merge_progress(before: Progress | None, now: Progress) -> Progress:
     """A job that waits for cores reports only that; the rest of its progress stays."""
     if before is None or now.estimate_s is not None or now.ratio is not None or now.cells:
         return now

@@ -14,7 +14,7 @@ from modeldyno.core.judgements import is_same_place
 from modeldyno.core.models import Model
 from modeldyno.core.precisions import are_alike, phrase
 from modeldyno.core.projects import Best, Happened, NextStep, Project, ProjectStanding
-from modeldyno.core.requests.axes import axis_fields, unique
+from modeldyno.core.requests.axes import axis_fields, drop_duplicates
 from modeldyno.core.results import FEWEST_SESSIONS, Estimate, Objective
 from modeldyno.core.runs import LARGEST_PAGE, ListQuery, Run
 from modeldyno.core.specs import CellSpec
@@ -48,14 +48,14 @@ class ProjectOverviewService:
         models = self._models.page(of_project).items
         measured = records.benchmarks.measured_cells(project_id)
         comparisons = records.comparisons.page(of_project).items
-        best = best_of(measured.cells, comparisons)
+        best = find_best(measured.cells, comparisons)
         counts = records.projects.counts(project_id)
         queue = (*records.jobs.waiting(), *records.jobs.running())
-        steps = _steps(project, models, measured, comparisons, best, counts)
+        steps = _suggest_steps(project, models, measured, comparisons, best, counts)
         runs = {cell.figures.run_id for by in best for cell in (by.leader, *by.tied) if cell}
         return ProjectStanding(
             best=best,
-            activity=self._activity(project_id, [status.model for status in models]),
+            activity=self._latest_activity(project_id, [status.model for status in models]),
             next_steps=tuple(islice(steps, MOST_STEPS)),
             counts=counts,
             active=sum(job.project_id == project_id for job in queue),
@@ -63,7 +63,9 @@ class ProjectOverviewService:
             documents={run_id: records.runs.cells(run_id) for run_id in runs},
         )
 
-    def _activity(self, project_id: ProjectId, models: Sequence[Model]) -> tuple[Happened, ...]:
+    def _latest_activity(
+        self, project_id: ProjectId, models: Sequence[Model]
+    ) -> tuple[Happened, ...]:
         runs = self._records.runs.page(ListQuery(project_id=project_id, limit=MOST_HAPPENED)).items
         imports = (
             Happened(
@@ -72,24 +74,25 @@ class ProjectOverviewService:
             for model in models
         )
         activity = sorted(
-            chain(map(self._happened, runs), imports),
+            chain(map(self._event_of_run, runs), imports),
             key=lambda happening: happening.at,
             reverse=True,
         )
         return tuple(activity[:MOST_HAPPENED])
 
-    def _happened(self, run: Run) -> Happened:
+    def _event_of_run(self, run: Run) -> Happened:
         failed = f": {run.failure['title']}" if run.failure else ""
         return Happened(
             at=run.finished_at or run.started_at or run.created_at,
             subject=run.of.kind,
             id=run.of.id,
-            sentence=f"{run.of.kind.capitalize()} {self._name(run)} {_WORDS[run.state]}{failed}",
+            sentence=f"{run.of.kind.capitalize()} {self._runnable_name(run)} "
+            f"{_WORDS[run.state]}{failed}",
             state=run.state,
             run_id=run.id,
         )
 
-    def _name(self, run: Run) -> str:
+    def _runnable_name(self, run: Run) -> str:
         try:
             return str(self._records.of_kind(run.of.kind).get(run.of.id).name)
         except NotFound:  # deleted meanwhile
@@ -99,20 +102,20 @@ class ProjectOverviewService:
 # ---------------------------------------------------------------- the best so far
 
 
-def best_of(
+def find_best(
     measured: Sequence[MeasuredCell], comparisons: Sequence[Comparison]
 ) -> tuple[Best, Best]:
-    lost = [loser for loser in map(_loser, comparisons) if loser is not None]
-    return _best(measured, lost, "latency"), _best(measured, lost, "throughput")
+    lost = [loser for loser in map(_find_loser, comparisons) if loser is not None]
+    return _find_best_by(measured, lost, "latency"), _find_best_by(measured, lost, "throughput")
 
 
-def _best(
+def _find_best_by(
     measured: Sequence[MeasuredCell], lost: Sequence[tuple[ModelId, CellSpec]], by: Objective
 ) -> Best:
     if not measured:
         return Best(by, None, note="nothing measured yet")
-    here = _of_latest_machine(measured)
-    sure = [cell for cell in here if _figure(cell.figures, by) is not None]
+    here = _keep_cells_of_latest_machine(measured)
+    sure = [cell for cell in here if _seconds_per_item(cell.figures, by) is not None]
     if not sure:
         few = f"no number rests on {FEWEST_SESSIONS} sessions or more"
         return Best(by, None, note=f"{few}; measure longer")
@@ -121,8 +124,10 @@ def _best(
         return Best(by, None, note="every number is unusable; measure again on a calmer machine")
     running = usable
     if by == "latency":  # what an alternation compares
-        running = [cell for cell in usable if not any(_is(cell, loser) for loser in lost)] or usable
-    leader = min(running, key=lambda cell: _seconds(cell, by).value)
+        running = [
+            cell for cell in usable if not any(_is_same_side(cell, loser) for loser in lost)
+        ] or usable
+    leader = min(running, key=lambda cell: _require_seconds(cell, by).value)
     tied = [cell for cell in running if cell is not leader and not _is_behind(leader, cell, by)]
     elsewhere, unusable = len(measured) - len(here), len(sure) - len(usable)
     notes = _precision_notes(leader, usable)
@@ -130,7 +135,7 @@ def _best(
     return Best(by, leader, tuple(tied), "; ".join(notes))
 
 
-def _of_latest_machine(measured: Sequence[MeasuredCell]) -> list[MeasuredCell]:
+def _keep_cells_of_latest_machine(measured: Sequence[MeasuredCell]) -> list[MeasuredCell]:
     """Numbers of two machines are not ranked against each other: the one that was used last counts,
     and whatever may have been measured there."""
     latest = max(measured, key=lambda cell: cell.figures.run_id).figures.machine
@@ -139,7 +144,7 @@ def _of_latest_machine(measured: Sequence[MeasuredCell]) -> list[MeasuredCell]:
 
 def _precision_notes(leader: MeasuredCell, ranked: Sequence[MeasuredCell]) -> list[str]:
     own, *others = (cell.figures.axes["precision"] for cell in (leader, *ranked))
-    other = [each for each in unique(others) if each and own and not are_alike(own, each)]
+    other = [each for each in drop_duplicates(others) if each and own and not are_alike(own, each)]
     return [f"it computes {phrase(own)}, others {' or '.join(map(phrase, other))}"] if other else []
 
 
@@ -167,23 +172,23 @@ def _notes(
 
 
 def _is_behind(leader: MeasuredCell, other: MeasuredCell, by: Objective) -> bool:
-    return unpaired_ratio(_seconds(leader, by), _seconds(other, by)).low > 1
+    return unpaired_ratio(_require_seconds(leader, by), _require_seconds(other, by)).low > 1
 
 
-def _seconds(cell: MeasuredCell, by: Objective) -> Estimate:
+def _require_seconds(cell: MeasuredCell, by: Objective) -> Estimate:
     """Lower is better: seconds per call, or per item of all that was done."""
-    estimate = _figure(cell.figures, by)
+    estimate = _seconds_per_item(cell.figures, by)
     assert estimate is not None
     return estimate
 
 
-def _figure(cell: CellFigures, by: Objective) -> Estimate | None:
+def _seconds_per_item(cell: CellFigures, by: Objective) -> Estimate | None:
     if by == "latency":
         return cell.decisive
     return cell.throughput and cell.throughput.inverse
 
 
-def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
+def _find_loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
     """Models that were slower when both were measured in alternation."""
     match comparison.summary.verdict:
         case "slower":
@@ -194,7 +199,7 @@ def _loser(comparison: Comparison) -> tuple[ModelId, CellSpec] | None:
             return None
 
 
-def _is(cell: MeasuredCell, side: tuple[ModelId, CellSpec]) -> bool:
+def _is_same_side(cell: MeasuredCell, side: tuple[ModelId, CellSpec]) -> bool:
     model_id, spec = side
     axes = cell.figures.axes
     is_engine = spec.engine in ("", axes["engine"])
@@ -206,7 +211,7 @@ def _is(cell: MeasuredCell, side: tuple[ModelId, CellSpec]) -> bool:
 # ---------------------------------------------------------------- what to do next
 
 
-def _steps(
+def _suggest_steps(
     project: Project,
     models: Sequence[ModelStatus],
     measured: MeasuredCells,
@@ -218,7 +223,7 @@ def _steps(
     if not models:
         yield NextStep(sentence="There is no model yet.", action="add-model", label="Add a model")
         return
-    yield from _of_models(models)
+    yield from _suggest_for_models(models)
     ready = [status.model for status in models if status.state == "ready"]
     if ready and not measured.cells:
         yield NextStep(
@@ -228,8 +233,8 @@ def _steps(
             model_id=ready[-1].id,
         )
         return
-    yield from _of_best(best[0])
-    yield from _of_engines(ready, measured.cells, comparisons)
+    yield from _suggest_for_best(best[0])
+    yield from _suggest_for_engines(ready, measured.cells, comparisons)
     if project.baseline_benchmark_id is None and measured.benchmarks > 1:
         yield NextStep(
             sentence="No benchmark is the baseline of the others.",
@@ -246,7 +251,7 @@ def _steps(
         )
 
 
-def _of_models(models: Sequence[ModelStatus]) -> Iterator[NextStep]:
+def _suggest_for_models(models: Sequence[ModelStatus]) -> Iterator[NextStep]:
     for status in models:
         if status.state == "untrusted":
             yield NextStep(
@@ -264,7 +269,7 @@ def _of_models(models: Sequence[ModelStatus]) -> Iterator[NextStep]:
             )
 
 
-def _of_best(best: Best) -> Iterator[NextStep]:
+def _suggest_for_best(best: Best) -> Iterator[NextStep]:
     leader = best.leader
     if leader is None:
         return
@@ -286,7 +291,7 @@ def _of_best(best: Best) -> Iterator[NextStep]:
         )
 
 
-def _of_engines(
+def _suggest_for_engines(
     ready: Sequence[Model],
     measured: Sequence[MeasuredCell],
     comparisons: Sequence[Comparison],

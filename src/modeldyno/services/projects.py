@@ -21,7 +21,7 @@ from modeldyno.core.notes import Subject
 from modeldyno.core.projects import Project
 from modeldyno.core.specs import ModelSpec
 from modeldyno.services.archive import Archive
-from modeldyno.services.boundaries import boundary_of
+from modeldyno.services.boundaries import make_boundary
 from modeldyno.services.jobs import JobService
 from modeldyno.services.model_files import ModelFiles
 from modeldyno.services.models import ModelService
@@ -84,8 +84,8 @@ class ProjectService:
         checked_name(wanted.name)
         prepared = self._files.prepare(wanted.path)
         new = prepared.new
-        boundary = boundary_of(
-            wanted.inputs, wanted.outputs, wanted.shapes, new, lambda: self._graph(new)
+        boundary = make_boundary(
+            wanted.inputs, wanted.outputs, wanted.shapes, new, lambda: self._read_graph(new)
         )
         with self._records.database.writing():
             project = self._records.projects.add(wanted.name)
@@ -96,14 +96,14 @@ class ProjectService:
                 domain=new.domain if wanted.domain is None else wanted.domain,
                 precision=new.precision if wanted.precision is None else wanted.precision,
             )
-            dataset = self._dummy(project.id, wanted.shapes) if wanted.shapes else None
+            dataset = self._add_dummy_dataset(project.id, wanted.shapes) if wanted.shapes else None
         return CreatedProject(project, model, dataset)
 
     def get(self, project_id: ProjectId) -> ProjectDetails:
         """Raises NotFound."""
         project = self._records.projects.get(project_id)
         note = self._records.notes.get(Subject("project", project_id))
-        model = self._records.models.input_of(project_id)
+        model = self._records.models.find_first_input(project_id)
         return ProjectDetails(project, note.text if note.version else None, model)
 
     def set_baseline(
@@ -124,13 +124,13 @@ class ProjectService:
     def forget_drafts(self, after_s: float = DRAFT_S) -> None:
         """Those that were abandoned, and all that is in them."""
         for draft in self._records.projects.drafts(datetime.now(UTC) - timedelta(seconds=after_s)):
-            with suppress(WrongState), self._archive.deleting():
+            with suppress(WrongState), self._archive.translated_deletion():
                 self._records.projects.delete(draft.id, cascade=True)
 
     def write_notes(self, project_id: ProjectId, text: str) -> str:
         """Whatever stood there before; raises NotFound."""
         with self._records.database.writing():
-            self._records.projects.touch(project_id)
+            self._records.projects.mark_as_used(project_id)
             return self._records.notes.write(Subject("project", project_id), text).text
 
     def delete(self, project_id: ProjectId, name: str) -> bool:
@@ -143,11 +143,11 @@ class ProjectService:
             return False
         deadline = time.monotonic() + STOPPING_S
         while True:
-            active = self._active(project_id)
+            active = self._list_active_jobs(project_id)
             for job in active:
                 self._jobs.cancel(job.id)
             try:
-                with self._archive.deleting():
+                with self._archive.translated_deletion():
                     if not self._is_called(project_id, name):
                         return False
                     self._records.projects.delete(project_id, cascade=True)
@@ -163,14 +163,16 @@ class ProjectService:
         except NotFound:
             return False
 
-    def _active(self, project_id: ProjectId) -> list[Job]:
+    def _list_active_jobs(self, project_id: ProjectId) -> list[Job]:
         queue = (*self._records.jobs.waiting(), *self._records.jobs.running())
         return [job for job in queue if job.project_id == project_id]
 
-    def _graph(self, new: NewModel) -> Graph:
+    def _read_graph(self, new: NewModel) -> Graph:
         return self._models.graph_of(ModelSpec(new.path, sha256=new.sha256), new.name)
 
-    def _dummy(self, project_id: ProjectId, shapes: tuple[tuple[int, ...], ...]) -> Dataset:
+    def _add_dummy_dataset(
+        self, project_id: ProjectId, shapes: tuple[tuple[int, ...], ...]
+    ) -> Dataset:
         parameters = {"input_shape": [[*shape] for shape in shapes], "label_shape": [1]}
         return self._records.datasets.add(
             NewDataset(project_id=project_id, name="dummy", kind="dummy_v2", parameters=parameters)

@@ -15,8 +15,8 @@ from modeldyno.core.rankings import (
     inverse_of,
     measured_alone,
     other_of,
-    placed,
     reference_of,
+    with_places,
 )
 from modeldyno.core.requests.measuring import ModelFile, PairingRequest, SideRequest, budget_of
 from modeldyno.core.results import ComparisonResult, Failure
@@ -36,7 +36,7 @@ from modeldyno.services.runs import Listener, RunService
 MOST_SIDES = 30
 
 
-def ranked(
+def rank_models(
     models: Sequence[ModelFile],
     common: SideRequest,
     pairing: PairingRequest,
@@ -47,15 +47,15 @@ def ranked(
 ) -> Ranking:
     """``models`` may carry options of their own after an @; ``common`` is of all sides."""
     by_label = {str(model.path): model for model in models}
-    sides = requests.sides_of(by_label.values(), common)
+    sides = requests.make_sides(by_label.values(), common)
     if in_all:
-        sides = in_every_engine(sides, runs)
+        sides = repeat_for_every_engine(sides, runs)
     require_sides(sides)
-    like = requests.comparison_between(sides[0], sides[1], pairing)
-    return ranking(sides, like, runs, listen, budget_of(pairing.budget))
+    like = requests.make_comparison_of_sides(sides[0], sides[1], pairing)
+    return rank_sides(sides, like, runs, listen, budget_of(pairing.budget))
 
 
-def in_every_engine(sides: Sequence[SideSpec], runs: RunService) -> tuple[SideSpec, ...]:
+def repeat_for_every_engine(sides: Sequence[SideSpec], runs: RunService) -> tuple[SideSpec, ...]:
     """Sides that name no engine, once for each that can load them.
 
     One of several that nobody can read stays as it is: measuring it will say why.
@@ -63,7 +63,7 @@ def in_every_engine(sides: Sequence[SideSpec], runs: RunService) -> tuple[SideSp
     sides_by_label: dict[str, SideSpec] = {}
     for side in sides:
         try:
-            each = (side,) if side.cell.engine else _by_engine(side, runs)
+            each = (side,) if side.cell.engine else _repeat_for_engines(side, runs)
         except Cancelled:
             raise
         except ModeldynoError:
@@ -74,7 +74,7 @@ def in_every_engine(sides: Sequence[SideSpec], runs: RunService) -> tuple[SideSp
     return tuple(sides_by_label.values())
 
 
-def _by_engine(side: SideSpec, runs: RunService) -> tuple[SideSpec, ...]:
+def _repeat_for_engines(side: SideSpec, runs: RunService) -> tuple[SideSpec, ...]:
     facts = runs.run(InspectionSpec(side.model))
     assert isinstance(facts, ModelFacts)
     catalog.for_format(facts.format)  # raises when none can
@@ -104,7 +104,7 @@ def require_sides(sides: Sequence[SideSpec]) -> None:
         )
 
 
-def ranking(
+def rank_sides(
     sides: Sequence[SideSpec],
     like: ComparisonSpec,
     runs: RunService,
@@ -138,7 +138,7 @@ class _Contest:
             self._measure_the_rest_alone()
         except Cancelled:
             is_stopped = True
-        known = placed([self._ranked(side) for side in self.sides])
+        known = with_places([self._rank_side(side) for side in self.sides])
         if is_stopped and not any(place.side or place.failure for place in known):
             raise Cancelled("Stopped before there was anything to compare")
         return Ranking(known, self.reference.label if self.reference else "", is_stopped)
@@ -163,7 +163,7 @@ class _Contest:
             except Cancelled:
                 raise
             except ModeldynoError as error:
-                self._blame(first, other, error)
+                self._record_failure(first, other, error)
                 if first.label in self.failed:
                     return
                 continue
@@ -176,26 +176,26 @@ class _Contest:
         both = {a.label, b.label}
         return any({*pair} == both for pair in (*self.pairs, *self.clashes))
 
-    def _blame(self, first: SideSpec, other: SideSpec, error: ModeldynoError) -> None:
+    def _record_failure(self, first: SideSpec, other: SideSpec, error: ModeldynoError) -> None:
         """Whose fault it is that two could not be measured beside each other."""
-        if why := self._fault(first):
+        if why := self._find_failure(first):
             self.failed[first.label] = why
         elif isinstance(error, TimedOut):  # do not wait for as long once more
             self.failed[other.label] = Failure.of(error)
-        elif why := self._fault(other):
+        elif why := self._find_failure(other):
             self.failed[other.label] = why
         else:
             self.clashes[first.label, other.label] = Failure.of(error)
 
-    def _fault(self, side: SideSpec) -> Failure | None:
+    def _find_failure(self, side: SideSpec) -> Failure | None:
         """Why it does not even run once, alone."""
         if any(side.label in pair for pair in self.pairs):
             return None
         if side.label not in self.probed:
-            self.probed[side.label] = self._probe(side)
+            self.probed[side.label] = self._measure_briefly(side)
         return self.probed[side.label]
 
-    def _probe(self, side: SideSpec) -> Failure | None:
+    def _measure_briefly(self, side: SideSpec) -> Failure | None:
         spec = InferenceSpec(
             side.model,
             side.cell,
@@ -231,7 +231,7 @@ class _Contest:
 
     def _measure_the_rest_alone(self) -> None:
         for side in self.sides:
-            if side.label not in self.failed and self._compared(side) is None:
+            if side.label not in self.failed and self._find_comparison(side) is None:
                 self._measure_alone(side)
         if self.reference is None and len(self.alone) == 1:
             self.reference = next(side for side in self.sides if side.label in self.alone)
@@ -262,16 +262,16 @@ class _Contest:
 
     # ------------------------------------------------------------ in the end
 
-    def _ranked(self, side: SideSpec) -> Ranked:
-        if compared := self._compared(side):
+    def _rank_side(self, side: SideSpec) -> Ranked:
+        if compared := self._find_comparison(side):
             return compared
         if side.label not in self.alone:
-            return Ranked(side.label, failure=self._failure(side))
+            return Ranked(side.label, failure=self._failure_of(side))
         if side is self.reference:
             return replace(self.alone[side.label], ratio=FIRST)
         return replace(self.alone[side.label], unranked=self._why_alone(side))
 
-    def _failure(self, side: SideSpec) -> Failure | None:
+    def _failure_of(self, side: SideSpec) -> Failure | None:
         """None where it was stopped before its turn."""
         clash = next((why for (_, b), why in self.clashes.items() if b == side.label), None)
         return self.failed.get(side.label, clash)
@@ -284,7 +284,7 @@ class _Contest:
         beside = next(label for label in pair if label != side.label)
         return f"it could not be measured in alternation with {beside}: {clashes[pair].title}"
 
-    def _compared(self, side: SideSpec) -> Ranked | None:
+    def _find_comparison(self, side: SideSpec) -> Ranked | None:
         """What its comparison with the reference says; None where there is none."""
         if self.reference is None:
             return None

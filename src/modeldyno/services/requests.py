@@ -12,6 +12,7 @@ from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.conversions import GOALS, SUFFIXES, Goal
 from modeldyno.core.errors import BadValue, ModelNotFound
 from modeldyno.core.models import Architecture
+from modeldyno.core.names import find_similar_names
 from modeldyno.core.requests import axes
 from modeldyno.core.requests.checking import require_valid
 from modeldyno.core.requests.measuring import (
@@ -40,13 +41,12 @@ from modeldyno.core.specs import (
     SideSpec,
 )
 from modeldyno.engines import catalog
-from modeldyno.formats.near_misses import near_misses
 from modeldyno.formats.tensorflow.saved_model import FILE as SAVED_MODEL
 
 Model = ModelFile | str | Path
 
 
-def benchmark_spec(request: BenchmarkRequest, model: Model) -> BenchmarkSpec:
+def make_benchmark_spec(request: BenchmarkRequest, model: Model) -> BenchmarkSpec:
     require_valid(request)
     iterations, warmup = request.iterations, request.warmup
     budget = budget_of(request.budget)
@@ -59,13 +59,13 @@ def benchmark_spec(request: BenchmarkRequest, model: Model) -> BenchmarkSpec:
         budget = replace(budget, processes=1, sessions_per_process=1)
         warmup = USUAL_WARMUP if warmup is None else warmup
     return BenchmarkSpec(
-        model=_model_spec(model, request),
-        cells=cell_specs(request),
+        model=_make_model_spec(model, request),
+        cells=make_cell_specs(request),
         budget=budget,
         iterations=iterations,
         warmup_calls=warmup,
         per_call=request.per_call,
-        **_limits(request),
+        **_limit_fields(request),
     )
 
 
@@ -80,25 +80,25 @@ def require_no_settings(given: Iterable[object], option: str = "--resume") -> No
         )
 
 
-def resumed_spec(spec: RunSpec) -> BenchmarkSpec:
+def require_resumable(spec: RunSpec) -> BenchmarkSpec:
     if not isinstance(spec, BenchmarkSpec):
         raise BadValue("Only a benchmark can be resumed", fix="Measure it again from the start")
     return spec
 
 
-def comparison_spec(
+def make_comparison_spec(
     a: Model, b: Model, common: SideRequest, pairing: PairingRequest
 ) -> ComparisonSpec:
     """``a`` and ``b`` may carry options of their own: ``m.onnx@cores=2``."""
-    first, second = (_side_of(side, common) for side in (a, b))
-    return comparison_between(first, second, pairing)
+    first, second = (_parse_side(side, common) for side in (a, b))
+    return make_comparison_of_sides(first, second, pairing)
 
 
-def sides_of(words: Iterable[Model], common: SideRequest) -> tuple[SideSpec, ...]:
-    return tuple(_side_of(word, common) for word in words)
+def make_sides(words: Iterable[Model], common: SideRequest) -> tuple[SideSpec, ...]:
+    return tuple(_parse_side(word, common) for word in words)
 
 
-def comparison_between(a: SideSpec, b: SideSpec, pairing: PairingRequest) -> ComparisonSpec:
+def make_comparison_of_sides(a: SideSpec, b: SideSpec, pairing: PairingRequest) -> ComparisonSpec:
     require_valid(pairing)
     if a.cell.contract != b.cell.contract:
         raise BadValue(
@@ -116,31 +116,31 @@ def comparison_between(a: SideSpec, b: SideSpec, pairing: PairingRequest) -> Com
         pair_s=min(0.25, budget.session_s),
         pairs=pairing.pairs,
         adaptive=pairing.adaptive,
-        **_limits(pairing),
+        **_limit_fields(pairing),
     )
 
 
-def profile_spec(request: ProfileRequest, model: Model) -> ProfileSpec:
+def make_profile_spec(request: ProfileRequest, model: Model) -> ProfileSpec:
     require_valid(request)
     return ProfileSpec(
-        model=_model_spec(model, request),
-        cell=cell_specs(request)[0],
+        model=_make_model_spec(model, request),
+        cell=make_cell_specs(request)[0],
         repeats=request.repeats,
-        **_limits(request),
+        **_limit_fields(request),
     )
 
 
-def inspection_spec(
+def make_inspection_spec(
     model: str | Path, timeout_s: float = 60.0, signature: str = ""
 ) -> InspectionSpec:
-    return InspectionSpec(*_read_within(model, timeout_s, signature))
+    return InspectionSpec(*_reading_limits(model, timeout_s, signature))
 
 
-def graph_spec(model: str | Path, timeout_s: float = 60.0, signature: str = "") -> GraphSpec:
-    return GraphSpec(*_read_within(model, timeout_s, signature))
+def make_graph_spec(model: str | Path, timeout_s: float = 60.0, signature: str = "") -> GraphSpec:
+    return GraphSpec(*_reading_limits(model, timeout_s, signature))
 
 
-def _read_within(
+def _reading_limits(
     model: str | Path, timeout_s: float, signature: str
 ) -> tuple[ModelSpec, float, int]:
     require_valid(PairingRequest(timeout_s=timeout_s))
@@ -148,13 +148,13 @@ def _read_within(
     return spec, timeout_s, default_memory_limit()
 
 
-def conversion_spec(
+def make_conversion_spec(
     request: ConversionRequest, model: Model, output: str | Path | None = None
 ) -> ConversionSpec:
     """``output``: beside the model, under its name, unless said."""
     goal = parse_goal(request.to)
     require_valid(request)
-    spec = _model_spec(model, request)
+    spec = _make_model_spec(model, request)
     path = Path(spec.path)
     suffix = SUFFIXES[goal]
     # A SavedModel is its folder, as people see it.
@@ -166,7 +166,9 @@ def conversion_spec(
             fix=f"Use --output {place.with_suffix(suffix)}",
         )
     check_folder(place)
-    return ConversionSpec(model=spec, to=goal, output=str(place.absolute()), **_limits(request))
+    return ConversionSpec(
+        model=spec, to=goal, output=str(place.absolute()), **_limit_fields(request)
+    )
 
 
 def parse_goal(to: str) -> Goal:
@@ -176,16 +178,16 @@ def parse_goal(to: str) -> Goal:
     raise BadValue(f"Models cannot be converted to {to!r}", fix=f"Use one of {', '.join(GOALS)}")
 
 
-def cell_specs(request: CellRequest) -> tuple[CellSpec, ...]:
+def make_cell_specs(request: CellRequest) -> tuple[CellSpec, ...]:
     require_valid(request)
     values = axes.axis_choices(request)
     require_cores(values["cores"])
     engines = values.get("engines", ())
-    values["engines"] = tuple(_engines(engines))
+    values["engines"] = tuple(_expand_engine_names(engines))
     call: dict[str, Any] = {
         "spinning": request.spinning,
         "contract": request.contract,
-        "options": known_options(request.options),
+        "options": require_known_options(request.options),
         "sandbox": request.sandbox,
     }
     # If requested: engines that lack what an axis takes are measured with its usual value.
@@ -208,7 +210,7 @@ def cell_specs(request: CellRequest) -> tuple[CellSpec, ...]:
     return cells
 
 
-def _engines(names: Sequence[str]) -> list[str]:
+def _expand_engine_names(names: Sequence[str]) -> list[str]:
     """One engine must be there; of several, one that is not fails its own cells."""
     if len(names) < 2:
         return [catalog.require_usable(name).name for name in names]
@@ -227,34 +229,34 @@ def model_path(model: str | Path) -> Path:
     except (OSError, RuntimeError) as error:  # a folder we may not enter, ~nobody, 5000 letters
         why = getattr(error, "strerror", None) or str(error)
         raise ModelNotFound(f'Cannot look for "{str(model)[:200]}"', why=why) from error
-    close = near_misses(path.name, names)
+    close = find_similar_names(path.name, names)
     raise ModelNotFound(
         f'No model file named "{model}"',
         fix=f"Did you mean {folder / close[0]}?" if close else "Give the path of a model file",
     )
 
 
-def _engine_options() -> list[str]:
+def _list_engine_options() -> list[str]:
     return [name for entry in catalog.entries() for name in entry.options]
 
 
-def _side_of(model: Model, common: SideRequest) -> SideSpec:
-    file = _file_of(model)
-    path, words = split_side(file.path, _engine_options())
-    return side_spec(str(file.path), replace(file, path=path), side_with(common, words))
+def _parse_side(model: Model, common: SideRequest) -> SideSpec:
+    file = _to_model_file(model)
+    path, words = split_side(file.path, _list_engine_options())
+    return make_side_spec(str(file.path), replace(file, path=path), side_with(common, words))
 
 
-def side_spec(label: str, model: Model, request: SideRequest) -> SideSpec:
-    cell = cell_specs(request)[0]
-    return SideSpec(label, _model_spec(model, request), cell)
+def make_side_spec(label: str, model: Model, request: SideRequest) -> SideSpec:
+    cell = make_cell_specs(request)[0]
+    return SideSpec(label, _make_model_spec(model, request), cell)
 
 
-def _file_of(model: Model) -> ModelFile:
+def _to_model_file(model: Model) -> ModelFile:
     return model if isinstance(model, ModelFile) else ModelFile(model)
 
 
-def _model_spec(model: Model, request: CellRequest | ConversionRequest) -> ModelSpec:
-    file = _file_of(model)
+def _make_model_spec(model: Model, request: CellRequest | ConversionRequest) -> ModelSpec:
+    file = _to_model_file(model)
     path = model_path(file.path)
     data = None
     if file.data is not None:
@@ -262,7 +264,7 @@ def _model_spec(model: Model, request: CellRequest | ConversionRequest) -> Model
         if not given.is_file():
             raise ModelNotFound(f'No data file named "{file.data}"', fix="Give an .npz file")
         data = str(given.resolve())
-    architecture = named_architecture(file.architecture, file.arguments)
+    architecture = parse_architecture(file.architecture, file.arguments)
     if architecture is not None and file.architecture_folder is not None:
         architecture = replace(architecture, folder=file.architecture_folder)
     return ModelSpec(
@@ -276,7 +278,7 @@ def _model_spec(model: Model, request: CellRequest | ConversionRequest) -> Model
     )
 
 
-def named_architecture(name: str | None, arguments: Mapping[str, Any]) -> Architecture | None:
+def parse_architecture(name: str | None, arguments: Mapping[str, Any]) -> Architecture | None:
     """What builds a checkpoint's model, searched for where we are; raises BadValue."""
     if name is None:
         if arguments:
@@ -295,9 +297,9 @@ def named_architecture(name: str | None, arguments: Mapping[str, Any]) -> Archit
     return Architecture(name, dict(arguments), folder=str(Path.cwd()))
 
 
-def known_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+def require_known_options(options: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
     """The same; raises BadValue for a name that no engine takes."""
-    known = sorted(set(_engine_options()))
+    known = sorted(set(_list_engine_options()))
     for key in options:
         if key not in known:
             close = difflib.get_close_matches(key, known, n=1)
@@ -336,7 +338,7 @@ def require_cores(cores: Sequence[int]) -> None:
             )
 
 
-def _limits(
+def _limit_fields(
     request: BenchmarkRequest | PairingRequest | ProfileRequest | ConversionRequest,
 ) -> dict[str, Any]:
     return {

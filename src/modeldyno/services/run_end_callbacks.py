@@ -21,7 +21,7 @@ class RunEndCallbacks:
         self._callbacks: defaultdict[RunId, list[OnEnd]] = defaultdict(list)
         self._lock = threading.Lock()
 
-    def hear(self, event: Event) -> None:
+    def call_on_end(self, event: Event) -> None:
         """An event without a state says that the run was deleted, which counts as its end."""
         run_id = event.payload.get("run_id")
         if event.kind not in ("run.changed", "run.deleted") or run_id is None:

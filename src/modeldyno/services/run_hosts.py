@@ -18,7 +18,7 @@ class RunHosts:
         self._history = history
         self._cache = LruCache[RunId, dict[str, Any]](MAX_RUNS)
 
-    def of(self, run_id: RunId) -> dict[str, Any] | None:
+    def read_cached(self, run_id: RunId) -> dict[str, Any] | None:
         """The stored host facts; None while the run has no result."""
         host = self._cache.get(run_id)
         if host is None:

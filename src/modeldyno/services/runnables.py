@@ -15,7 +15,7 @@ from modeldyno.core.runs import ListQuery, Page, RunKind, RunOf
 from modeldyno.core.specs import CellSpec, RunSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.services.boundaries import pinned_to, with_boundary
+from modeldyno.services.boundaries import pin_to_trusted_content, with_boundary
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.store.kinds import KINDS
@@ -66,8 +66,8 @@ class RunnableService(Generic[Number, Value]):
         **extra: Any,
     ) -> tuple[Value, Job | None]:
         """``extra`` are fields of its kind beside the spec. The name defaults to its models'."""
-        models = self._runnable(model_ids)
-        spec = with_content(make_spec(*models), models)
+        models = self._require_runnable_models(model_ids)
+        spec = pin_models_to_content(make_spec(*models), models)
         kind = KINDS[self.kind]
         new = kind.new(
             project_id=project_id,
@@ -91,8 +91,10 @@ class RunnableService(Generic[Number, Value]):
         kind = KINDS[self.kind]
         with self._records.database.writing():
             if make_spec is not None:
-                models = self._runnable(model_ids or self._model_ids(self.get(number)))
-                extra |= kind.of_spec(with_content(make_spec(*models), models))
+                models = self._require_runnable_models(
+                    model_ids or self._model_ids(self.get(number))
+                )
+                extra |= kind.of_spec(pin_models_to_content(make_spec(*models), models))
             if model_ids is not None:
                 extra |= dict(zip(kind.model_links, model_ids, strict=True))
             edited: Value = self._rows.edit(number, name=name, **extra)
@@ -124,7 +126,7 @@ class RunnableService(Generic[Number, Value]):
         """A copy with the same settings that refers to the original, and its first job."""
         with self._records.database.writing():
             copy = self._rows.rerun(number)
-            spec = copy.spec.with_cells(_sandboxed)
+            spec = copy.spec.with_cells(_with_required_sandbox)
             if spec != copy.spec:
                 self._rows.edit(copy.id, **KINDS[self.kind].of_spec(spec))
             job = self.start(copy.id)
@@ -134,12 +136,12 @@ class RunnableService(Generic[Number, Value]):
         """Its spec, with its models as they are now."""
         spec: RunSpec = runnable.spec
         _require_sandboxed(spec)
-        spec = with_content(spec, self._runnable(self._model_ids(runnable)))
-        return spec.with_cells(_fitted) if fits else spec
+        spec = pin_models_to_content(spec, self._require_runnable_models(self._model_ids(runnable)))
+        return spec.with_cells(_with_fitting_cores) if fits else spec
 
-    def _runnable(self, model_ids: Sequence[ModelId]) -> list[Model]:
+    def _require_runnable_models(self, model_ids: Sequence[ModelId]) -> list[Model]:
         """Raises NotFound, and the reason if one of them may not run."""
-        return [self._models.runnable(number) for number in model_ids]
+        return [self._models.require_runnable(number) for number in model_ids]
 
     def _model_ids(self, runnable: Any) -> list[ModelId]:
         return [getattr(runnable, field) for field in KINDS[self.kind].model_links]
@@ -158,17 +160,17 @@ def _require_sandboxed(spec: RunSpec) -> None:
         )
 
 
-def _sandboxed(cell: CellSpec, _: int) -> CellSpec:
+def _with_required_sandbox(cell: CellSpec, _: int) -> CellSpec:
     return replace(cell, sandbox="on") if cell.sandbox == "off" else cell
 
 
-def with_content(spec: Spec, models: Sequence[Model]) -> Spec:
+def pin_models_to_content(spec: Spec, models: Sequence[Model]) -> Spec:
     """Pin a spec's models, given in its own order; raises BadValue for unsupported cells."""
     spec = spec.with_cells(lambda cell, side: with_boundary(cell, models[side]))
-    return spec.with_models(lambda model, side: pinned_to(model, models[side]))
+    return spec.with_models(lambda model, side: pin_to_trusted_content(model, models[side]))
 
 
-def _fitted(cell: CellSpec, _: int) -> CellSpec:
+def _with_fitting_cores(cell: CellSpec, _: int) -> CellSpec:
     """Fewer instances rather than fewer cores: that changes the result of each instance less."""
     available = len(allowed_cpus())
     cores = min(cell.cores, available)

@@ -30,7 +30,7 @@ class RunService:
             return self._execute(new_run_id(), spec, listen, _note_ending)
         run_id = self._store.create(spec).id
         try:
-            return self._execute_kept(run_id, spec, listen)
+            return self._execute_and_store(run_id, spec, listen)
         except ModeldynoError:
             self._store.discard_if_empty(run_id)
             raise
@@ -47,9 +47,9 @@ class RunService:
                 raise BadValue(f"Run {run_id} is being measured right now", fix=fix)
         units = tuple(self._store.units(run_id))
         self._store.reopen(run_id)
-        return self._execute_kept(run_id, spec, listen, units)
+        return self._execute_and_store(run_id, spec, listen, units)
 
-    def _execute_kept(
+    def _execute_and_store(
         self,
         run_id: RunId,
         spec: RunSpec,

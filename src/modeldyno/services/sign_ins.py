@@ -80,45 +80,48 @@ class SignIns:
 
         Takes as long for every wrong token, an empty one included.
         """
-        hashed = _hashed(token)
+        hashed = _hash_text(token)
         is_right = self.is_current(hashed)
         return hashed if is_right and token else None
 
     def is_current(self, under: str) -> bool:
         """Whether this is the hash of the token as it is now."""
-        return hmac.compare_digest(under, _hashed(self._token()))
+        return hmac.compare_digest(under, _hash_text(self._token()))
 
     def new_code(self) -> str:
         """Good once, for a minute: in a URL it gives less away than a token."""
         code = secrets.token_urlsafe(32)
         with self._lock:
-            self._codes[_hashed(code)] = (_hashed(self._token()), self._clock() + CODE_LIFETIME_S)
+            self._codes[_hash_text(code)] = (
+                _hash_text(self._token()),
+                self._clock() + CODE_LIFETIME_S,
+            )
             while len(self._codes) > MOST_CODES:
                 self._codes.popitem(last=False)
         return code
 
-    def redeem(self, code: str) -> tuple[str, SignIn] | None:
+    def sign_in_with_code(self, code: str) -> tuple[str, SignIn] | None:
         """The cookie's value and its sign-in, for a code that was not used before."""
         with self._lock:
-            under, until_s = self._codes.pop(_hashed(code), ("", 0.0))
+            under, until_s = self._codes.pop(_hash_text(code), ("", 0.0))
         is_good = self.is_current(under) and self._clock() < until_s
-        return self._sign_in() if is_good else None
+        return self._add_sign_in() if is_good else None
 
-    def redeem_token(self, token: str) -> tuple[str, SignIn] | None:
+    def sign_in_with_token(self, token: str) -> tuple[str, SignIn] | None:
         """For a token that was given to ``/login``, in its form or in the address."""
-        return self._sign_in() if self.hash_if_current(token) else None
+        return self._add_sign_in() if self.hash_if_current(token) else None
 
     def find(self, secret: str | None) -> SignIn | None:
         """The sign-in of a cookie; None when it is unknown, over, revoked or of another token."""
         if not secret:
             return None
-        sign_in = self._store.find(_hashed(secret))
-        if sign_in is None or self.holds(sign_in):
+        sign_in = self._store.find(_hash_text(secret))
+        if sign_in is None or self.is_valid(sign_in):
             return sign_in
         self._store.forget(sign_in.id)
         return None
 
-    def holds(self, sign_in: SignIn) -> bool:
+    def is_valid(self, sign_in: SignIn) -> bool:
         """Whether it is neither over nor revoked nor made under another token."""
         is_there = self._store.find(sign_in.id) is not None
         return is_there and self._clock() < sign_in.until_s and self.is_current(sign_in.under)
@@ -131,13 +134,15 @@ class SignIns:
         with self._lock:
             self._codes.clear()
 
-    def _sign_in(self) -> tuple[str, SignIn]:
+    def _add_sign_in(self) -> tuple[str, SignIn]:
         secret = secrets.token_urlsafe(32)
         until_s = self._clock() + LIFETIME_S
-        made = SignIn(_hashed(secret), _hashed(self._token()), secrets.token_urlsafe(32), until_s)
+        made = SignIn(
+            _hash_text(secret), _hash_text(self._token()), secrets.token_urlsafe(32), until_s
+        )
         self._store.add(made)
         return secret, made
 
 
-def _hashed(text: str) -> str:
+def _hash_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

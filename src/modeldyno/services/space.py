@@ -84,7 +84,10 @@ class SpaceService:
     def _parts(self) -> Iterator[tuple[PartName, list[Path]]]:
         """What is in two of them counts in the first."""
         top = self._workspace
-        yield "samples", [self._history.folder(run_id).samples for run_id in self._history.ids()]
+        yield (
+            "samples",
+            [self._history.folder(run_id).samples for run_id in self._history.list_ids()],
+        )
         yield "caches", [top / "graphs", top / "downloads", *(top / "runs").glob(".removed-*")]
         yield "runs", [top / "runs", top / "runs.numbers"]
         yield "own models", [top / "models" / name for name in FOLDERS]
@@ -126,18 +129,18 @@ class SpaceService:
         before, busy = self._now() - age, self._open_archive().active()
         return tuple(
             run_id
-            for run_id in reversed(self._history.ids())
+            for run_id in reversed(self._history.list_ids())
             if (began := began_at(run_id))
             and began < before
             and run_id not in busy
-            and not self._history.folder(run_id).is_at_work()
+            and not self._history.folder(run_id).is_being_measured()
         )
 
     def _with_samples(self, others: tuple[RunId, ...]) -> tuple[RunId, ...]:
         """Finished runs that have samples: one that was stopped needs them to go on."""
         return tuple(
             run_id
-            for run_id in reversed(self._history.ids())
+            for run_id in reversed(self._history.list_ids())
             if run_id not in others and self._history.folder(run_id).can_lose_samples()
         )
 
@@ -146,7 +149,7 @@ class SpaceService:
         top, before = self._workspace, time.time() - LEFT_OVER_S
         yield from (top / "graphs").glob("*")
         yield from (top / "runs").glob(".removed-*")
-        for folder in self._folders.leftovers():
+        for folder in self._folders.find_ended_with_scratch():
             yield from (path for path in (folder.scratch, folder.model) if path.exists())
         for path in (*(top / "downloads").glob("*.part"), *(top / "objects/incoming").glob("*")):
             if path.stat().st_mtime < before:  # nobody is receiving it

@@ -21,7 +21,7 @@ from modeldyno.core.sessions import SandboxReport
 from modeldyno.measure import host
 from modeldyno.measure.cpus import Topology, topology
 from modeldyno.measure.doctor import judge_machine
-from modeldyno.services.doctor import DoctorService, confinement
+from modeldyno.services.doctor import DoctorService, try_sandbox
 from modeldyno.settings import Settings
 from modeldyno.store.records.all import Records
 from modeldyno.worker.untrusted_folders import entries
@@ -80,7 +80,7 @@ class SystemService:
         return SystemFacts(
             version=tool_version(),
             host=facts,
-            sandbox=self._confinement(),
+            sandbox=self._try_sandbox(),
             database=self._records.database.engine.dialect.name,
             free_bytes=disk.free,
             total_bytes=disk.total,
@@ -97,16 +97,18 @@ class SystemService:
         with self._counting:
             now = time.monotonic()
             if self._used is None or now - self._used[0] > COUNT_AGAIN_S:
-                self._used = (now, _size_of(self._settings.workspace))
+                self._used = (now, _folder_size_bytes(self._settings.workspace))
             return self._used[1]
 
     def machine(self) -> Machine:
         """Looked at once. No engine is loaded for its version."""
         with self._looking:
             if not self._machine:
-                versions = {name: _version(name) for name in PACKAGES}
-                versions["onnxruntime"] = versions["onnxruntime"] or _version("onnxruntime-gpu")
-                made = Machine(host.facts(), topology(), _address(), _distribution(), versions)
+                versions = {name: _installed_version(name) for name in PACKAGES}
+                versions["onnxruntime"] = versions["onnxruntime"] or _installed_version(
+                    "onnxruntime-gpu"
+                )
+                made = Machine(host.facts(), topology(), _ip_address(), _distribution(), versions)
                 self._machine.append(made)
             return self._machine[0]
 
@@ -123,14 +125,14 @@ class SystemService:
         finally:
             self._examining.release()
 
-    def _confinement(self) -> SandboxReport | None:
+    def _try_sandbox(self) -> SandboxReport | None:
         with self._looking:
             if not self._sandbox:
-                self._sandbox.append(confinement())
+                self._sandbox.append(try_sandbox())
             return self._sandbox[0]
 
 
-def _size_of(folder: Path) -> int:
+def _folder_size_bytes(folder: Path) -> int:
     """What is deleted meanwhile does not count; links are not followed."""
     total = 0
     with suppress(OSError):
@@ -139,14 +141,14 @@ def _size_of(folder: Path) -> int:
     return total
 
 
-def _version(package: str) -> str | None:
+def _installed_version(package: str) -> str | None:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None
 
 
-def _address() -> str:
+def _ip_address() -> str:
     """Asked of the system's table of routes; nothing is sent."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         try:

@@ -13,10 +13,10 @@ from modeldyno.core.specs import ModelSpec
 from modeldyno.core.trust import Trusted
 from modeldyno.formats.refusals import printable_name
 from modeldyno.inputs.model_overrides import refuse_needless_overrides
-from modeldyno.services.requests import inspection_spec, model_path, named_architecture
+from modeldyno.services.requests import make_inspection_spec, model_path, parse_architecture
 from modeldyno.services.runs import RunService
 from modeldyno.store.models import hash_file
-from modeldyno.store.trust import Trust, code_of
+from modeldyno.store.trust import Trust, find_code
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class TrustService:
         Raises what reading the file raises: only a model can be vouched for.
         """
         path = model_path(file)
-        said = named_architecture(architecture, arguments or {})
+        said = parse_architecture(architecture, arguments or {})
         try:
-            facts = self._facts(path, said)
+            facts = self._inspect(path, said)
         except UnsafeFormat:
             return TrustGrant(
                 self._store.grant(hash_file(path), printable_name(path), reason), "code", False
             )
-        code = code_of(facts)
+        code = find_code(facts)
         entry = self._store.grant(facts.sha256, printable_name(path), reason, code)
         lacks_code = facts.format == "torch-checkpoint" and code is None
         return TrustGrant(entry, FORMATS[facts.format].tier, True, lacks_code)
@@ -71,8 +71,8 @@ class TrustService:
     def all(self) -> tuple[Trusted, ...]:
         return self._store.all()
 
-    def _facts(self, path: Path, said: Architecture | None) -> ModelFacts:
-        spec = inspection_spec(path)
+    def _inspect(self, path: Path, said: Architecture | None) -> ModelFacts:
+        spec = make_inspection_spec(path)
         facts = self._runs.run(replace(spec, model=replace(spec.model, architecture=said)))
         assert isinstance(facts, ModelFacts)
         refuse_needless_overrides(ModelSpec(str(path), architecture=said), facts)

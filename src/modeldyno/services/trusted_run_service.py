@@ -46,9 +46,9 @@ class TrustedRunService(RunService):
         if not spec.loads_model:
             return spec
         limit = spec.memory_limit_bytes
-        return spec.with_models(lambda model, _: self._pinned(model, limit))
+        return spec.with_models(lambda model, _: self._pin_model(model, limit))
 
-    def _pinned(self, model: ModelSpec, memory_limit_bytes: int | None) -> ModelSpec:
+    def _pin_model(self, model: ModelSpec, memory_limit_bytes: int | None) -> ModelSpec:
         facts = super().run(InspectionSpec(model, memory_limit_bytes=memory_limit_bytes))
         assert isinstance(facts, ModelFacts)
         name = printable_name(Path(facts.path))

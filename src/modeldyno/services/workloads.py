@@ -27,9 +27,9 @@ from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import BenchmarkService
 from modeldyno.services.jobs import JobService
 from modeldyno.services.model_files import ModelFiles, PreparedModel
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.store.configs import NAME as CONFIG
-from modeldyno.store.configs import config_text
+from modeldyno.store.configs import to_config_text
 from modeldyno.store.history import History
 from modeldyno.store.records.all import Records
 from modeldyno.store.roots import Roots
@@ -121,13 +121,13 @@ class WorkloadService:
         Raises PathRefused, FileNotFound, and what reading a model raises.
         """
         prepared = [self._files.prepare(model.path) for model in models]
-        folder, note = self._wanted_folder(workspace_path, models[0].path, id)
+        folder, note = self._split_folder(workspace_path, models[0].path, id)
         name = new_run_id()
         try:
             with self._records.database.writing():
-                project_id = self._project(str(id) or name_of_file(models[0].path))
+                project_id = self._find_or_add_project(str(id) or name_of_file(models[0].path))
                 parts = tuple(
-                    self._part(project_id, model, prepared_model)
+                    self._add_part(project_id, model, prepared_model)
                     for model, prepared_model in zip(models, prepared, strict=True)
                 )
                 made = Workload(
@@ -138,22 +138,22 @@ class WorkloadService:
                     folder=folder,
                     note=note,
                 )
-                self.keep(made)
+                self.save(made)
                 self._write_configs(made)
                 remember(made)
         except BaseException:
-            self._file(name).unlink(missing_ok=True)
+            self._record_path(name).unlink(missing_ok=True)
             raise
         return made
 
-    def keep(self, workload: Workload) -> None:
+    def save(self, workload: Workload) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        file = self._file(workload.name)
+        file = self._record_path(workload.name)
         waiting = file.with_suffix(".new")
         waiting.write_text(json.dumps(encode(workload)))
         waiting.replace(file)
 
-    def unfinished(self) -> list[Workload]:
+    def load_unfinished(self) -> list[Workload]:
         """Of an earlier server; one that cannot be read is left out, and said."""
         unfinished = []
         for file in sorted(self._folder.glob("*.json")):
@@ -165,7 +165,7 @@ class WorkloadService:
 
     def forget(self, workload: Workload) -> None:
         with suppress(OSError):
-            self._file(workload.name).unlink(missing_ok=True)
+            self._record_path(workload.name).unlink(missing_ok=True)
 
     def states(self, workload: Workload) -> dict[str, RunState]:
         """Of its runs; one that was deleted was cancelled before."""
@@ -180,12 +180,12 @@ class WorkloadService:
     def stop(self, workload: Workload) -> None:
         """What has not ended of it; what was measured stays."""
         for run_id in workload.run_ids:
-            job = self._records.jobs.of_run(run_id)
+            job = self._records.jobs.find_of_run(run_id)
             if job is not None and job.state in ACTIVE:
                 self._jobs.cancel(job.id)
 
     def config_path(self, workload: Workload, part: WorkloadModel) -> str:
-        return self._place(workload, part, CONFIG, CONFIG)
+        return self._path_of_file(workload, part, CONFIG, CONFIG)
 
     def write_log(self, workload: Workload, part: WorkloadModel) -> None:
         """Where the client wants it, if anywhere else than where it is."""
@@ -194,46 +194,46 @@ class WorkloadService:
         try:
             with self._history.folder(part.run_id).log.open("rb") as log:
                 content = log.read(MOST_LOG_BYTES)
-            self._write(workload, part, LOG, content)
+            self._write_file(workload, part, LOG, content)
         except (OSError, ModeldynoError) as error:
             logger.warning("run %s: its log is only in its own folder: %s", part.run_id, error)
 
     # ------------------------------------------------------------ inside
 
-    def _project(self, name: str) -> ProjectId:
+    def _find_or_add_project(self, name: str) -> ProjectId:
         known = self._records.projects.named(name)
         return known.id if known else self._records.projects.add(name).id
 
-    def _part(
+    def _add_part(
         self, project_id: ProjectId, wanted: WorkloadModelRequest, prepared: PreparedModel
     ) -> WorkloadModel:
-        model = self._model(project_id, wanted, prepared)
+        model = self._add_or_find_model(project_id, wanted, prepared)
         if "performance" not in wanted.modes:
             return WorkloadModel(wanted=wanted, model_id=model.id, benchmark_id=None, run_id=None)
         made, job = self._benchmarks.create(
-            project_id, model.id, NAMES[wanted.side], _spec, start=True
+            project_id, model.id, NAMES[wanted.side], _make_benchmark_spec, start=True
         )
         assert job is not None
         return WorkloadModel(
             wanted=wanted, model_id=model.id, benchmark_id=made.id, run_id=job.run_id
         )
 
-    def _model(
+    def _add_or_find_model(
         self, project_id: ProjectId, wanted: WorkloadModelRequest, prepared: PreparedModel
     ) -> Model:
-        known = self._records.models.of_content(project_id, prepared.new.sha256 or "")
+        known = self._records.models.find_by_content(project_id, prepared.new.sha256 or "")
         if known is not None:
             return known
         precision = wanted.precision or prepared.new.precision
         return prepared.add(project_id=project_id, name=NAMES[wanted.side], precision=precision)
 
-    def _wanted_folder(self, path: str, model: str, id: str | int) -> tuple[str | None, str]:
+    def _split_folder(self, path: str, model: str, id: str | int) -> tuple[str | None, str]:
         """None: the client wants none, or one where we may not write; and then a note for it."""
         if not path:
             return None, ""
         try:
             with self._roots.folder(path) as (_, place):
-                name = f"{_plain(PurePosixPath(model).stem)}_{_plain(str(id))}"
+                name = f"{_to_plain_name(PurePosixPath(model).stem)}_{_to_plain_name(str(id))}"
                 return f"{place}/workloads/{name}", ""
         except ModeldynoError as error:
             logger.info("config and log stay in the workspace: %s", error)
@@ -245,34 +245,36 @@ class WorkloadService:
         for part in workload.parts:
             if part.run_id is not None:
                 spec = decode(BenchmarkSpec, self._records.runs.get(part.run_id).spec)
-                self._write(workload, part, CONFIG, config_text(spec).encode())
+                self._write_file(workload, part, CONFIG, to_config_text(spec).encode())
 
-    def _write(self, workload: Workload, part: WorkloadModel, name: str, content: bytes) -> None:
+    def _write_file(
+        self, workload: Workload, part: WorkloadModel, name: str, content: bytes
+    ) -> None:
         assert workload.folder is not None
         base, _, inner = workload.folder.rpartition("/workloads/")
         names = ("workloads", inner, f"{_PREFIXES[part.wanted.side]}{name}")
         with self._roots.folder(base) as (folder, _):
             self._roots.write(folder, names, content)
 
-    def _place(self, workload: Workload, part: WorkloadModel, name: str, own: str) -> str:
+    def _path_of_file(self, workload: Workload, part: WorkloadModel, name: str, own: str) -> str:
         if workload.folder is not None:
             return f"{workload.folder}/{_PREFIXES[part.wanted.side]}{name}"
         if part.run_id is None:
             return ""
         return str(self._history.folder(part.run_id).path / own)
 
-    def _file(self, name: str) -> Path:
+    def _record_path(self, name: str) -> Path:
         return self._folder / f"{name}.json"
 
 
-def _spec(path: str) -> BenchmarkSpec:
+def _make_benchmark_spec(path: str) -> BenchmarkSpec:
     available = len(allowed_cpus())
     cores = min(USUAL_CORES, available)
     instances = max(1, available // cores)
     request = BenchmarkRequest(cores=(cores,), instances=(instances,), budget="quick")
-    return benchmark_spec(request, path)
+    return make_benchmark_spec(request, path)
 
 
-def _plain(text: str) -> str:
+def _to_plain_name(text: str) -> str:
     """Of letters that are safe in the name of a folder."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")[:80] or "_"

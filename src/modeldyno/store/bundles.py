@@ -29,7 +29,7 @@ from pathlib import Path
 from modeldyno.core.models import ExternalFile
 from modeldyno.store.durable_files import sync_folder
 from modeldyno.store.models import hash_file
-from modeldyno.store.objects import LEFT_OVER_S, Objects, storing
+from modeldyno.store.objects import LEFT_OVER_S, Objects, translated_storage_errors
 from modeldyno.worker.untrusted_folders import discard_tree, remove_tree
 
 _LONGEST_NAME = 100
@@ -37,7 +37,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def file_name(name: str) -> str:
+def safe_file_name(name: str) -> str:
     """A safe file name: ASCII, visible and not long.
 
     >>> file_name("Größe 2.onnx")
@@ -54,48 +54,50 @@ class Bundles:
         self._objects = objects
         self._waiting = folder / "waiting"
 
-    def alone(self, name: str, sha256: str) -> Path:
+    def link_model_without_weights(self, name: str, sha256: str) -> Path:
         """The path of a model without other files; its object must exist."""
-        target = self.place(name, sha256, ())
+        target = self.path_of(name, sha256, ())
         if not target.exists():
             with self._new_folder(sha256) as folder:
                 _hard_link(self._objects.path(sha256), folder / name)
                 _move_into_place(folder, target.parent)
         return target
 
-    def waiting(self, owner: str) -> Path:
+    def waiting_folder(self, owner: str) -> Path:
         """The folder for arriving weights of this owner; it may not exist yet."""
         return self._waiting / owner
 
-    def gathered(self, owner: str, model: str = "") -> frozenset[str]:
+    def list_arrived_weights(self, owner: str, model: str = "") -> frozenset[str]:
         """The locations of the weights that have arrived. A file with the model's name does not
         count: a killed server may have left it there."""
-        top = self.waiting(owner)
+        top = self.waiting_folder(owner)
         locations = {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()}
         return frozenset(locations - {model})
 
-    def describe(self, owner: str, location: str) -> ExternalFile:
+    def describe_arrived(self, owner: str, location: str) -> ExternalFile:
         """One of the arrived files."""
-        path = self.waiting(owner) / location
-        with storing():
+        path = self.waiting_folder(owner) / location
+        with translated_storage_errors():
             return ExternalFile(location, path.stat().st_size, hash_file(path))
 
     @contextmanager
-    def joined(self, owner: str, name: str, sha256: str) -> Iterator[Path]:
+    def linked_beside_arrived_weights(self, owner: str, name: str, sha256: str) -> Iterator[Path]:
         """The path of the model, linked beside its arrived weights for an inspection."""
-        model = self.waiting(owner) / name
-        with storing():
+        model = self.waiting_folder(owner) / name
+        with translated_storage_errors():
             _hard_link(self._objects.path(sha256), model)
         try:
             yield model
         finally:
             model.unlink(missing_ok=True)
 
-    def whole(self, owner: str, name: str, sha256: str, weights: tuple[ExternalFile, ...]) -> Path:
+    def move_model_and_weights_into_place(
+        self, owner: str, name: str, sha256: str, weights: tuple[ExternalFile, ...]
+    ) -> Path:
         """The path of the model with all arrived files, which are moved there."""
-        target = self.place(name, sha256, weights)
-        gathered = self.waiting(owner)
-        with storing():
+        target = self.path_of(name, sha256, weights)
+        gathered = self.waiting_folder(owner)
+        with translated_storage_errors():
             if target.exists():  # the same files were added before
                 remove_tree(gathered)
             else:
@@ -103,10 +105,10 @@ class Bundles:
                 _move_into_place(gathered, target.parent)
         return target
 
-    def forget(self, owner: str) -> None:
-        discard_tree(self.waiting(owner))
+    def discard_waiting(self, owner: str) -> None:
+        discard_tree(self.waiting_folder(owner))
 
-    def sweep(
+    def delete_unused(
         self, used: Collection[str], *, busy: Collection[str] = (), kept: Collection[str] = ()
     ) -> int:
         """Delete unused folders and files; returns how many.
@@ -116,10 +118,10 @@ class Bundles:
         """
         folders = {str(Path(path).parent) for path in used}
         removed = 0
-        for top in _inside(self._folder):
+        for top in _list_folders_in(self._folder):
             if top.name in busy or not _SHA256.fullmatch(top.name):  # others belong to users
                 continue
-            for folder in _inside(top):
+            for folder in _list_folders_in(top):
                 if str(folder) not in folders:
                     discard_tree(folder)
                     removed += 1
@@ -127,14 +129,14 @@ class Bundles:
                 top.rmdir()
                 if top.name not in kept:
                     self._objects.remove(top.name)
-        for folder in _inside(self._waiting):
+        for folder in _list_folders_in(self._waiting):
             owner = folder.name.partition(".")[0]
             if owner not in used and owner not in busy:
                 discard_tree(folder)
                 removed += 1
-        return removed + self._sweep_objects({*busy, *kept})
+        return removed + self._delete_orphaned_objects({*busy, *kept})
 
-    def _sweep_objects(self, needed: Collection[str]) -> int:
+    def _delete_orphaned_objects(self, needed: Collection[str]) -> int:
         """Objects without a model, left by a server that was killed in between."""
         before = time.time() - LEFT_OVER_S
         removed = 0
@@ -144,7 +146,7 @@ class Bundles:
                 removed += 1
         return removed
 
-    def place(self, name: str, sha256: str, weights: tuple[ExternalFile, ...]) -> Path:
+    def path_of(self, name: str, sha256: str, weights: tuple[ExternalFile, ...]) -> Path:
         """The path of a model with these files beside it, whether or not it exists."""
         beside = sorted((file.location, file.sha256) for file in weights)
         mark = hashlib.sha256(json.dumps([name, beside]).encode()).hexdigest()[:16]
@@ -153,7 +155,7 @@ class Bundles:
     @contextmanager
     def _new_folder(self, owner: str) -> Iterator[Path]:
         folder = self._waiting / f"{owner}.{secrets.token_hex(8)}"
-        with storing():
+        with translated_storage_errors():
             folder.mkdir(parents=True)
             try:
                 yield folder
@@ -161,7 +163,7 @@ class Bundles:
                 discard_tree(folder)  # unless it was renamed
 
 
-def _inside(folder: Path) -> list[Path]:
+def _list_folders_in(folder: Path) -> list[Path]:
     return [path for path in folder.iterdir() if path.is_dir()] if folder.is_dir() else []
 
 

@@ -50,12 +50,12 @@ class JsonNumber(ColumnElement[float]):
 
 
 @compiles(JsonNumber, "sqlite")
-def _in_sqlite(element: JsonNumber, compiler: Any, **options: Any) -> str:
+def _json_number_in_sqlite(element: JsonNumber, compiler: Any, **options: Any) -> str:
     return f"json_extract({compiler.process(element.column, **options)}, '$.{element.path}')"
 
 
 @compiles(JsonNumber, "postgresql")
-def _in_postgresql(element: JsonNumber, compiler: Any, **options: Any) -> str:
+def _json_number_in_postgresql(element: JsonNumber, compiler: Any, **options: Any) -> str:
     path = element.path.replace(".", ",")
     column = compiler.process(element.column, **options)
     return f"CAST(CAST({column} AS json) #>> '{{{path}}}' AS double precision)"
@@ -74,7 +74,7 @@ class Sizes(TypeDecorator[dict[str, int]]):
         return json.loads(value) if value and value != "{}" else {}
 
     @staticmethod
-    def has(column: Column[Any], sizes: Mapping[str, int]) -> ColumnElement[bool]:
+    def contains_sizes(column: Column[Any], sizes: Mapping[str, int]) -> ColumnElement[bool]:
         """Not with LIKE: SQLite would ignore case, and names may have wildcards."""
         text = type_coerce(column, Text)
         entries = (
@@ -108,10 +108,10 @@ class Moment(TypeDecorator[datetime]):
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
         # PostgreSQL returns moments in the zone of the session, which ``database.py`` sets to UTC.
-        return _read if dialect.name == "sqlite" else None
+        return _parse_utc_moment if dialect.name == "sqlite" else None
 
 
-def _read(text: str | None) -> datetime | None:
+def _parse_utc_moment(text: str | None) -> datetime | None:
     return None if text is None else datetime.fromisoformat(f"{text}+00:00")
 
 

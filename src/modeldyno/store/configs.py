@@ -19,7 +19,7 @@ NAME = "config.yaml"
 MOST_BYTES = 64 << 10
 
 
-def config_text(spec: RunSpec) -> str:
+def to_config_text(spec: RunSpec) -> str:
     """Empty for a spec that cannot be written as a configuration."""
     config = spec.config()
     if config is None:
@@ -31,7 +31,7 @@ def config_text(spec: RunSpec) -> str:
 
 
 def write_config(folder: Path, spec: RunSpec) -> None:
-    if text := config_text(spec):
+    if text := to_config_text(spec):
         (folder / NAME).write_text(text)
 
 
@@ -41,7 +41,7 @@ def read_config(path: Path) -> dict[str, Any]:
         content = read_small(path, MOST_BYTES)
     except OSError as error:
         raise BadValue(f"Cannot read {path}", why=error.strerror or str(error)) from error
-    values = _parsed(path, content)
+    values = _parse_yaml(path, content)
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise BadValue(
             f"{path} is not a configuration",
@@ -51,11 +51,11 @@ def read_config(path: Path) -> dict[str, Any]:
     return values
 
 
-def _parsed(path: Path, content: bytes) -> object:
+def _parse_yaml(path: Path, content: bytes) -> object:
     import yaml
 
     try:
-        return cast("object", _loader()(content).get_single_data())
+        return cast("object", _strict_loader_class()(content).get_single_data())
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
@@ -63,7 +63,7 @@ def _parsed(path: Path, content: bytes) -> object:
         raise BadValue(f"{path} cannot be read{where}", why=why) from error
 
 
-def _loader() -> type[SafeLoader]:
+def _strict_loader_class() -> type[SafeLoader]:
     import yaml
 
     class Strict(yaml.SafeLoader):

@@ -21,20 +21,20 @@ from modeldyno.worker.launch import Stop
 Fetch = Callable[[str], BinaryIO]  # by checksum; raises OSError
 
 
-def with_files(model: ModelSpec, facts: ModelFacts) -> ModelSpec:
+def list_files_in_spec(model: ModelSpec, facts: ModelFacts) -> ModelSpec:
     """The spec with a list of all files of the job, so it can run where no path is valid."""
     size = facts.size_bytes - sum(file.size_bytes for file in facts.external)
     own = ExternalFile(Path(model.path).name, size, model.sha256 or facts.sha256)
-    sidecar = described(Path(model.path + SUFFIX))
+    sidecar = describe_file(Path(model.path + SUFFIX))
     return replace(
         model,
         sha256=own.sha256,
         files=(own, *facts.external, *filter(None, [sidecar])),
-        data_file=described(Path(model.data)) if model.data is not None else None,
+        data_file=describe_file(Path(model.data)) if model.data is not None else None,
     )
 
 
-def described(path: Path) -> ExternalFile | None:
+def describe_file(path: Path) -> ExternalFile | None:
     """None if there is no such file."""
     if not path.is_file():
         return None
@@ -53,7 +53,7 @@ class StoredContent:
 
     def local(self, model: ModelSpec, stop: Stop) -> ModelSpec:
         own, *beside = model.files
-        path = self._bundles.place(own.location, own.sha256, tuple(beside))
+        path = self._bundles.path_of(own.location, own.sha256, tuple(beside))
         if self._fetch and not path.exists():
             self._fetch_bundle(own, tuple(beside), self._fetch, stop)
         if path.exists():
@@ -69,17 +69,19 @@ class StoredContent:
         self, own: ExternalFile, beside: tuple[ExternalFile, ...], fetch: Fetch, stop: Stop
     ) -> None:
         owner = secrets.token_hex(16)
-        gathering = self._bundles.waiting(owner)
+        gathering = self._bundles.waiting_folder(owner)
         try:
             for file in beside:
                 self._fetch_file(file, fetch, stop, gathering.joinpath(*names_in(file.location)))
             self._fetch_file(own, fetch, stop)
             if beside:
-                self._bundles.whole(owner, own.location, own.sha256, beside)
+                self._bundles.move_model_and_weights_into_place(
+                    owner, own.location, own.sha256, beside
+                )
             else:
-                self._bundles.alone(own.location, own.sha256)
+                self._bundles.link_model_without_weights(own.location, own.sha256)
         finally:
-            self._bundles.forget(owner)
+            self._bundles.discard_waiting(owner)
 
     def _fetch_file(
         self, file: ExternalFile, fetch: Fetch, stop: Stop, target: Path | None = None
@@ -99,7 +101,7 @@ class StoredContent:
                     why=f"{error.strerror or error} (checksum {file.sha256[:12]}…)",
                     fix="Add the model to its project again; what was measured is kept",
                 ) from error
-            stored = incoming.settle()
+            stored = incoming.sync_and_hash()
             if stored.sha256 != file.sha256:
                 raise ModelChanged(
                     f"{file.location} has changed",
@@ -108,6 +110,6 @@ class StoredContent:
                     fix="Add the model to its project again, and measure that one",
                 )
             if target is None:
-                incoming.keep(stored)
+                incoming.store(stored)
             else:
-                incoming.keep_at(target)
+                incoming.move_to(target)

@@ -27,8 +27,8 @@ from sqlalchemy.exc import (
 from modeldyno.core.errors import DatabaseUnusable
 from modeldyno.settings import DATABASE_FILE
 from modeldyno.store import schema
-from modeldyno.store.database_errors import translated
-from modeldyno.store.durable_files import workspace_unusable
+from modeldyno.store.database_errors import translated_database_errors
+from modeldyno.store.durable_files import workspace_unusable_error
 from modeldyno.store.upgrades import UpgradeProgress
 
 FILE = DATABASE_FILE
@@ -59,28 +59,28 @@ class Database:
         self._listeners: list[Callable[[], None]] = []
         self._counter: sqlite3.Connection | None = None
 
-    def on_write(self, listener: Callable[[], None]) -> None:
+    def add_write_listener(self, listener: Callable[[], None]) -> None:
         """Called after each commit, in the thread that wrote; must be quick and must not raise."""
         self._listeners.append(listener)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Committed data; in SQLite, a snapshot."""
-        if (current := self._current()) is not None:
+        if (current := self._connection_of_open_transaction()) is not None:
             yield current
             return
-        with translated(self.engine.url):
-            connection = self._reader()
+        with translated_database_errors(self.engine.url):
+            connection = self._connect_reader()
             try:
-                schema.begin(connection)
+                schema.begin_transaction(connection)
                 yield connection
-                _end(connection)
+                _end_read(connection)
                 self._idle_readers.append(connection.connection)
             except BaseException:
                 connection.close()
                 raise
 
-    def _reader(self) -> Connection:
+    def _connect_reader(self) -> Connection:
         """A connection for reading stays checked out until it has to be checked again: checkout
         and checkin take longer than a short query."""
         while self._idle_readers:
@@ -96,11 +96,15 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """One transaction; there is one writer at a time."""
-        if (current := self._current()) is not None:
+        if (current := self._connection_of_open_transaction()) is not None:
             yield current
             return
-        with translated(self.engine.url), self.engine.connect() as connection, connection.begin():
-            schema.begin(connection, writes=True)
+        with (
+            translated_database_errors(self.engine.url),
+            self.engine.connect() as connection,
+            connection.begin(),
+        ):
+            schema.begin_transaction(connection, writes=True)
             if self.engine.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": WRITERS})
             self._of_thread.writer = connection
@@ -111,7 +115,7 @@ class Database:
         for listener in self._listeners:
             listener()
 
-    def version(self) -> int | None:
+    def change_counter(self) -> int | None:
         """A number that changes with each commit of any process; None if unknown (PostgreSQL).
 
         For one thread only. Quick: SQLite looks at the head of its log.
@@ -127,7 +131,7 @@ class Database:
         except sqlite3.Error:
             return None
 
-    def _current(self) -> Connection | None:
+    def _connection_of_open_transaction(self) -> Connection | None:
         """The connection of the transaction that this thread is in."""
         connection: Connection | None = getattr(self._of_thread, "writer", None)
         return connection
@@ -150,44 +154,44 @@ def open_database(
 ) -> Database:
     """The database at ``url``, or the file in the workspace; created or migrated if needed.
     ``upgrading`` reports the steps of an upgrade. Raises DatabaseUnusable or WorkspaceUnusable."""
-    place = _parsed(url) if url else _file_in(workspace)
-    engine = _engine(place, patience_s)
+    place = _parse_database_url(url) if url else _make_sqlite_url(workspace)
+    engine = _create_engine(place, patience_s)
     try:
-        with translated(place):
+        with translated_database_errors(place):
             schema.bring_up_to_date(engine, upgrading)
     except BaseException:
         engine.dispose()
         raise
-    return Database(engine, _for_reading(engine, patience_s))
+    return Database(engine, _create_reading_engine(engine, patience_s))
 
 
-def _file_in(workspace: Path) -> URL:
+def _make_sqlite_url(workspace: Path) -> URL:
     try:
         workspace.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         why = f"{error.strerror}: {workspace}"
-        raise workspace_unusable("Cannot make the workspace folder", why) from error
+        raise workspace_unusable_error("Cannot make the workspace folder", why) from error
     return URL.create("sqlite", database=str(workspace / FILE))
 
 
-def _parsed(url: str) -> URL:
+def _parse_database_url(url: str) -> URL:
     try:
         place = make_url(url)
     except (ArgumentError, ValueError) as error:
         # Without the text itself, which may hold a password.
-        raise _bad_url("it cannot be read as an address") from error
+        raise _bad_url_error("it cannot be read as an address") from error
     match place.get_backend_name():
         case "sqlite" if place.database and place.database != ":memory:":
             return place.set(drivername="sqlite")
         case "sqlite":
-            raise _bad_url("a SQLite database needs a file")
+            raise _bad_url_error("a SQLite database needs a file")
         case "postgresql" | "postgres":
             return place.set(drivername="postgresql+psycopg")
         case other:
-            raise _bad_url(f"we know SQLite and PostgreSQL, not {other!r}")
+            raise _bad_url_error(f"we know SQLite and PostgreSQL, not {other!r}")
 
 
-def _bad_url(why: str) -> DatabaseUnusable:
+def _bad_url_error(why: str) -> DatabaseUnusable:
     return DatabaseUnusable(
         "MODELDYNO_DATABASE_URL is not the address of a supported database",
         why=why,
@@ -196,13 +200,15 @@ def _bad_url(why: str) -> DatabaseUnusable:
     )
 
 
-def _engine(place: URL, patience_s: float) -> Engine:
+def _create_engine(place: URL, patience_s: float) -> Engine:
     if place.get_backend_name() == "sqlite":
-        return _sqlite(place, patience_s)
-    return _postgresql(place, patience_s, pool_size=WRITING_CONNECTIONS, max_overflow=0)
+        return _create_sqlite_engine(place, patience_s)
+    return _create_postgresql_engine(
+        place, patience_s, pool_size=WRITING_CONNECTIONS, max_overflow=0
+    )
 
 
-def _postgresql(place: URL, patience_s: float, **options: Any) -> Engine:
+def _create_postgresql_engine(place: URL, patience_s: float, **options: Any) -> Engine:
     try:
         engine = create_engine(place, json_serializer=schema.dump_json, **options)
     except (ImportError, NoSuchModuleError) as error:
@@ -213,12 +219,12 @@ def _postgresql(place: URL, patience_s: float, **options: Any) -> Engine:
         ) from error
     waits = f"SET lock_timeout = {int(patience_s * 1000)}"
 
-    def prepare(connection: Any, _record: object) -> None:
+    def prepare_connection(connection: Any, _record: object) -> None:
         connection.execute(waits)
         connection.execute("SET timezone = 'UTC'")
         connection.commit()
 
-    def check(connection: Any, record: Any, _proxy: object) -> None:
+    def replace_if_closed(connection: Any, record: Any, _proxy: object) -> None:
         """Replace connections that a restart of the server has closed. A server that stops sends a
         message, which can be seen without a query."""
         try:
@@ -228,17 +234,17 @@ def _postgresql(place: URL, patience_s: float, **options: Any) -> Engine:
         except (engine.dialect.loaded_dbapi.Error, OSError) as error:
             raise InvalidatePoolError from error
 
-    def note_time(_connection: Any, record: Any) -> None:
+    def note_time_of_use(_connection: Any, record: Any) -> None:
         record.info[_USED_AT] = time.monotonic()
 
-    event.listen(engine, "connect", prepare)
-    event.listen(engine, "connect", note_time)
-    event.listen(engine, "checkout", check)
-    event.listen(engine, "checkin", note_time)
+    event.listen(engine, "connect", prepare_connection)
+    event.listen(engine, "connect", note_time_of_use)
+    event.listen(engine, "checkout", replace_if_closed)
+    event.listen(engine, "checkin", note_time_of_use)
     return engine
 
 
-def _end(connection: Connection) -> None:
+def _end_read(connection: Connection) -> None:
     """End a read; the connection stays open."""
     if connection.in_transaction():
         connection.rollback()
@@ -262,17 +268,17 @@ def _has_input(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
-def _for_reading(engine: Engine, patience_s: float) -> Engine:
+def _create_reading_engine(engine: Engine, patience_s: float) -> Engine:
     """PostgreSQL shows each statement what was committed before it, in a transaction or not;
     without one, two round trips are saved. The pool is separate, since switching the isolation
     level of a connection takes longer than reading a row."""
     if engine.dialect.name != "postgresql":
         return engine
     options = {"pool_size": CONNECTIONS, "max_overflow": _MORE, "isolation_level": "AUTOCOMMIT"}
-    return _postgresql(engine.url, patience_s, **options)
+    return _create_postgresql_engine(engine.url, patience_s, **options)
 
 
-def _sqlite(place: URL, patience_s: float) -> Engine:
+def _create_sqlite_engine(place: URL, patience_s: float) -> Engine:
     engine = create_engine(
         place,
         json_serializer=schema.dump_json,
@@ -280,13 +286,13 @@ def _sqlite(place: URL, patience_s: float) -> Engine:
         pool_size=CONNECTIONS,
     )
 
-    def prepare(connection: sqlite3.Connection, _record: object) -> None:
+    def prepare_connection(connection: sqlite3.Connection, _record: object) -> None:
         connection.isolation_level = None  # we say BEGIN ourselves, and which kind
         _enter_wal(connection, patience_s)
         connection.execute("PRAGMA synchronous = FULL")  # what is committed survives a power cut
         connection.execute("PRAGMA foreign_keys = ON")
 
-    event.listen(engine, "connect", prepare)
+    event.listen(engine, "connect", prepare_connection)
     return engine
 
 

@@ -25,7 +25,7 @@ from sqlalchemy import (
 from modeldyno.core.errors import StillUsed, WrongState
 from modeldyno.core.runs import ACTIVE
 from modeldyno.store.records.events import add_events
-from modeldyno.store.records.rows import find_row, is_of_kind
+from modeldyno.store.records.rows import find_row, is_of_kind_sql
 from modeldyno.store.tables import LINKS, PROJECTS, RUNNABLES, RUNS, THINGS, TOMBSTONES
 
 # By kind: columns that refer to it by number.
@@ -36,7 +36,7 @@ _AT_ONCE = 500  # SQLite takes some 32 000 values in a statement, PostgreSQL 65 
 User = tuple[str, int, str]
 
 
-def delete_thing(
+def delete_with_dependents(
     connection: Connection, kind: str, number: int, now: datetime, *, cascade: bool
 ) -> None:
     """Raises NotFound, StillUsed, or WrongState if one of its runs is queued or running.
@@ -44,48 +44,55 @@ def delete_thing(
     Tombstones name its runs; a sweep (``indexing.py``) deletes their folders.
     """
     row = find_row(connection, kind, number)
-    users = [*users_of(connection, kind, [number]), *_pins_on(connection, kind, row)]
+    users = [
+        *find_users(connection, kind, [number]),
+        *_find_runnables_that_pin(connection, kind, row),
+    ]
     if users and not cascade:
-        raise _still_used(kind, row.name, users)
-    _remove(connection, kind, [number], now)
+        raise _still_used_error(kind, row.name, users)
+    _delete_rows_in_chunks(connection, kind, [number], now)
 
 
-def users_of(connection: Connection, kind: str, numbers: Sequence[int]) -> list[User]:
+def find_users(connection: Connection, kind: str, numbers: Sequence[int]) -> list[User]:
     """What uses them directly and would be deleted with them."""
     if kind == "project":
         users = [
             (other, row.id, row.name)
             for other in ("model", "dataset")
-            for row in connection.execute(_of_projects(THINGS[other], numbers))
+            for row in connection.execute(_select_of_projects(THINGS[other], numbers))
         ]
-        return users + _runnables(connection, RUNNABLES.c.project_id.in_(numbers))
+        return users + _find_runnables_where(connection, RUNNABLES.c.project_id.in_(numbers))
     if kind in THINGS:
-        return _linked_to(connection, LINKS.c[f"{kind}_id"].in_(numbers))
+        return _find_runnables_linked_by(connection, LINKS.c[f"{kind}_id"].in_(numbers))
     return []
 
 
-def _of_projects(table: Table, numbers: Sequence[int]) -> Select[int, str]:
+def _select_of_projects(table: Table, numbers: Sequence[int]) -> Select[int, str]:
     query = select(table.c.id, table.c.name).where(table.c.project_id.in_(numbers))
     return query.order_by(table.c.id)
 
 
-def _pins_on(connection: Connection, kind: str, row: Any) -> list[User]:
+def _find_runnables_that_pin(connection: Connection, kind: str, row: Any) -> list[User]:
     """Runnables that use it, but are not deleted with it."""
-    return [] if kind in THINGS else _linked_to(connection, LINKS.c.used_id == row.runnable_id)
+    return (
+        []
+        if kind in THINGS
+        else _find_runnables_linked_by(connection, LINKS.c.used_id == row.runnable_id)
+    )
 
 
-def _linked_to(connection: Connection, links: ColumnElement[bool]) -> list[User]:
+def _find_runnables_linked_by(connection: Connection, links: ColumnElement[bool]) -> list[User]:
     users = select(LINKS.c.runnable_id).where(links)
-    return _runnables(connection, RUNNABLES.c.id.in_(users))
+    return _find_runnables_where(connection, RUNNABLES.c.id.in_(users))
 
 
-def _runnables(connection: Connection, condition: ColumnElement[bool]) -> list[User]:
+def _find_runnables_where(connection: Connection, condition: ColumnElement[bool]) -> list[User]:
     columns = (RUNNABLES.c.kind, RUNNABLES.c.number, RUNNABLES.c.name)
     query = select(*columns).where(condition).order_by(RUNNABLES.c.kind, RUNNABLES.c.number)
     return [(row.kind, row.number, row.name) for row in connection.execute(query)]
 
 
-def _still_used(kind: str, name: str, users: list[User]) -> StillUsed:
+def _still_used_error(kind: str, name: str, users: list[User]) -> StillUsed:
     some = ", ".join(f"{user} {number} ({title})" for user, number, title in users[:_MOST_NAMED])
     more = f" and {len(users) - _MOST_NAMED} more" if len(users) > _MOST_NAMED else ""
     return StillUsed(
@@ -96,33 +103,38 @@ def _still_used(kind: str, name: str, users: list[User]) -> StillUsed:
     )
 
 
-def _remove(connection: Connection, kind: str, numbers: list[int], now: datetime) -> None:
+def _delete_rows_in_chunks(
+    connection: Connection, kind: str, numbers: list[int], now: datetime
+) -> None:
     for start in range(0, len(numbers), _AT_ONCE):
-        _remove_some(connection, kind, numbers[start : start + _AT_ONCE], now)
+        _delete_rows(connection, kind, numbers[start : start + _AT_ONCE], now)
 
 
-def _remove_some(connection: Connection, kind: str, numbers: list[int], now: datetime) -> None:
+def _delete_rows(connection: Connection, kind: str, numbers: list[int], now: datetime) -> None:
     """Users before what they use."""
     by_kind: dict[str, list[int]] = {}
-    for other, number, _ in users_of(connection, kind, numbers):
+    for other, number, _ in find_users(connection, kind, numbers):
         by_kind.setdefault(other, []).append(number)
     for other, users in by_kind.items():
-        _remove(connection, other, users, now)
+        _delete_rows_in_chunks(connection, other, users, now)
     if kind in THINGS:
         table = THINGS[kind]
         project = table.c.id if kind == "project" else table.c.project_id
         deleted = delete(table).where(table.c.id.in_(numbers)).returning(project, table.c.id)
-        add_events(connection, f"{kind}.deleted", _changes(connection.execute(deleted), {}), now)
+        changes = _sorted_event_payloads(connection.execute(deleted), {})
+        add_events(connection, f"{kind}.deleted", changes, now)
     else:
-        is_it = and_(is_of_kind(kind), RUNNABLES.c.number.in_(numbers))
+        is_it = and_(is_of_kind_sql(kind), RUNNABLES.c.number.in_(numbers))
         _clear_references(connection, kind, numbers, select(RUNNABLES.c.id).where(is_it), now)
         columns = (RUNNABLES.c.project_id, RUNNABLES.c.number)
         deleted = delete(RUNNABLES).where(is_it).returning(*columns)
-        changes = _changes(connection.execute(deleted), {"kind": kind})
+        changes = _sorted_event_payloads(connection.execute(deleted), {"kind": kind})
         add_events(connection, "runnable.deleted", changes, now)
 
 
-def _changes(rows: Iterable[Any], payload: dict[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+def _sorted_event_payloads(
+    rows: Iterable[Any], payload: dict[str, Any]
+) -> list[tuple[int, dict[str, Any]]]:
     """For ``add_events``, by number: the order of RETURNING is undefined."""
     return [
         (project, payload | {"id": number})
@@ -136,7 +148,7 @@ def _clear_references(
     """Leave tombstones for the runs, and clear references that the database does not know of."""
     _add_tombstones(connection, kind, ids, now)
     connection.execute(delete(LINKS).where(LINKS.c.used_id.in_(ids)))
-    repeats = and_(is_of_kind(kind), RUNNABLES.c.rerun_of.in_(numbers))
+    repeats = and_(is_of_kind_sql(kind), RUNNABLES.c.rerun_of.in_(numbers))
     connection.execute(update(RUNNABLES).where(repeats).values(rerun_of=None))
     for column in _REFERRING.get(kind, ()):
         references = update(column.table).where(column.in_(numbers))

@@ -21,12 +21,12 @@ Json = dict[str, Any]
 
 
 @cache
-def dictionaries(path: Path = FILE) -> Dictionaries:
+def read_dictionaries(path: Path = FILE) -> Dictionaries:
     content = json.loads(path.read_text(encoding="utf-8"))
     return Dictionaries(
-        dataloaders=_entries(content, "dataloader"),
-        transforms=_entries(content, "transform"),
-        metrics=_entries(content, "metric"),
+        dataloaders=_parse_entries(content, "dataloader"),
+        transforms=_parse_entries(content, "transform"),
+        metrics=_parse_entries(content, "metric"),
         presets=tuple(
             Preset(**preset | {"transforms": tuple(preset["transforms"])})
             for preset in content["presets"]
@@ -39,7 +39,7 @@ def dictionaries(path: Path = FILE) -> Dictionaries:
     )
 
 
-def _entries(content: Json, group: DictionaryName) -> tuple[DictionaryEntry, ...]:
+def _parse_entries(content: Json, group: DictionaryName) -> tuple[DictionaryEntry, ...]:
     helps, about = content["help"][f"{group}s"], content["parameters"][group]
     return tuple(
         DictionaryEntry(
@@ -47,7 +47,7 @@ def _entries(content: Json, group: DictionaryName) -> tuple[DictionaryEntry, ...
             name=row["name"],
             framework=row["framework"],
             help=helps[row["name"]],
-            params=tuple(_parameter(about, row["name"], param) for param in row["params"]),
+            params=tuple(_parse_parameter(about, row["name"], param) for param in row["params"]),
             domains=tuple(row["domains"]) if "domains" in row else None,
             show_dataset_location=row.get("show_dataset_location"),
         )
@@ -55,7 +55,7 @@ def _entries(content: Json, group: DictionaryName) -> tuple[DictionaryEntry, ...
     )
 
 
-def _parameter(about: Json, owner: str, record: Json) -> Parameter:
+def _parse_parameter(about: Json, owner: str, record: Json) -> Parameter:
     facts = about.get(f"{owner}.{record['name']}") or about[record["name"]]
     return Parameter(
         name=record["name"],
@@ -63,5 +63,5 @@ def _parameter(about: Json, owner: str, record: Json) -> Parameter:
         help=facts["help"],
         value=record["value"],
         label=record.get("label"),
-        params=tuple(_parameter(about, owner, part) for part in record.get("params", ())),
+        params=tuple(_parse_parameter(about, owner, part) for part in record.get("params", ())),
     )

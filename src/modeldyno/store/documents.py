@@ -33,19 +33,19 @@ REVISION = 2
 # ---------------------------------------------------------------- write
 
 
-def summary_columns(summary: SummaryDocument) -> dict[str, Any]:
+def summary_to_columns(summary: SummaryDocument) -> dict[str, Any]:
     """The columns of a run or runnable that follow from its summary."""
     latency, throughput = summary.latency_ms, summary.throughput_per_s
     return {
         "engine": summary.engine,
-        "typical_s": _scaled(latency.typical.value, 1e3) if latency else None,
-        "throughput_per_s": _scaled(throughput.value, 1.0) if throughput else None,
+        "typical_s": _divide_if_finite(latency.typical.value, 1e3) if latency else None,
+        "throughput_per_s": _divide_if_finite(throughput.value, 1.0) if throughput else None,
         "document": json_text(summary, indent=None),
         "revision": REVISION,
     }
 
 
-def cell_columns(cell: CellDocument, names: Mapping[str, str]) -> dict[str, Any]:
+def cell_to_columns(cell: CellDocument, names: Mapping[str, str]) -> dict[str, Any]:
     """``names`` are those of models, by their paths on this machine."""
     latency, throughput = cell.latency_ms, cell.throughput_per_s
     document = without_folders_in(json_value(cell), names)
@@ -54,9 +54,11 @@ def cell_columns(cell: CellDocument, names: Mapping[str, str]) -> dict[str, Any]
         "status": cell.status,
         **{name: getattr(cell, name) for name in NAMES},
         "shape": _shape_text(cell.input_shapes),
-        **_levels("typical_s", latency.typical if latency else None, 1e3, has_ends=False),
-        **_levels("floor_s", latency.floor if latency else None, 1e3),
-        **_levels("throughput_per_s", throughput, 1.0),
+        **_figure_to_columns(
+            "typical_s", latency.typical if latency else None, 1e3, has_ends=False
+        ),
+        **_figure_to_columns("floor_s", latency.floor if latency else None, 1e3),
+        **_figure_to_columns("throughput_per_s", throughput, 1.0),
         "interval_level": latency.typical.level if latency and not cell.interval_note else None,
         "sessions": cell.sessions or None,
         "peak_memory_bytes": cell.peak_memory_bytes,
@@ -73,23 +75,23 @@ def _shape_text(shapes: Mapping[str, Sequence[int]]) -> str | None:
     )
 
 
-def _levels(
+def _figure_to_columns(
     column: str, figure: Figure | None, divisor: float, *, has_ends: bool = True
 ) -> dict[str, float | None]:
     """``floor_s``, ``floor_low_s``, ``floor_high_s``; the last two only if the interval is over
     sessions."""
     name, _, unit = column.partition("_")
-    columns = {column: _scaled(figure.value if figure else None, divisor)}
+    columns = {column: _divide_if_finite(figure.value if figure else None, divisor)}
     if not has_ends:
         return columns
     is_over_sessions = figure is not None and figure.of != "samples"
     for word in ("low", "high"):
         end = getattr(figure, word) if is_over_sessions else None
-        columns[f"{name}_{word}_{unit}"] = _scaled(end, divisor)
+        columns[f"{name}_{word}_{unit}"] = _divide_if_finite(end, divisor)
     return columns
 
 
-def _scaled(value: float | None, divisor: float) -> float | None:
+def _divide_if_finite(value: float | None, divisor: float) -> float | None:
     """None unless it is finite, as in JSON. Multiplied by ``divisor``, it is exact again."""
     return value / divisor if value is not None and math.isfinite(value) else None
 
@@ -97,7 +99,7 @@ def _scaled(value: float | None, divisor: float) -> float | None:
 # ---------------------------------------------------------------- what lists show of all cells
 
 
-def cells_outline(cells: Sequence[Any]) -> dict[str, Any]:
+def summarise_axes_and_noise(cells: Sequence[Any]) -> dict[str, Any]:
     """The values of each axis, and the worst noise. ``cells`` are rows or specs."""
     axes = {axis.field: values_of(axis, cells) for axis in AXES}
     return {"axes": axes, "worst_noise": _worst_noise(cells)}
@@ -119,7 +121,7 @@ FIGURE_COLUMNS = (
 )
 
 
-def figures_of(row: Any) -> CellFigures:
+def cell_figures_from_row(row: Any) -> CellFigures:
     """Of a row that begins with the ``FIGURE_COLUMNS``."""
     count = len(NAMES)
     axes = dict(zip(NAMES, row[:count], strict=True))
@@ -129,29 +131,29 @@ def figures_of(row: Any) -> CellFigures:
 _COUNT = len(FIGURE_COLUMNS)
 
 
-def summary_text(row: Any) -> str:
+def read_summary_json(row: Any) -> str:
     """The summary of a run or runnable, as JSON."""
     if row.revision >= REVISION:
         return str(row.document)
-    return json_text(_summary_of_1(json.loads(row.document)), indent=None)
+    return json_text(_summary_from_version_1(json.loads(row.document)), indent=None)
 
 
-def cell_text(row: Any) -> str:
+def read_cell_json(row: Any) -> str:
     if row.revision >= REVISION:
         return str(row.document)
-    return json_text(_cell_of_1(row), indent=None)
+    return json_text(_cell_from_version_1(row), indent=None)
 
 
 # ---------------------------------------------------------------- from revision 1
 # Figures were in seconds, each end of an interval by itself, in columns and a JSON object.
 
 
-def _summary_of_1(values: dict[str, Any]) -> SummaryDocument:
+def _summary_from_version_1(values: dict[str, Any]) -> SummaryDocument:
     streams = values.get("streams") or (values.get("batch_size") and 1)
     return SummaryDocument(
         **{name: values.get(name) for name in NAMES if name in _OLD_AXES} | {"streams": streams},
         items=(values.get("batch_size") or 1) * (streams or 1),
-        latency_ms=_old_levels(values),
+        latency_ms=_levels_from_version_1(values),
         accuracy=values.get("accuracy"),
         verdict=values.get("verdict"),
         ratio=None
@@ -161,11 +163,11 @@ def _summary_of_1(values: dict[str, Any]) -> SummaryDocument:
         ),
         sessions=values.get("sessions"),
         samples=values.get("samples"),
-        **_old_figures(values),
+        **_figures_from_version_1(values),
     )
 
 
-def _cell_of_1(row: Any) -> dict[str, Any]:
+def _cell_from_version_1(row: Any) -> dict[str, Any]:
     """A CellDocument with null for what was not stored."""
     values = row._asdict() | json.loads(row.document)
     axes = {name: values.get(name) for name in NAMES if name in _OLD_AXES}
@@ -180,10 +182,10 @@ def _cell_of_1(row: Any) -> dict[str, Any]:
             "effective": effective
             and {field.name: effective.get(field.name) for field in fields(EffectiveDocument)},
             "surprises": surprises,
-            "latency_ms": _old_latency(values),
+            "latency_ms": _latency_from_version_1(values),
             "samples": values.get("samples") or 0,
             "sessions": values.get("sessions") or 0,
-            **_old_figures(values),
+            **_figures_from_version_1(values),
         }
     )
 
@@ -191,26 +193,26 @@ def _cell_of_1(row: Any) -> dict[str, Any]:
 _OLD_AXES = ("engine", "device", "precision", "batch_size", "cores", "instances", "streams")
 
 
-def _old_figures(values: dict[str, Any]) -> dict[str, Any]:
+def _figures_from_version_1(values: dict[str, Any]) -> dict[str, Any]:
     reasons = values.get("noise_reasons")
     return {
-        "throughput_per_s": _old_figure(values, "throughput", "per_s", 1.0),
-        "interval_note": _old_interval_note(values),
+        "throughput_per_s": _figure_from_version_1(values, "throughput", "per_s", 1.0),
+        "interval_note": _interval_note_from_version_1(values),
         "noise": values.get("noise"),
         "noise_reasons": tuple(reasons.split("\n")) if reasons else (),
         "peak_memory_bytes": values.get("peak_memory_bytes"),
     }
 
 
-def _old_levels(values: dict[str, Any]) -> LevelDocument | None:
-    typical = _old_figure(values, "typical", "s", 1e3)
+def _levels_from_version_1(values: dict[str, Any]) -> LevelDocument | None:
+    typical = _figure_from_version_1(values, "typical", "s", 1e3)
     if typical is None:
         return None
-    return LevelDocument(typical=typical, floor=_old_figure(values, "floor", "s", 1e3))
+    return LevelDocument(typical=typical, floor=_figure_from_version_1(values, "floor", "s", 1e3))
 
 
-def _old_latency(values: dict[str, Any]) -> LatencyDocument | None:
-    levels, unknown = _old_levels(values), Figure(value=None)
+def _latency_from_version_1(values: dict[str, Any]) -> LatencyDocument | None:
+    levels, unknown = _levels_from_version_1(values), Figure(value=None)
     if levels is None:
         return None
     missing: dict[str, Any] = dict.fromkeys(("mean", "stdev", "min", "max", "outlier_share"))
@@ -218,7 +220,9 @@ def _old_latency(values: dict[str, Any]) -> LatencyDocument | None:
     return LatencyDocument(typical=levels.typical, floor=levels.floor or unknown, **missing)
 
 
-def _old_figure(values: dict[str, Any], name: str, unit: str, scale: float) -> Figure | None:
+def _figure_from_version_1(
+    values: dict[str, Any], name: str, unit: str, scale: float
+) -> Figure | None:
     value = values.get(f"{name}_{unit}")
     if value is None:
         return None
@@ -235,7 +239,7 @@ def _old_figure(values: dict[str, Any], name: str, unit: str, scale: float) -> F
     )
 
 
-def _old_interval_note(values: dict[str, Any]) -> str | None:
+def _interval_note_from_version_1(values: dict[str, Any]) -> str | None:
     if values.get("typical_s") is None or values.get("typical_low_s") is not None:
         return None
     if values.get("sessions") is None:

@@ -20,9 +20,15 @@ from modeldyno.core.errors import DownloadFailed, StorageFailed, UserError, Wron
 from modeldyno.core.examples import Example
 from modeldyno.store.durable_files import replace_file
 from modeldyno.store.file_locks import is_locked
-from modeldyno.store.objects import KEPT_FREE, LARGEST, StoredObject, free_space, storing
+from modeldyno.store.objects import (
+    KEPT_FREE,
+    LARGEST,
+    StoredObject,
+    free_space,
+    translated_storage_errors,
+)
 from modeldyno.store.transfers import Broken, Network, Reply, Stop, Transfer, check_stop
-from modeldyno.store.web_addresses import refused
+from modeldyno.store.web_addresses import download_refused_error
 
 PAUSES_S = (0.5, 2.0, 5.0)  # before each retry, if the attempt before made progress
 REPORT_EVERY_S = 0.25
@@ -72,44 +78,46 @@ class Downloads:
         self._clock = clock
 
     @contextmanager
-    def fetching(self, example: Example, on_progress: OnProgress, stop: Stop) -> Iterator[Path]:
+    def fetched_file(self, example: Example, on_progress: OnProgress, stop: Stop) -> Iterator[Path]:
         """The complete, checked file; it is deleted at the end, unless there is an error.
 
         Raises DownloadFailed or Cancelled, after which a later call resumes; DownloadRefused, after
         which a wrong file is deleted; StorageFailed; or WrongState, if it is being downloaded.
         """
-        with self.alone(example):
+        with self.locked_for_one_download(example):
             part = _Part(self._folder, example)
-            self._complete(part, example, _throttled(on_progress, self._clock), stop)
+            self._download_with_retries(
+                part, example, _throttle_progress(on_progress, self._clock), stop
+            )
             try:
-                _require_listed(part, example, stop)
+                _require_catalogue_checksum(part, example, stop)
                 yield part.path
             except UserError:  # the file is wrong, and would be the next time
-                part.forget()
+                part.delete()
                 raise
-            part.forget()
+            part.delete()
 
-    def kept(self, example: Example) -> StoredObject | None:
+    def find_earlier_download(self, example: Example) -> StoredObject | None:
         """What an earlier download gave, which may have been deleted since."""
         try:
             kept: _StoredDownload = decode(
-                _StoredDownload, json.loads(self._note(example).read_text())
+                _StoredDownload, json.loads(self._record_path(example).read_text())
             )
         except (OSError, ValueError, Mismatch):
             return None
         return kept.stored if (kept.url, kept.sha256) == (example.url, example.sha256) else None
 
-    def keep(self, example: Example, stored: StoredObject) -> None:
-        with storing():
+    def remember_download(self, example: Example, stored: StoredObject) -> None:
+        with translated_storage_errors():
             record = _StoredDownload(example.url, example.sha256, stored)
-            replace_file(self._note(example), json.dumps(encode(record)))
+            replace_file(self._record_path(example), json.dumps(encode(record)))
 
-    def _note(self, example: Example) -> Path:
+    def _record_path(self, example: Example) -> Path:
         return self._folder / f"{example.slug}.kept"
 
     @contextmanager
-    def alone(self, example: Example) -> Iterator[None]:
-        with storing():
+    def locked_for_one_download(self, example: Example) -> Iterator[None]:
+        with translated_storage_errors():
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             lock = os.open(self._folder / f"{example.slug}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -118,39 +126,45 @@ class Downloads:
         finally:
             os.close(lock)
 
-    def _complete(self, part: _Part, example: Example, on_progress: OnProgress, stop: Stop) -> None:
+    def _download_with_retries(
+        self, part: _Part, example: Example, on_progress: OnProgress, stop: Stop
+    ) -> None:
         before = part.size
         for pause_s in (*self._pauses_s, None):
             try:
-                while not self._resume(part, example, on_progress, stop):
-                    part.forget()  # the host has another file now
+                while not self._download_once(part, example, on_progress, stop):
+                    part.delete()  # the host has another file now
             except Broken as broken:
                 if pause_s is None or part.size == before:
-                    raise _failed(example, str(broken), part.size) from broken
+                    raise _download_failed_error(example, str(broken), part.size) from broken
                 before = part.size
                 _wait(pause_s, stop)
             else:
                 return
 
-    def _resume(self, part: _Part, example: Example, on_progress: OnProgress, stop: Stop) -> bool:
+    def _download_once(
+        self, part: _Part, example: Example, on_progress: OnProgress, stop: Stop
+    ) -> bool:
         """One request, up to its end. False: the partial file is useless, start again."""
         assert example.url is not None
-        facts = part.facts()
+        facts = part.read_facts()
         if facts is not None and facts.total == part.size:
             return True
         headers = {"User-Agent": "modeldyno"}
         if facts is not None:
             headers |= {"Range": f"bytes={part.size}-", "If-Range": facts.validator}
         with Transfer(self._network, example.url, headers, stop) as transfer:
-            reply = transfer.reply()
+            reply = transfer.wait_for_reply()
             if facts is not None and reply.status in (_PART, _WRONG_PART):
-                if not _continues(reply, facts, part.size):
+                if not _is_continuation(reply, facts, part.size):
                     return False
             elif reply.status != _WHOLE:
-                raise _failed(example, f"the host answers with status {reply.status}", part.size)
+                raise _download_failed_error(
+                    example, f"the host answers with status {reply.status}", part.size
+                )
             self._check_size(reply, example)
             if reply.status == _WHOLE:
-                part.begin(example.url, reply)
+                part.start_empty(example.url, reply)
             self._receive(part, transfer, reply, on_progress)
         return True
 
@@ -166,8 +180,8 @@ class Downloads:
             for piece in transfer.pieces():
                 done += len(piece)
                 if done > most:
-                    part.forget()
-                    raise refused(f"it is larger than {self._largest >> 20} MiB")
+                    part.delete()
+                    raise download_refused_error(f"it is larger than {self._largest >> 20} MiB")
                 write(piece)
                 on_progress(done, reply.total)
                 if done - checked_at >= _CHECK_EVERY:
@@ -175,21 +189,21 @@ class Downloads:
                     self._check_room(0)
         if reply.total is not None and done < reply.total:
             raise Broken("the host closed the connection")
-        part.end(done)
+        part.mark_complete(done)
         on_progress(done, done)
 
     def _check_size(self, reply: Reply, example: Example) -> None:
         if not reply.has_end:
-            raise refused("the host does not say where the file ends")
+            raise download_refused_error("the host does not say where the file ends")
         if reply.total is None:
             return
         if reply.total > self._largest:
-            raise refused(f"it is larger than {self._largest >> 20} MiB")
+            raise download_refused_error(f"it is larger than {self._largest >> 20} MiB")
         if example.size_bytes not in (None, reply.total):
-            raise refused("it does not have the size that the catalogue knows")
+            raise download_refused_error("it does not have the size that the catalogue knows")
 
     def _check_room(self, more: int) -> None:
-        with storing():
+        with translated_storage_errors():
             free = self._free(self._folder)
         if free - more < self._kept_free:
             raise StorageFailed(
@@ -199,17 +213,21 @@ class Downloads:
             )
 
 
-def _continues(reply: Reply, facts: _PartFacts, size: int) -> bool:
+def _is_continuation(reply: Reply, facts: _PartFacts, size: int) -> bool:
     is_same = reply.validator in (None, facts.validator) and facts.total in (None, reply.total)
     return reply.status == _PART and reply.first == size and is_same
 
 
-def _require_listed(part: _Part, example: Example, stop: Stop) -> None:
+def _require_catalogue_checksum(part: _Part, example: Example, stop: Stop) -> None:
     """Raises DownloadRefused unless size and checksum are those of the catalogue."""
     if example.size_bytes not in (None, part.size):
-        raise refused("it does not have the size that the catalogue knows; it was deleted")
-    if example.sha256 not in (None, part.sha256(stop)):
-        raise refused("its checksum is not the one that the catalogue knows; it was deleted")
+        raise download_refused_error(
+            "it does not have the size that the catalogue knows; it was deleted"
+        )
+    if example.sha256 not in (None, part.compute_sha256(stop)):
+        raise download_refused_error(
+            "its checksum is not the one that the catalogue knows; it was deleted"
+        )
 
 
 def _lock(descriptor: int, example: Example) -> None:
@@ -221,7 +239,7 @@ def _lock(descriptor: int, example: Example) -> None:
         )
 
 
-def _failed(example: Example, why: str, kept: int) -> DownloadFailed:
+def _download_failed_error(example: Example, why: str, kept: int) -> DownloadFailed:
     here = f"; the {kept >> 10} KiB already downloaded are kept" if kept else ""
     return DownloadFailed(
         f"{example.slug} could not be downloaded",
@@ -237,12 +255,12 @@ def _wait(seconds: float, stop: Stop) -> None:
         time.sleep(min(left, _POLL_S))
 
 
-def _throttled(on_progress: OnProgress, clock: Callable[[], float]) -> OnProgress:
+def _throttle_progress(on_progress: OnProgress, clock: Callable[[], float]) -> OnProgress:
     """Reports only changes, at most four times a second and at the end."""
     last_at = float("-inf")
     last: tuple[int, int | None] = (-1, None)
 
-    def report(done: int, total: int | None) -> None:
+    def report_sometimes(done: int, total: int | None) -> None:
         nonlocal last_at, last
         now = clock()
         is_due = done == total or now - last_at >= REPORT_EVERY_S
@@ -250,7 +268,7 @@ def _throttled(on_progress: OnProgress, clock: Callable[[], float]) -> OnProgres
             last_at, last = now, (done, total)
             on_progress(done, total)
 
-    return report
+    return report_sometimes
 
 
 class _Part:
@@ -269,7 +287,7 @@ class _Part:
         except OSError:
             return 0
 
-    def facts(self) -> _PartFacts | None:
+    def read_facts(self) -> _PartFacts | None:
         """None if there is nothing to resume."""
         try:
             facts: _PartFacts = decode(_PartFacts, json.loads(self._about.read_text()))
@@ -278,45 +296,45 @@ class _Part:
         is_ours = facts.url == self._url and self.size > 0
         return facts if is_ours and (facts.validator or facts.total == self.size) else None
 
-    def begin(self, url: str, reply: Reply) -> None:
+    def start_empty(self, url: str, reply: Reply) -> None:
         """Start with an empty file. Without a validator it cannot be resumed."""
-        self.forget()
-        with storing():
+        self.delete()
+        with translated_storage_errors():
             self.path.touch(mode=0o600)
             if reply.validator is not None:
                 self._write_facts(_PartFacts(url, reply.validator, reply.total))
 
-    def end(self, size: int) -> None:
+    def mark_complete(self, size: int) -> None:
         """Mark it as complete, even if the host did not announce its size."""
-        with storing():
+        with translated_storage_errors():
             self._write_facts(_PartFacts(self._url or "", "", size))
 
     def _write_facts(self, facts: _PartFacts) -> None:
         replace_file(self._about, json.dumps(encode(facts)))
 
-    def forget(self) -> None:
-        with storing():
+    def delete(self) -> None:
+        with translated_storage_errors():
             self._about.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
 
     @contextmanager
     def appending(self) -> Iterator[Callable[[bytes], Any]]:
-        with storing():
+        with translated_storage_errors():
             file = self.path.open("ab")
 
         def write(piece: bytes) -> None:
-            with storing():
+            with translated_storage_errors():
                 file.write(piece)
 
         try:
             yield write
         finally:
-            with storing():
+            with translated_storage_errors():
                 file.close()
 
-    def sha256(self, stop: Stop) -> str:
+    def compute_sha256(self, stop: Stop) -> str:
         digest = hashlib.sha256()
-        with storing(), self.path.open("rb") as file:
+        with translated_storage_errors(), self.path.open("rb") as file:
             while piece := file.read(1 << 20):
                 check_stop(stop)
                 digest.update(piece)

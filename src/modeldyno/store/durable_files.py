@@ -51,6 +51,6 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def workspace_unusable(title: str, why: str) -> WorkspaceUnusable:
+def workspace_unusable_error(title: str, why: str) -> WorkspaceUnusable:
     fix = "Choose another folder with --workspace or MODELDYNO_WORKSPACE"
     return WorkspaceUnusable(title, why=why, fix=fix)

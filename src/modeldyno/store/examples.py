@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from modeldyno.core.codec import decode
 from modeldyno.core.examples import Example
 from modeldyno.core.names import names_in
-from modeldyno.store.web_addresses import web_address
+from modeldyno.store.web_addresses import parse_web_address
 
 CATALOGUE = Path(__file__).with_name("examples.json")
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -20,12 +20,12 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @cache
-def catalogue(path: Path = CATALOGUE) -> dict[str, Example]:
+def read_catalogue(path: Path = CATALOGUE) -> dict[str, Example]:
     """By slug, in the catalogue's order; raises ValueError if the file is wrong."""
     entries = json.loads(path.read_text(encoding="utf-8"))["examples"]
     examples = decode(tuple[Example, ...], entries)
     for example in examples:
-        if why := _wrong(example):
+        if why := _find_catalogue_mistake(example):
             raise ValueError(f"example {example.slug!r}: {why}")
     by_slug = {example.slug: example for example in examples}
     if len(by_slug) != len(examples):
@@ -33,16 +33,18 @@ def catalogue(path: Path = CATALOGUE) -> dict[str, Example]:
     return by_slug
 
 
-def hosts(path: Path = CATALOGUE) -> frozenset[str]:
+def list_download_hosts(path: Path = CATALOGUE) -> frozenset[str]:
     """All hosts that examples are fetched from."""
-    return frozenset(host_of(example.url) for example in catalogue(path).values() if example.url)
+    return frozenset(
+        host_of(example.url) for example in read_catalogue(path).values() if example.url
+    )
 
 
 def host_of(url: str) -> str:
     return urlsplit(url).netloc
 
 
-def wheel_file(example: Example) -> Path | None:
+def find_wheel_file(example: Example) -> Path | None:
     """Its path in the installed ``onnx`` package, which is not imported; None if it is not
     there."""
     package = importlib.util.find_spec("onnx")
@@ -53,14 +55,14 @@ def wheel_file(example: Example) -> Path | None:
     return None
 
 
-def _wrong(example: Example) -> str | None:
+def _find_catalogue_mistake(example: Example) -> str | None:
     names_in(example.file)
     if not _SLUG.fullmatch(example.slug):
         return "its slug becomes a file's name, so it has small letters, digits and hyphens"
     if (example.url is not None) != (example.kind == "download"):
         return "only a download has an address"
     if example.url is not None:
-        web_address(example.url, {host_of(example.url)})
+        parse_web_address(example.url, {host_of(example.url)})
     if example.sha256 is not None and not _SHA256.fullmatch(example.sha256):
         return "that is not a sha256"
     if example.inputs and len(example.inputs) != len(example.input_shapes):

@@ -45,7 +45,7 @@ class Graphs:
         except OSError:
             return None
         with _without_garbage_collection():
-            graph = _decoded(checksum, body)
+            graph = _graph_from_body(checksum, body)
         if graph is None or graph.sha256 != sha256:
             logger.warning("the cached graph %s is damaged and will be read again", path.name)
             with contextlib.suppress(OSError):
@@ -61,7 +61,7 @@ class Graphs:
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             self._write(self._path(graph.sha256), body)
-            self._make_room()
+            self._delete_least_recently_used()
         except OSError as error:
             logger.warning("a graph could not be cached: %s", error.strerror)
 
@@ -75,7 +75,7 @@ class Graphs:
             Path(name).unlink(missing_ok=True)
             raise
 
-    def _make_room(self) -> None:
+    def _delete_least_recently_used(self) -> None:
         """Remove the least recently used entries, and those of older versions."""
         current = f".{ROWS_VERSION}.json"
         entries = [(path, path.stat()) for path in self._folder.iterdir()]
@@ -110,7 +110,7 @@ def _checksum(body: bytes) -> bytes:
     return hashlib.sha256(body).hexdigest().encode()
 
 
-def _decoded(checksum: bytes, body: bytes) -> Graph | None:
+def _graph_from_body(checksum: bytes, body: bytes) -> Graph | None:
     if checksum != _checksum(body) + b"\n":
         return None
     try:

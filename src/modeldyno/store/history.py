@@ -30,7 +30,7 @@ class History:
         """The newest runs, newest first; and the ids of those that cannot be read."""
         runs: list[StoredRun] = []
         unreadable: list[RunId] = []
-        for run_id in self.ids()[:count]:
+        for run_id in self.list_ids()[:count]:
             try:
                 runs.append(self.read(run_id))
             except (OSError, ValueError, KeyError):  # of another version or damaged
@@ -51,9 +51,9 @@ class History:
             ) from error
 
     def folder(self, run_id: RunId) -> RunFolder:
-        return RunFolder(self.path(run_id))
+        return RunFolder(self.folder_path(run_id))
 
-    def path(self, run_id: RunId) -> Path:
+    def folder_path(self, run_id: RunId) -> Path:
         """Of its folder."""
         return self._root / checked(run_id)
 
@@ -71,11 +71,11 @@ class History:
 
     def units_kept(self, run_id: RunId) -> int:
         """How many sessions or pairs it has on the disk; 0 without a folder."""
-        return sum(_units(self.folder(run_id)).values())
+        return sum(_count_units_by_cell(self.folder(run_id)).values())
 
     def id_of(self, word: str | None = None) -> RunId:
         """As ``find``, for a run that may be unreadable; ``latest`` also means the newest."""
-        ids = self.ids()
+        ids = self.list_ids()
         if word in (None, LATEST) and ids:
             return ids[0]
         if word and (number := number_in(word)) is not None:
@@ -107,7 +107,7 @@ class History:
             else "Nothing was measured yet",
         )
 
-    def ids(self) -> list[RunId]:
+    def list_ids(self) -> list[RunId]:
         """Newest first."""
         return ids_of_folders(self._root)[::-1]
 
@@ -117,7 +117,7 @@ class History:
 
     def run_numbered(self, number: int) -> RunId | None:
         """The run that was given this number, even if it is gone."""
-        self._numbers.of(self.ids())
+        self._numbers.of(self.list_ids())
         return self._numbers.run_id(number)
 
     def read(self, run_id: RunId) -> StoredRun:
@@ -134,7 +134,7 @@ class History:
             raise ValueError("the inspection of a model leaves no run")
         began = began_at(run_id)
         assert began is not None
-        counts = _units(folder)
+        counts = _count_units_by_cell(folder)
         file = folder.path / "result.json"
         result = None
         # While a run is being resumed, the result is that of its earlier end.
@@ -149,11 +149,11 @@ class History:
             sessions=tuple(counts[cell] for cell in range(spec.cells_kept())),
             result=result,
             failure=folder.failure(),
-            artifacts=folder.artifacts_kept(),
+            artifacts=folder.read_artifacts(),
         )
 
 
-def _units(folder: RunFolder) -> Counter[int]:
+def _count_units_by_cell(folder: RunFolder) -> Counter[int]:
     """How many units each cell has; a torn last line does not count."""
     path = folder.path / "units.jsonl"
     if not path.exists():

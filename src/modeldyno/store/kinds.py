@@ -15,7 +15,7 @@ from modeldyno.core.optimizations import NewOptimization, Optimization
 from modeldyno.core.profiles import NewProfile, Profile, spec_of
 from modeldyno.core.runs import NewPlainRunnable, PlainRunnable, RunKind
 from modeldyno.core.specs import BenchmarkSpec, OptimizationSpec, RunSpec
-from modeldyno.store.documents import cells_outline
+from modeldyno.store.documents import summarise_axes_and_noise
 
 # The roles of models and datasets, by the field that has their number; and the column for it.
 ROLES = {
@@ -58,7 +58,9 @@ class KindMapping:
         """Its own fields, each with what decodes it."""
         hints = get_type_hints(self.new)
         return {
-            name: _reader(hint) for name, hint in hints.items() if name not in (*_COLUMNS, *ROLES)
+            name: _make_field_reader(hint)
+            for name, hint in hints.items()
+            if name not in (*_COLUMNS, *ROLES)
         }
 
     def draft(self, own: Fields) -> SummaryDocument:
@@ -67,19 +69,19 @@ class KindMapping:
         return SummaryDocument() if spec is None else SummaryDocument.of_spec(spec)
 
 
-def _reader(hint: Any) -> Callable[[Any], Any]:
+def _make_field_reader(hint: Any) -> Callable[[Any], Any]:
     if hint is RunSpec:
         return spec_from
     return partial(decode, hint) if is_dataclass(hint) else lambda value: value
 
 
-def _outline_of_benchmark(own: Fields, cells: Sequence[Any]) -> Fields:
+def _benchmark_outline(own: Fields, cells: Sequence[Any]) -> Fields:
     """Of cells that have run, or of those to run."""
     cells = cells or decode(BenchmarkSpec, own["spec"]).configurations()
-    return {"mode": own["mode"]} | cells_outline(cells)
+    return {"mode": own["mode"]} | summarise_axes_and_noise(cells)
 
 
-def _own_of_optimization(spec: OptimizationSpec) -> Fields:
+def _optimization_fields(spec: OptimizationSpec) -> Fields:
     return {"type": spec.type, "precision": spec.precision, "settings": encode(spec.settings)}
 
 
@@ -90,10 +92,10 @@ class _Kinds(dict[str, KindMapping]):
 
 
 KINDS = _Kinds(
-    benchmark=KindMapping("benchmark", NewBenchmark, Benchmark, outline=_outline_of_benchmark),
+    benchmark=KindMapping("benchmark", NewBenchmark, Benchmark, outline=_benchmark_outline),
     comparison=KindMapping("comparison", NewComparison, Comparison),
     optimization=KindMapping(
-        "optimization", NewOptimization, Optimization, lambda own: None, _own_of_optimization
+        "optimization", NewOptimization, Optimization, lambda own: None, _optimization_fields
     ),
     profile=KindMapping(
         "profile",
@@ -106,5 +108,5 @@ KINDS = _Kinds(
 _BY_CLASS = {kind.new: kind for kind in KINDS.values()}
 
 
-def kind_of(new: Any) -> KindMapping:
+def mapping_of_new(new: Any) -> KindMapping:
     return _BY_CLASS.get(type(new)) or KINDS[new.spec.kind]

@@ -63,7 +63,7 @@ def _copy(source: Path, target: Path) -> None:
         raise ModelNotFound(f"Cannot read {source.name}", why=error.strerror or "") from error
     try:
         with reading, target.open("xb") as writing:
-            transfer(reading.fileno(), writing.fileno())
+            copy_bytes(reading.fileno(), writing.fileno())
     except OSError as error:
         raise StorageFailed(
             "There is no room for a private copy of the model",
@@ -73,7 +73,7 @@ def _copy(source: Path, target: Path) -> None:
     target.chmod(0o444)
 
 
-def transfer(source: int, target: int, at_most: int = sys.maxsize) -> int:
+def copy_bytes(source: int, target: int, at_most: int = sys.maxsize) -> int:
     """How many bytes were copied, from where ``source`` stands; more than ``at_most`` are not.
 
     ``copy_file_range`` shares blocks where it can; plain reads and writes otherwise.
@@ -81,15 +81,17 @@ def transfer(source: int, target: int, at_most: int = sys.maxsize) -> int:
     if hasattr(os, "copy_file_range"):
         start = os.lseek(source, 0, os.SEEK_CUR)
         try:
-            return _pour(lambda size: os.copy_file_range(source, target, size), at_most)
+            return _repeat_until_copied(
+                lambda size: os.copy_file_range(source, target, size), at_most
+            )
         except OSError:
             os.lseek(source, start, os.SEEK_SET)
             os.ftruncate(target, 0)
             os.lseek(target, 0, os.SEEK_SET)
-    return _pour(lambda size: _write(target, os.read(source, size)), at_most)
+    return _repeat_until_copied(lambda size: _write(target, os.read(source, size)), at_most)
 
 
-def _pour(some: Callable[[int], int], at_most: int) -> int:
+def _repeat_until_copied(some: Callable[[int], int], at_most: int) -> int:
     left = at_most
     while left and (done := some(min(CHUNK, left))):
         left -= done

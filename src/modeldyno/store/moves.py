@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, delete, exists, func, select, upda
 from modeldyno.core.errors import NotFound, WrongState
 from modeldyno.core.ids import RunId
 from modeldyno.core.runs import ACTIVE, RunState, may_move
-from modeldyno.store.documents import REVISION, summary_columns, summary_text
+from modeldyno.store.documents import REVISION, read_summary_json, summary_to_columns
 from modeldyno.store.kinds import KINDS
 from modeldyno.store.records.events import add_event
 from modeldyno.store.schema import dump_json
@@ -26,19 +26,19 @@ WITH_OWNER = select(RUNS, RUNNABLES.c.number.label("of_id")).join(
 _FIGURES = ("state", "engine", "typical_s", "throughput_per_s", "document", "revision")
 
 
-def _newest_run(*columns: Any) -> Any:
+def _select_newest_run(*columns: Any) -> Any:
     query = select(*columns).where(RUNS.c.runnable_id == bindparam("runnable"))
     return query.order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc()).limit(1)
 
 
-_LATEST = _newest_run(
+_LATEST = _select_newest_run(
     RUNS.c.id.label("latest_run_id"),
     RUNS.c.created_at.label("last_run_at"),
     *(RUNS.c[name] for name in _FIGURES),
 )
 _HAS_CELLS = exists().where(CELLS.c.run_id == RUNS.c.id)
-_SHOWN = _newest_run(RUNS.c.id).where(_HAS_CELLS)
-_MEASURED = _newest_run(RUNS.c.id).where(_HAS_CELLS.where(CELLS.c.typical_s.is_not(None)))
+_SHOWN = _select_newest_run(RUNS.c.id).where(_HAS_CELLS)
+_MEASURED = _select_newest_run(RUNS.c.id).where(_HAS_CELLS.where(CELLS.c.typical_s.is_not(None)))
 _CELLS = select(CELLS).where(CELLS.c.run_id == bindparam("run")).order_by(CELLS.c.number)
 _OWN = select(RUNNABLES.c.kind, RUNNABLES.c.spec).where(RUNNABLES.c.id == bindparam("runnable"))
 
@@ -52,7 +52,7 @@ def move_run(
         raise WrongState(
             f"Run {run_id} cannot become {after}",
             why=f"it is {run.state}",
-            fix=_advice(run.state),
+            fix=_advise_for_state(run.state),
         )
     enter_state(connection, run, after, now, **more)
 
@@ -73,17 +73,17 @@ def enter_state(
     if after == "running":
         values["started_at"] = now
     elif after not in ACTIVE:
-        values.setdefault("finished_at", _not_before(run.started_at, now))
+        values.setdefault("finished_at", _later_of(run.started_at, now))
     connection.execute(update(RUNS).where(RUNS.c.id == run.id).values(values))
-    _move_job(connection, run.id, after, _not_before(run.started_at, now))
-    show_latest(connection, run.runnable_id)
+    _move_job(connection, run.id, after, _later_of(run.started_at, now))
+    copy_latest_figures(connection, run.runnable_id)
     if quiet:
         return
     payload = {"run_id": run.id, "state": after, "kind": run.kind, "id": run.of_id}
     add_event(connection, "run.changed", run.project_id, payload, now)
 
 
-def _not_before(earlier: datetime | None, now: datetime) -> datetime:
+def _later_of(earlier: datetime | None, now: datetime) -> datetime:
     """Nothing ends before it began, even if the clock was set back."""
     return now if earlier is None else max(earlier, now)
 
@@ -97,11 +97,11 @@ def _move_job(connection: Connection, run_id: str, after: RunState, now: datetim
         jobs = select(JOBS.c.id).where(JOBS.c.run_id == run_id)
         connection.execute(delete(CORE_LEASES).where(CORE_LEASES.c.job_id.in_(jobs)))
     if after == "queued":  # resumed: at the end of the queue
-        values |= {"position": end_of_queue(connection), "queued_at": now}
+        values |= {"position": next_queue_place(connection), "queued_at": now}
     connection.execute(update(JOBS).where(JOBS.c.run_id == run_id).values(values))
 
 
-def end_of_queue(connection: Connection) -> int:
+def next_queue_place(connection: Connection) -> int:
     last = connection.scalar(select(func.max(JOBS.c.position)).where(JOBS.c.state == "queued"))
     return 1 if last is None else last + 1
 
@@ -116,23 +116,23 @@ def find_run(connection: Connection, run_id: RunId) -> Any:
     return row
 
 
-def show_latest(connection: Connection, runnable_id: int) -> None:
+def copy_latest_figures(connection: Connection, runnable_id: int) -> None:
     """Copy the figures of the latest run to the runnable."""
     changed = update(RUNNABLES).where(RUNNABLES.c.id == runnable_id)
-    connection.execute(changed.values(shown_columns(connection, runnable_id)))
+    connection.execute(changed.values(read_columns_of_latest_run(connection, runnable_id)))
 
 
-def shown_columns(connection: Connection, runnable_id: int) -> dict[str, Any]:
+def read_columns_of_latest_run(connection: Connection, runnable_id: int) -> dict[str, Any]:
     """The columns of a runnable that follow from its runs."""
     parameters = {"runnable": runnable_id}
     own = connection.execute(_OWN, parameters).one()
     kind = KINDS[own.kind]
     latest = connection.execute(_LATEST, parameters).one_or_none()
     if latest is None:
-        summary = summary_columns(kind.draft(own.spec))
+        summary = summary_to_columns(kind.draft(own.spec))
         values = {"state": "draft", "last_run_at": None, "latest_run_id": None, **summary}
     else:
-        values = latest._asdict() | {"document": summary_text(latest), "revision": REVISION}
+        values = latest._asdict() | {"document": read_summary_json(latest), "revision": REVISION}
     shown_run = connection.scalar(_SHOWN, parameters)
     cells = connection.execute(_CELLS, {"run": shown_run}).all() if shown_run else ()
     return values | {
@@ -142,7 +142,7 @@ def shown_columns(connection: Connection, runnable_id: int) -> dict[str, Any]:
     }
 
 
-def _advice(state: RunState) -> str:
+def _advise_for_state(state: RunState) -> str:
     match state:
         case "queued" | "running":
             return "Wait until it ends, or cancel it"

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import FileNotFound, PathRefused
 from modeldyno.core.models import FORMATS, model_suffixes
-from modeldyno.core.names import names_in
-from modeldyno.formats.near_misses import near_misses
+from modeldyno.core.names import find_similar_names, names_in
 from modeldyno.store.roots import Roots
 
 TOP = "models"
@@ -34,7 +33,7 @@ class NamedModels:
         self._top = workspace / TOP
         self.roots = Roots([self._top])
 
-    def make_folders(self) -> tuple[Path, ...]:
+    def create_folders(self) -> tuple[Path, ...]:
         """Create the folders, so users see where to put files; clients may import from them."""
         folders = tuple(self._top / name for name in FOLDERS)
         for folder in folders:
@@ -56,19 +55,22 @@ class NamedModels:
         if len(names) > 1 and names[0] in FOLDERS:
             folders, names = names[:1], names[1:]
         paths = ["/".join((folder, *names)) for folder in folders]
-        return self._existing(paths) or self._existing(
+        return self._filter_existing(paths) or self._filter_existing(
             path + suffix for path in paths for suffix in SUFFIXES
         )
 
     def sha256(self, path: str) -> str:
-        with self.roots.model(path) as file, os.fdopen(os.dup(file.descriptor), "rb") as reading:
+        with (
+            self.roots.open_model(path) as file,
+            os.fdopen(os.dup(file.descriptor), "rb") as reading,
+        ):
             return hashlib.file_digest(reading, "sha256").hexdigest()
 
-    def like(self, name: str) -> list[str]:
+    def suggest_similar_names(self, name: str) -> list[str]:
         """Similar names, which may be meant."""
-        return near_misses(name.rpartition("/")[2], self._names())
+        return find_similar_names(name.rpartition("/")[2], self._list_model_names())
 
-    def _names(self) -> Iterable[str]:
+    def _list_model_names(self) -> Iterable[str]:
         for folder in FOLDERS:
             try:
                 entries = self.roots.entries(folder).entries
@@ -76,12 +78,12 @@ class NamedModels:
                 continue
             yield from (entry.name for entry in entries if entry.name.endswith(SUFFIXES))
 
-    def _existing(self, paths: Iterable[str]) -> tuple[str, ...]:
+    def _filter_existing(self, paths: Iterable[str]) -> tuple[str, ...]:
         existing: list[str] = []
         refused: PathRefused | None = None
         for path in paths:
             try:
-                with self.roots.model(path):
+                with self.roots.open_model(path):
                     existing.append(path)
             except FileNotFound:
                 continue

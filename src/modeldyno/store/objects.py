@@ -21,7 +21,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import BadValue, FileNotFound, StorageFailed
 from modeldyno.store.durable_files import sync_folder
-from modeldyno.store.models import transfer
+from modeldyno.store.models import copy_bytes
 
 LARGEST = 8 << 30
 KEPT_FREE = 1 << 30
@@ -59,13 +59,13 @@ class Objects:
         """Copy an open file; raises BadValue (too large) or StorageFailed."""
         with self.receiving(os.fstat(descriptor).st_size) as incoming:
             incoming.copy(descriptor)
-            return incoming.keep()
+            return incoming.store()
 
     @contextmanager
     def receiving(self, announced: int = 0) -> Iterator[Incoming]:
         """Receive a file in pieces; it is deleted at the end unless it was kept."""
         self.check_size(announced)
-        with storing():
+        with translated_storage_errors():
             self._incoming.mkdir(parents=True, exist_ok=True, mode=0o700)
             self.check_room(announced)
             incoming = Incoming(self, self._incoming / secrets.token_hex(16))
@@ -95,7 +95,7 @@ class Objects:
 
     def name(self, sha256: str, path: Path) -> None:
         """Make ``path`` a second name of it, which stays when the object is removed."""
-        with storing():
+        with translated_storage_errors():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.unlink(missing_ok=True)
             try:
@@ -104,7 +104,7 @@ class Objects:
                 shutil.copyfile(self.path(sha256), path)
 
     def remove(self, sha256: str) -> None:
-        with storing():
+        with translated_storage_errors():
             self.path(sha256).unlink(missing_ok=True)
 
     def all(self) -> Iterator[tuple[str, float]]:
@@ -153,39 +153,39 @@ class Incoming:
         self._checked_at = 0
 
     def write(self, data: bytes) -> None:
-        self._grow(len(data))
+        self._add_size(len(data))
         view = memoryview(data)
-        with storing():
+        with translated_storage_errors():
             while view:
                 view = view[os.write(self._descriptor, view) :]
 
     def copy(self, source: int) -> None:
         """All of ``source``, from its first byte."""
-        with storing():
+        with translated_storage_errors():
             os.lseek(source, 0, os.SEEK_SET)
-            copied = transfer(source, self._descriptor, self._objects.largest + 1)
+            copied = copy_bytes(source, self._descriptor, self._objects.largest + 1)
         self._objects.check_size(copied)  # it may have grown since it was opened
         self._size = copied
 
-    def reading(self) -> BufferedReader:
+    def open_from_start(self) -> BufferedReader:
         """The content so far, from its first byte; the caller closes it."""
         os.lseek(self._descriptor, 0, os.SEEK_SET)
         return os.fdopen(os.dup(self._descriptor), "rb")
 
-    def settle(self) -> StoredObject:
+    def sync_and_hash(self) -> StoredObject:
         """Sync it, make it read-only, and compute its checksum."""
-        with storing():
-            with self.reading() as file:
+        with translated_storage_errors():
+            with self.open_from_start() as file:
                 sha256 = hashlib.file_digest(file, "sha256").hexdigest()
             os.fchmod(self._descriptor, 0o444)
             os.fsync(self._descriptor)
         return StoredObject(sha256, self._size)
 
-    def keep(self, settled: StoredObject | None = None) -> StoredObject:
+    def store(self, settled: StoredObject | None = None) -> StoredObject:
         """Store it by its checksum; an existing file stays, with its hard links."""
-        settled = settled or self.settle()
+        settled = settled or self.sync_and_hash()
         target = self._objects.path(settled.sha256)
-        with storing():
+        with translated_storage_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             if target.exists():
                 os.utime(target)  # in use again: it must not be swept for its age
@@ -195,9 +195,9 @@ class Incoming:
                 sync_folder(folder)
         return settled
 
-    def keep_at(self, target: Path) -> None:
+    def move_to(self, target: Path) -> None:
         """Move it to this path, once it is settled."""
-        with storing():
+        with translated_storage_errors():
             target.parent.mkdir(parents=True, exist_ok=True)
             self._path.replace(target)
             sync_folder(target.parent)
@@ -206,7 +206,7 @@ class Incoming:
         os.close(self._descriptor)
         self._path.unlink(missing_ok=True)
 
-    def _grow(self, more: int) -> None:
+    def _add_size(self, more: int) -> None:
         self._size += more
         self._objects.check_size(self._size)
         if self._size - self._checked_at >= _CHECK_EVERY:
@@ -215,7 +215,7 @@ class Incoming:
 
 
 @contextmanager
-def storing() -> Iterator[None]:
+def translated_storage_errors() -> Iterator[None]:
     """Raises StorageFailed for OSError, such as a full disk."""
     try:
         yield

@@ -24,17 +24,17 @@ class Owner:
         if self.host != platform.node():
             return False
         if self.started:
-            return started(self.pid) != self.started
+            return _start_ticks(self.pid) != self.started
         return not _exists(self.pid)  # the start time is not available
 
 
-def this_process() -> Owner:
-    return Owner(platform.node(), os.getpid(), started(os.getpid()))
+def current_process() -> Owner:
+    return Owner(platform.node(), os.getpid(), _start_ticks(os.getpid()))
 
 
-def this_job_owner() -> JobOwner:
+def current_job_owner() -> JobOwner:
     """For a database, whose rows outlive a restart of this machine."""
-    return JobOwner(platform.node(), _boot_id(), os.getpid(), started(os.getpid()))
+    return JobOwner(platform.node(), _boot_id(), os.getpid(), _start_ticks(os.getpid()))
 
 
 def is_gone(owner: JobOwner) -> bool:
@@ -46,7 +46,7 @@ def is_gone(owner: JobOwner) -> bool:
     return Owner(owner.host, owner.pid, owner.started).is_gone()
 
 
-def started(pid: int) -> int:
+def _start_ticks(pid: int) -> int:
     """Clock ticks from boot to the start of the process; 0 if it has ended or may not be read."""
     try:
         line = Path(f"/proc/{pid}/stat").read_text()

@@ -30,7 +30,7 @@ from sqlalchemy import (
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.names import checked_text, search_key
 from modeldyno.core.runs import LARGEST_PAGE, ListQuery, Page
-from modeldyno.store.statements import Query, rows_of
+from modeldyno.store.statements import Query, fetch_rows
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Sorting:
     is_nullable: bool = False  # rows without a value are last in both directions
 
 
-def page_of(
+def read_page(
     connection: Connection,
     query: Query,
     list_query: ListQuery,
@@ -55,16 +55,18 @@ def page_of(
 
     ``is_constant``: the query is always the same unless there are filters beside the project.
     """
-    sorting = _sorting(list_query, sortings)
+    sorting = _find_sorting(list_query, sortings)
     _require_valid(list_query)
     values = {"of_project": list_query.project_id}
     if list_query.cursor is not None:
         query = query.where(
-            _after(list_query, sorting, number, _decode_cursor(list_query, sorting, number))
+            _is_after_cursor(
+                list_query, sorting, number, _decode_cursor(list_query, sorting, number)
+            )
         )
-    query = _in_order(query, sorting, list_query.descending, number, list_query.limit + 1)
+    query = _sorted_and_limited(query, sorting, list_query.descending, number, list_query.limit + 1)
     if is_constant and not _is_filtered(list_query):
-        rows = rows_of(connection, query, **values)
+        rows = fetch_rows(connection, query, **values)
     else:
         rows = [*connection.execute(query, values)]
     items = tuple(read(row) for row in rows[: list_query.limit])
@@ -93,36 +95,38 @@ def _is_filtered(list_query: ListQuery) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _in_order(
+def _sorted_and_limited(
     query: Query, sorting: Sorting, descending: bool, number: Column[Any], limit: int
 ) -> Query:
     if sorting.column.key not in query.selected_columns:
         query = query.add_columns(sorting.column)
-    order = _order(sorting, descending, number)
+    order = _order_columns(sorting, descending, number)
     # In the text: PostgreSQL plans a prepared statement anew each time if its limit is a parameter,
     # which takes five times as long as running it.
     return query.order_by(*order).limit(literal_column(str(limit)))
 
 
 @lru_cache(maxsize=64)
-def _in_project(query: Query, table: Table) -> Query:
+def _filter_by_project(query: Query, table: Table) -> Query:
     return query.where(table.c.project_id == bindparam("of_project"))
 
 
-def of_project(query: Query, list_query: ListQuery, table: Table) -> Query:
+def filter_by_project_name_and_date(query: Query, list_query: ListQuery, table: Table) -> Query:
     """Apply the filters that lists of a project have in common; ``query`` should be a constant."""
     if list_query.project_id is not None:
-        query = _in_project(query, table)
-    return named(dated(query, list_query, table.c.created_at), list_query, table.c.name_key)
+        query = _filter_by_project(query, table)
+    return filter_by_name(
+        filter_by_date(query, list_query, table.c.created_at), list_query, table.c.name_key
+    )
 
 
-def named(query: Query, list_query: ListQuery, name_key: Column[Any]) -> Query:
+def filter_by_name(query: Query, list_query: ListQuery, name_key: Column[Any]) -> Query:
     if not list_query.text:
         return query
     return query.where(name_key.contains(search_key(list_query.text), autoescape=True))
 
 
-def dated(query: Query, list_query: ListQuery, moment: Column[Any]) -> Query:
+def filter_by_date(query: Query, list_query: ListQuery, moment: Column[Any]) -> Query:
     if list_query.since is not None:
         query = query.where(moment >= _require_zone(list_query.since))
     if list_query.until is not None:
@@ -143,7 +147,7 @@ def _require_zone(moment: datetime) -> datetime:
     return moment
 
 
-def _sorting(list_query: ListQuery, sortings: Mapping[str, Sorting]) -> Sorting:
+def _find_sorting(list_query: ListQuery, sortings: Mapping[str, Sorting]) -> Sorting:
     if list_query.sort not in sortings:
         raise BadValue(
             f"This list cannot be sorted by {list_query.sort!r}",
@@ -164,7 +168,9 @@ def _require_valid(list_query: ListQuery) -> None:
         )
 
 
-def _order(sorting: Sorting, descending: bool, number: Column[Any]) -> list[ColumnElement[Any]]:
+def _order_columns(
+    sorting: Sorting, descending: bool, number: Column[Any]
+) -> list[ColumnElement[Any]]:
     order: list[ColumnElement[Any]] = [
         column.desc() if descending else column.asc() for column in (sorting.column, number)
     ]
@@ -173,7 +179,7 @@ def _order(sorting: Sorting, descending: bool, number: Column[Any]) -> list[Colu
     return order if sorting.column is not number else order[1:]
 
 
-def _after(
+def _is_after_cursor(
     list_query: ListQuery, sorting: Sorting, number: Column[Any], last: tuple[Any, Any]
 ) -> ColumnElement[bool]:
     value, at = last

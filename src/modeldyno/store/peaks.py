@@ -7,7 +7,7 @@ from pathlib import Path
 
 from modeldyno.core.codec import decode, encode
 from modeldyno.core.documents.hosts import Peaks
-from modeldyno.store.durable_files import replace_file, workspace_unusable
+from modeldyno.store.durable_files import replace_file, workspace_unusable_error
 
 _NAME = "peaks.json"
 
@@ -18,7 +18,7 @@ def save(workspace: Path, peaks: Peaks) -> None:
         replace_file(workspace / _NAME, json.dumps(encode(peaks), indent=1))
     except OSError as error:
         why = f"{error.strerror}: {workspace}"
-        raise workspace_unusable("Cannot keep the peaks in the workspace", why) from error
+        raise workspace_unusable_error("Cannot keep the peaks in the workspace", why) from error
 
 
 def load(workspace: Path, fingerprint: str) -> Peaks | None:

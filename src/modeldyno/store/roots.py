@@ -49,7 +49,7 @@ class OpenFile:
         key = (status.st_dev, status.st_ino, status.st_size, *times)
         return FileVersion(key, time.time() - status.st_ctime)
 
-    def beside(self, location: str) -> str:
+    def path_beside(self, location: str) -> str:
         """The path of a file in the same folder."""
         return f"{self.place.rpartition('/')[0]}/{location}"
 
@@ -100,7 +100,7 @@ class Roots:
             os.close(descriptor)
 
     @contextmanager
-    def model(self, path: str) -> Iterator[OpenFile]:
+    def open_model(self, path: str) -> Iterator[OpenFile]:
         """The file of a model. A folder with a ``saved_model.pb`` stands for that file, under the
         folder's name. Raises as ``open`` does."""
         inside = f"{path.rstrip('/')}/{SAVED_MODEL}"
@@ -144,27 +144,27 @@ class Roots:
 
     def entries(self, path: str) -> Listing:
         """Files and folders that can be opened, without hidden ones, links and devices."""
-        return _listing(self._entries(path))
+        return _make_listing(self._list_entries(path))
 
-    def place(self, path: str) -> str:
+    def absolute_path(self, path: str) -> str:
         """The absolute path of a folder; raises as ``entries`` does."""
         with self.folder(path) as (_, place):
             return place
 
-    def top(self) -> Listing:
+    def list_top(self) -> Listing:
         """The entries of all folders together: what a relative path may start with."""
-        entries = [entry for folder in reversed(self.names) for entry in self._entries(folder)]
+        entries = [entry for folder in reversed(self.names) for entry in self._list_entries(folder)]
         # of equal names, that in the first folder counts
-        return _listing({entry.name: entry for entry in entries}.values())
+        return _make_listing({entry.name: entry for entry in entries}.values())
 
-    def _entries(self, path: str) -> list[FolderEntry]:
+    def _list_entries(self, path: str) -> list[FolderEntry]:
         with self.folder(path) as (descriptor, _), os.scandir(descriptor) as entries:
-            return _first_entries(filter(None, map(_entry, entries)))
+            return _sort_and_limit_entries(filter(None, map(_entry_from_dir, entries)))
 
     def _open_below_roots(self, path: str, flags: int) -> tuple[int, str]:
-        for folder, names in self._candidates(path):
+        for folder, names in self._split_below_roots(path):
             try:
-                return self._open(folder, names, flags), "/".join((str(folder), *names))
+                return self._open_below(folder, names, flags), "/".join((str(folder), *names))
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -175,7 +175,7 @@ class Roots:
             fix="Check the spelling, or start the server with --models-root FOLDER",
         )
 
-    def _candidates(self, path: str) -> list[tuple[Path, tuple[str, ...]]]:
+    def _split_below_roots(self, path: str) -> list[tuple[Path, tuple[str, ...]]]:
         require_plain_path(path)
         if not path.startswith("/"):
             names = names_in(path)
@@ -195,7 +195,7 @@ class Roots:
             )
         return candidates
 
-    def _open(self, folder: Path, names: tuple[str, ...], flags: int) -> int:
+    def _open_below(self, folder: Path, names: tuple[str, ...], flags: int) -> int:
         top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         if not names:
             return top
@@ -205,12 +205,12 @@ class Roots:
             os.close(top)
 
 
-def _listing(entries: Iterable[FolderEntry]) -> Listing:
-    first = _first_entries(entries)
+def _make_listing(entries: Iterable[FolderEntry]) -> Listing:
+    first = _sort_and_limit_entries(entries)
     return Listing(tuple(first[:MOST_ENTRIES]), len(first) > MOST_ENTRIES)
 
 
-def _first_entries(entries: Iterable[FolderEntry]) -> list[FolderEntry]:
+def _sort_and_limit_entries(entries: Iterable[FolderEntry]) -> list[FolderEntry]:
     """One more than a listing has, if there are so many."""
     return heapq.nsmallest(
         MOST_ENTRIES + 1, entries, key=lambda entry: (entry.kind == "file", entry.name)
@@ -227,7 +227,7 @@ def _path_error(path: str, error: OSError) -> Exception:
             return path_refused(path, error.strerror or "it cannot be opened")
 
 
-def _entry(entry: os.DirEntry[str]) -> FolderEntry | None:
+def _entry_from_dir(entry: os.DirEntry[str]) -> FolderEntry | None:
     try:
         names_in(entry.name)
         status = entry.stat(follow_symlinks=False)

@@ -31,23 +31,23 @@ from modeldyno.core.documents.runnables import NUMBER_PATHS
 from modeldyno.core.runs import LatestRun, ListQuery, Page, RunKind, RunnableDetails
 from modeldyno.store.columns import JsonNumber, Sizes
 from modeldyno.store.database import Database
-from modeldyno.store.deleting import delete_thing
-from modeldyno.store.documents import summary_columns, summary_text
-from modeldyno.store.kinds import KINDS, ROLES, KindMapping, kind_of
-from modeldyno.store.pages import Sorting, of_project, page_of
+from modeldyno.store.deleting import delete_with_dependents
+from modeldyno.store.documents import read_summary_json, summary_to_columns
+from modeldyno.store.kinds import KINDS, ROLES, KindMapping, mapping_of_new
+from modeldyno.store.pages import Sorting, filter_by_project_name_and_date, read_page
 from modeldyno.store.records.events import add_event
 from modeldyno.store.records.rows import (
     COLUMNS,
     Clock,
     Repository,
+    dataclass_from_row,
     find_row,
-    is_of_kind,
-    name_columns,
+    is_of_kind_sql,
+    name_to_columns,
+    read_row_by_number,
     require_in_project,
     require_never_run,
-    row_numbered,
     utc_now,
-    value_of,
 )
 from modeldyno.store.schema import dump_json
 from modeldyno.store.statements import Query
@@ -86,76 +86,86 @@ class RunnableRecords(Repository, Generic[N, V]):
 
     def add(self, new: N) -> V:
         with self._database.writing() as connection:
-            return self._find(connection, add_runnable(connection, new, self._clock()))
+            return self._find_by_number(connection, add_runnable(connection, new, self._clock()))
 
     def get(self, number: int) -> V:
         with self._database.reading() as connection:
-            return self._find(connection, number)
+            return self._find_by_number(connection, number)
 
     def rerun(self, number: int) -> V:
         """Add one with the same settings, which refers to the one it repeats."""
         kind = KINDS[self.kind]
         with self._database.writing() as connection:
-            before = self._find(connection, number)
+            before = self._find_by_number(connection, number)
             names = (*kind.links, *kind.own, "project_id", "name")
             settings = {name: getattr(before, name) for name in names}
             new = kind.new(**settings, rerun_of=number)
-            return self._find(connection, add_runnable(connection, new, self._clock()))
+            return self._find_by_number(connection, add_runnable(connection, new, self._clock()))
 
     def page(self, list_query: ListQuery | None = None) -> Page[V]:
         with self._database.reading() as connection:
-            return page_of_kind(connection, self.kind, list_query or ListQuery(), self._read)
+            return read_page_of_kind(
+                connection, self.kind, list_query or ListQuery(), self._from_row
+            )
 
     def delete(self, number: int, *, cascade: bool = False) -> None:
         """With its runs, whose folders are removed by the next sweep."""
         with self._database.writing() as connection:
-            delete_thing(connection, self.kind, number, self._clock(), cascade=cascade)
+            delete_with_dependents(connection, self.kind, number, self._clock(), cascade=cascade)
 
     def edit(self, number: int, **values: Any) -> V:
         """Values that are None, and settings that are not named, stay as they are. Raises
         WrongState if it has been run and more than its name would change."""
         changes = {name: encode(value) for name, value in values.items() if value is not None}
         with self._database.writing() as connection:
-            _edit(connection, KINDS[self.kind], number, changes, self._clock())
-            return self._find(connection, number)
+            _update_runnable(connection, KINDS[self.kind], number, changes, self._clock())
+            return self._find_by_number(connection, number)
 
     def details(self, number: int) -> Any:
         """All that a page about it shows, in one query; raises NotFound."""
         with self._database.reading() as connection:
-            return self._details(self._row(connection, number, with_names(self.kind)))
+            return self._details_from_row(
+                self._read_row(connection, number, select_with_names(self.kind))
+            )
 
     def all_details(self, project_id: int) -> list[Any]:
         """Those of a project, oldest first, in one query."""
         mine = RUNNABLES.c.project_id == project_id
-        query = with_names(self.kind).where(mine).order_by(RUNNABLES.c.number)
-        return [self._details(row) for row in self._all(query)]
+        query = select_with_names(self.kind).where(mine).order_by(RUNNABLES.c.number)
+        return [self._details_from_row(row) for row in self._fetch_all(query)]
 
     def names(self, number: int) -> tuple[str, ...]:
         """The names of its models, in the order of its spec."""
         with self._database.reading() as connection:
-            return self._names(self._row(connection, number, with_names(self.kind)))
+            return self._model_names_from_row(
+                self._read_row(connection, number, select_with_names(self.kind))
+            )
 
-    def _names(self, row: Any) -> tuple[str, ...]:
+    def _model_names_from_row(self, row: Any) -> tuple[str, ...]:
         fields = KINDS[self.kind].model_links
         return tuple(getattr(row, f"{field}_name") for field in fields)
 
-    def _details(self, row: Any) -> RunnableDetails[V]:
-        return RunnableDetails(self._read(row), self._names(row), latest_run(row))
+    def _details_from_row(self, row: Any) -> RunnableDetails[V]:
+        return RunnableDetails(
+            self._from_row(row), self._model_names_from_row(row), latest_run_from_row(row)
+        )
 
-    def _find(self, connection: Connection, number: int) -> V:
-        return self._read(self._row(connection, number, with_links(self.kind)))
+    def _find_by_number(self, connection: Connection, number: int) -> V:
+        return self._from_row(self._read_row(connection, number, select_with_links(self.kind)))
 
-    def _row(self, connection: Connection, number: int, query: Query) -> Any:
-        return row_numbered(connection, self.kind, number, numbered(query))
+    def _read_row(self, connection: Connection, number: int, query: Query) -> Any:
+        return read_row_by_number(connection, self.kind, number, where_number(query))
 
-    def _read(self, row: Any) -> V:
-        own = _own_fields(self.kind, row.spec_json)
-        value: V = value_of(KINDS[self.kind].value, row, summary_json=summary_text(row), **own)
+    def _from_row(self, row: Any) -> V:
+        own = _parse_own_fields(self.kind, row.spec_json)
+        value: V = dataclass_from_row(
+            KINDS[self.kind].value, row, summary_json=read_summary_json(row), **own
+        )
         return value
 
 
 @lru_cache(maxsize=4096)
-def _own_fields(kind: str, spec_json: str) -> dict[str, Any]:
+def _parse_own_fields(kind: str, spec_json: str) -> dict[str, Any]:
     """Cached: decoding a spec takes longer than the rest of a row, and rows of a list often have
     equal ones. The values are immutable."""
     own = json.loads(spec_json)
@@ -172,43 +182,45 @@ _COLUMNS = (
 
 
 @cache
-def link(role: str) -> Any:
+def link_table_alias(role: str) -> Any:
     return LINKS.alias(f"{role}_link")
 
 
-def linked(query: Query, field: str) -> Query:
+def join_link(query: Query, field: str) -> Query:
     """Join the link of that field; a dataset may be missing."""
     role, column = ROLES[field]
-    alias = link(role)
+    alias = link_table_alias(role)
     is_it = and_(alias.c.runnable_id == RUNNABLES.c.id, alias.c.role == literal_column(f"'{role}'"))
     return query.join(alias, is_it, isouter=column == "dataset_id")
 
 
 @cache
-def with_links(kind: str) -> Query:
+def select_with_links(kind: str) -> Query:
     """Rows of a kind, with the numbers of their models and dataset."""
     fields = KINDS[kind].links
-    columns = [link(ROLES[field][0]).c[ROLES[field][1]].label(field) for field in fields]
-    query: Query = select(*_COLUMNS, *columns).select_from(RUNNABLES).where(is_of_kind(kind))
+    columns = [
+        link_table_alias(ROLES[field][0]).c[ROLES[field][1]].label(field) for field in fields
+    ]
+    query: Query = select(*_COLUMNS, *columns).select_from(RUNNABLES).where(is_of_kind_sql(kind))
     for field in fields:
-        query = linked(query, field)
+        query = join_link(query, field)
     return query
 
 
 @cache
-def with_names(kind: str) -> Query:
-    """As ``with_links``, with the names of the models, and the latest run."""
-    query = with_links(kind)
+def select_with_names(kind: str) -> Query:
+    """As ``select_with_links``, with the names of the models, and the latest run."""
+    query = select_with_links(kind)
     for field in KINDS[kind].model_links:
         role = ROLES[field][0]
         model = MODELS.alias(f"{role}_model")
         query = query.add_columns(model.c.name.label(f"{field}_name"))
-        query = query.join(model, model.c.id == link(role).c.model_id)
-    return with_run(query, "latest")
+        query = query.join(model, model.c.id == link_table_alias(role).c.model_id)
+    return join_run(query, "latest")
 
 
-def with_run(query: Query, word: str) -> Query:
-    """Join the run ``{word}_run_id`` and its job, for ``latest_run``."""
+def join_run(query: Query, word: str) -> Query:
+    """Join the run ``{word}_run_id`` and its job, for ``latest_run_from_row``."""
     run, job = RUNS.alias(f"{word}_run"), JOBS.alias(f"{word}_job")
     columns = [run.c[name].label(f"{word}_{name}") for name in _OF_LATEST]
     return (
@@ -218,7 +230,7 @@ def with_run(query: Query, word: str) -> Query:
     )
 
 
-def latest_run(row: Any, word: str = "latest") -> LatestRun | None:
+def latest_run_from_row(row: Any, word: str = "latest") -> LatestRun | None:
     names, columns = _latest_columns(word)
     values = columns(row)
     return None if values[0] is None else LatestRun(**dict(zip(names, values, strict=True)))
@@ -232,40 +244,42 @@ def _latest_columns(word: str) -> tuple[tuple[str, ...], Callable[[Any], tuple[A
 
 
 @lru_cache(maxsize=32)
-def numbered(query: Query) -> Query:
-    """The row with the ``number`` that is passed as a parameter, for ``row_numbered``."""
+def where_number(query: Query) -> Query:
+    """The row with the ``number`` that is passed as a parameter, for ``read_row_by_number``."""
     return query.where(RUNNABLES.c.number == bindparam("number"))
 
 
-def page_of_kind(
+def read_page_of_kind(
     connection: Connection,
     kind: str,
     list_query: ListQuery,
     read: Callable[[Any], T],
     query: Query | None = None,
 ) -> Page[T]:
-    query = with_links(kind) if query is None else query
+    query = select_with_links(kind) if query is None else query
     if list_query.engine is not None:
-        query = query.where(_has_engine(list_query.engine))
+        query = query.where(_has_engine_sql(list_query.engine))
     if list_query.state is not None:
         query = query.where(RUNNABLES.c.state == list_query.state)
     if list_query.cell:
-        query = query.where(_has_cell(list_query.cell))
-    query = of_project(query, list_query, RUNNABLES)
+        query = query.where(_has_cell_sql(list_query.cell))
+    query = filter_by_project_name_and_date(query, list_query, RUNNABLES)
     number = RUNNABLES.c.number
-    return page_of(connection, query, list_query, _SORTINGS, number, read, is_constant=True)
+    return read_page(connection, query, list_query, _SORTINGS, number, read, is_constant=True)
 
 
-def _has_engine(engine: str) -> ColumnElement[bool]:
+def _has_engine_sql(engine: str) -> ColumnElement[bool]:
     """In its latest run, or in a cell of its spec. Not with LIKE, which ignores case in SQLite."""
     without = func.replace(RUNNABLES.c.outline, dump_json(engine), "")
     return or_(RUNNABLES.c.engine == engine, without != RUNNABLES.c.outline)
 
 
-def _has_cell(values: Mapping[str, Any]) -> ColumnElement[bool]:
+def _has_cell_sql(values: Mapping[str, Any]) -> ColumnElement[bool]:
     """A cell with all these values in the run that is shown."""
     conditions = (
-        Sizes.has(CELLS.c[name], value) if isinstance(value, dict) else CELLS.c[name] == value
+        Sizes.contains_sizes(CELLS.c[name], value)
+        if isinstance(value, dict)
+        else CELLS.c[name] == value
         for name, value in values.items()
     )
     return exists().where(CELLS.c.run_id == RUNNABLES.c.shown_run_id, *conditions)
@@ -276,13 +290,13 @@ def _has_cell(values: Mapping[str, Any]) -> ColumnElement[bool]:
 
 def add_runnable(connection: Connection, new: Any, now: datetime) -> int:
     """Add a draft and its event; returns its number."""
-    kind = kind_of(new)
+    kind = mapping_of_new(new)
     values = encode(new)
     own = {name: values.pop(name) for name in kind.own}
     links = {field: values.pop(field) for field in kind.links}
     repeats = {f"rerun_of_{kind.name}": values.get("rerun_of")}
     _require_links(connection, new.project_id, links, **repeats)
-    values |= name_columns(new.name) | _spec_columns(kind, own)
+    values |= name_to_columns(new.name) | _spec_to_columns(kind, own)
     number = _next_number(connection, kind.name)
     values |= {"kind": kind.name, "number": number, "created_at": now, "state": "draft"}
     added = insert(RUNNABLES).values(values).returning(RUNNABLES.c.id)
@@ -292,7 +306,7 @@ def add_runnable(connection: Connection, new: Any, now: datetime) -> int:
     return number
 
 
-def _edit(
+def _update_runnable(
     connection: Connection, kind: KindMapping, number: int, changes: dict[str, Any], now: datetime
 ) -> None:
     row = find_row(connection, kind.name, number)
@@ -305,9 +319,9 @@ def _edit(
     if "settings" in own:
         own["settings"] = row.spec["settings"] | own["settings"]
     if own:
-        values |= _spec_columns(kind, row.spec | own)
+        values |= _spec_to_columns(kind, row.spec | own)
     if "name" in changes:
-        values |= name_columns(changes["name"])
+        values |= name_to_columns(changes["name"])
     if not values and not links:
         return
     values["modified_at"] = now
@@ -326,10 +340,10 @@ def _next_number(connection: Connection, kind: str) -> int:
     return number or 1
 
 
-def _spec_columns(kind: KindMapping, own: dict[str, Any]) -> dict[str, Any]:
+def _spec_to_columns(kind: KindMapping, own: dict[str, Any]) -> dict[str, Any]:
     """The columns that follow from the fields that only this kind has."""
     outline = dump_json(kind.outline(own, ()))
-    return {"spec": own, "outline": outline, **summary_columns(kind.draft(own))}
+    return {"spec": own, "outline": outline, **summary_to_columns(kind.draft(own))}
 
 
 def _require_links(

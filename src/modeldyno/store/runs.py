@@ -43,9 +43,9 @@ from modeldyno.store.durable_files import (
     append_to_file,
     replace_file,
     sync_folder,
-    workspace_unusable,
+    workspace_unusable_error,
 )
-from modeldyno.store.owners import Owner, this_process
+from modeldyno.store.owners import Owner, current_process
 from modeldyno.store.run_numbers import RunNumbers
 from modeldyno.worker.untrusted_folders import discard_tree
 
@@ -79,11 +79,11 @@ class RunFolder:
 
     def state(self) -> RunState:
         """Interrupted if the file says that it runs, but its process has ended."""
-        record = self._json("state.json")
+        record = self._read_json("state.json")
         state: RunState = decode(RunState, record["state"])
-        return "interrupted" if state == "running" and _is_orphan(record) else state
+        return "interrupted" if state == "running" and _has_owner_ended(record) else state
 
-    def is_at_work(self) -> bool:
+    def is_being_measured(self) -> bool:
         """Whether a process measures it now; False if it is damaged or does not exist."""
         try:
             return self.state() == "running"
@@ -92,20 +92,22 @@ class RunFolder:
 
     def is_over(self) -> bool:
         """Whether its end was written down, which an interrupted process cannot do."""
-        return bool(self._json("state.json")["state"] != "running")
+        return bool(self._read_json("state.json")["state"] != "running")
 
     def failure(self) -> Failure | None:
         """Why it failed, if it did."""
-        failure: Failure | None = decode(Failure | None, self._json("state.json").get("failure"))
+        failure: Failure | None = decode(
+            Failure | None, self._read_json("state.json").get("failure")
+        )
         return failure
 
     def spec(self) -> RunSpec:
-        return spec_from(self._json("spec.json"))
+        return spec_from(self._read_json("spec.json"))
 
     def origin(self) -> dict[str, str]:
         """``sha256`` of the model, and the ``machine`` that measures it; empty before it began."""
         try:
-            return dict(self._json("model.json"))
+            return dict(self._read_json("model.json"))
         except FileNotFoundError:
             return {}
 
@@ -129,25 +131,27 @@ class RunFolder:
         """Copy an open file to the disk and hash it; ``list_artifact`` makes it part of the run."""
         if not _ARTIFACT.fullmatch(name):
             raise ValueError(f"{name!r} cannot be the name of an artifact")
-        stored = self._objects().add(descriptor)
+        stored = self._object_store().add(descriptor)
         return Artifact(name, stored.sha256, stored.size_bytes)
 
     def open_artifact(self, artifact: Artifact) -> int:
         """A descriptor, which the caller closes; raises FileNotFound."""
-        return self._objects().open(artifact.sha256)
+        return self._object_store().open(artifact.sha256)
 
-    def artifacts_kept(self) -> tuple[Artifact, ...]:
+    def read_artifacts(self) -> tuple[Artifact, ...]:
         """By name; the latest of each, without a torn last line."""
-        artifacts = (decode(Artifact, line) for line in _lines(self.path / "artifacts.jsonl"))
+        artifacts = (
+            decode(Artifact, line) for line in _read_json_lines(self.path / "artifacts.jsonl")
+        )
         by_name = {artifact.name: artifact for artifact in artifacts}
         return tuple(by_name[name] for name in sorted(by_name))
 
-    def _objects(self) -> Objects:
+    def _object_store(self) -> Objects:
         from modeldyno.store.objects import Objects
 
         return Objects(self.artifacts)
 
-    def _json(self, name: str) -> Any:
+    def _read_json(self, name: str) -> Any:
         return json.loads((self.path / name).read_text())
 
 
@@ -168,12 +172,12 @@ class RunFolders:
             folder.log.touch()
         except OSError as error:
             why = f"{error.strerror}: {self._root}"
-            raise workspace_unusable("Cannot write to the workspace", why) from error
-        with _storing():
+            raise workspace_unusable_error("Cannot write to the workspace", why) from error
+        with _translated_storage_errors():
             if spec.is_kept:
                 self._numbers.add(folder.id)
-            _write(folder.path / "state.json", _state("running"))
-            _write(folder.path / "spec.json", encode(spec))
+            _write_json(folder.path / "state.json", _state_record("running"))
+            _write_json(folder.path / "spec.json", encode(spec))
             sync_folder(self._root)
         return folder
 
@@ -183,27 +187,27 @@ class RunFolders:
         if not folder.exists():
             raise RunNotFound(
                 f"There is no run {run_id!r} in this workspace",
-                fix=self._closest(run_id) or f"Runs are kept in {self._root}",
+                fix=self._suggest_closest_id(run_id) or f"Runs are kept in {self._root}",
             )
         return folder.spec()
 
     def reopen(self, run_id: RunId) -> RunFolder:
         """Prepare a run that ended early to be resumed; its units stay."""
         folder = self.folder(run_id)
-        with _storing():
-            self._move(folder, "running")
+        with _translated_storage_errors():
+            self._write_state(folder, "running")
             _truncate_torn_writes(folder)
             self.clear_scratch(run_id)  # a killed process leaves its copy of the model behind
             for path in (folder.scratch, folder.model):
                 path.mkdir()
         return folder
 
-    def _closest(self, run_id: str) -> str:
+    def _suggest_closest_id(self, run_id: str) -> str:
         names = [path.name for path in self._root.iterdir()] if self._root.is_dir() else []
         close = difflib.get_close_matches(run_id, names, n=1)
         return f"Did you mean {close[0]}?" if close else ""
 
-    def remember_origin(self, run_id: RunId, sha256: str, machine: str | None) -> None:
+    def record_origin(self, run_id: RunId, sha256: str, machine: str | None) -> None:
         """Record which model is measured on which machine; raises ModelChanged or MachineChanged if
         a resumed run has another one."""
         folder = self.folder(run_id)
@@ -224,8 +228,8 @@ class RunFolders:
         origin = {"sha256": sha256, "machine": machine}
         after = {name: text for name, text in origin.items() if text} | before
         if after != before:
-            with _storing():
-                _write(folder.path / "model.json", after)
+            with _translated_storage_errors():
+                _write_json(folder.path / "model.json", after)
 
     def folder(self, run_id: RunId) -> RunFolder:
         return RunFolder(self._root / checked(run_id))
@@ -233,15 +237,15 @@ class RunFolders:
     def append(self, run_id: RunId, unit: Unit) -> None:
         """Write the samples of a unit, then the line that refers to them, and sync both."""
         folder = self.folder(run_id)
-        with _storing():
-            record = encode(unit) | {"measured": _measured_record(folder, unit)}
+        with _translated_storage_errors():
+            record = encode(unit) | {"measured": _measured_to_record(folder, unit)}
             append_to_file(folder.path / "units.jsonl", json.dumps(record).encode() + b"\n")
 
     def list_artifact(self, run_id: RunId, artifact: Artifact) -> None:
         """Make it part of the run; raises FileNotFound if its content is not stored."""
         folder = self.folder(run_id)
         os.close(folder.open_artifact(artifact))
-        with _storing():
+        with _translated_storage_errors():
             line = json.dumps(encode(artifact)).encode() + b"\n"
             append_to_file(folder.path / "artifacts.jsonl", line)
 
@@ -249,20 +253,22 @@ class RunFolders:
         self, run_id: RunId, result: Result, state: RunState, failure: Failure | None = None
     ) -> None:
         folder = self.folder(run_id)
-        with _storing():
-            _write(folder.path / "result.json", encode(result))
-            self._move(folder, state, failure)
+        with _translated_storage_errors():
+            _write_json(folder.path / "result.json", encode(result))
+            self._write_state(folder, state, failure)
 
     def fail(self, run_id: RunId, failure: Failure | None, state: RunState) -> None:
         folder = self.folder(run_id)
-        with _storing():
-            self._move(folder, state, failure)
+        with _translated_storage_errors():
+            self._write_state(folder, state, failure)
 
-    def _move(self, folder: RunFolder, state: RunState, failure: Failure | None = None) -> None:
+    def _write_state(
+        self, folder: RunFolder, state: RunState, failure: Failure | None = None
+    ) -> None:
         before = folder.state()
         if not may_move(before, state):
             raise ValueError(f"a run cannot go from {before} to {state}")
-        _write(folder.path / "state.json", _state(state, failure))
+        _write_json(folder.path / "state.json", _state_record(state, failure))
 
     def discard_if_empty(self, run_id: RunId) -> None:
         """Forget a run that measured nothing, unless its workers had something to say."""
@@ -276,28 +282,28 @@ class RunFolders:
         """Delete it. It is renamed first, so nobody reads half a run, and what cannot be deleted
         now is deleted by the next sweep."""
         folder = self.folder(run_id)
-        with _storing(folder.path):
+        with _translated_storage_errors(folder.path):
             if folder.path.exists():
                 folder.path.rename(folder.path.with_name(f"{_REMOVED}{run_id}"))
-        self.sweep()
+        self.delete_renamed_scratch()
 
     def remove_samples(self, run_id: RunId) -> None:
         """Delete every timing of a finished run; its result stays."""
         folder = self.folder(run_id)
         if not folder.can_lose_samples():
             return
-        with _storing(folder.path):
+        with _translated_storage_errors(folder.path):
             (folder.path / _PRUNED).touch()
             sync_folder(folder.path)
             folder.samples.rename(self._root / f"{_REMOVED}{run_id}-{secrets.token_hex(4)}")
-        self.sweep()
+        self.delete_renamed_scratch()
 
     def clear_scratch(self, run_id: RunId) -> None:
         """Delete the private copy of the model and the worker's files. Never raises."""
-        self.set_aside_scratch(run_id)
-        self.sweep()
+        self.rename_scratch(run_id)
+        self.delete_renamed_scratch()
 
-    def set_aside_scratch(self, run_id: RunId) -> None:
+    def rename_scratch(self, run_id: RunId) -> None:
         """Only rename them, which is quick: the next sweep deletes them."""
         folder = self.folder(run_id)
         for path in (folder.scratch, folder.model):
@@ -309,18 +315,18 @@ class RunFolders:
             except OSError:
                 discard_tree(path, SWEEP_S)
 
-    def sweep(self, limit_s: float = SWEEP_S) -> None:
+    def delete_renamed_scratch(self, limit_s: float = SWEEP_S) -> None:
         """Delete what was set aside; what takes longer is left to the next sweep. Never raises."""
         deadline = time.monotonic() + limit_s
         for path in self._root.glob(f"{_REMOVED}*"):
             discard_tree(path, max(0.0, deadline - time.monotonic()))
 
-    def leftovers(self) -> Iterator[RunFolder]:
+    def find_ended_with_scratch(self) -> Iterator[RunFolder]:
         """Runs that have ended, or whose process has, and still have scratch files."""
         paths = list(self._root.iterdir()) if self._root.is_dir() else []
         for folder in (RunFolder(path) for path in paths if not path.name.startswith(".")):
             has_scratch = os.path.lexists(folder.scratch) or os.path.lexists(folder.model)
-            if has_scratch and folder.exists() and not folder.is_at_work():
+            if has_scratch and folder.exists() and not folder.is_being_measured():
                 yield folder
 
     def units(self, run_id: RunId, cell: int | None = None) -> Iterator[Unit]:
@@ -329,40 +335,40 @@ class RunFolders:
         folder.require_samples()
         path = folder.path / "units.jsonl"
         kind = folder.spec().kind if path.exists() else ""
-        for record in _lines(path):
+        for record in _read_json_lines(path):
             if cell is None or record["cell"] == cell:
                 yield _read_unit(folder, kind, record)
 
     def export_raw(self, run_id: RunId, target: Path) -> None:
         """Every sample as CSV: cell, process, session, sample, calls, wall_ns, cpu_ns."""
-        with _storing(target), target.open("w", newline="") as file:
-            file.writelines(self.raw_lines(run_id))
+        with _translated_storage_errors(target), target.open("w", newline="") as file:
+            file.writelines(self.sample_csv_lines(run_id))
 
-    def raw_lines(self, run_id: RunId) -> Iterator[str]:
+    def sample_csv_lines(self, run_id: RunId) -> Iterator[str]:
         """The CSV of ``export_raw``, in a piece for each session."""
-        yield _csv([("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns")])
+        yield _csv_text([("cell", "process", "session", "sample", "calls", "wall_ns", "cpu_ns")])
         for number, unit in enumerate(self.units(run_id)):
             for timings in unit.measured.timings():
-                yield _csv(_rows(unit, number, timings))
+                yield _csv_text(_sample_rows(unit, number, timings))
 
 
-def _csv(rows: Iterable[tuple[object, ...]]) -> str:
+def _csv_text(rows: Iterable[tuple[object, ...]]) -> str:
     text = io.StringIO()
     csv.writer(text).writerows(rows)
     return text.getvalue()
 
 
-def _state(state: RunState, failure: Failure | None = None) -> dict[str, Any]:
-    owner = this_process() if state == "running" else None
+def _state_record(state: RunState, failure: Failure | None = None) -> dict[str, Any]:
+    owner = current_process() if state == "running" else None
     return {"state": state, "failure": encode(failure), "owner": encode(owner)}
 
 
-def _is_orphan(record: dict[str, Any]) -> bool:
+def _has_owner_ended(record: dict[str, Any]) -> bool:
     owner: Owner | None = decode(Owner | None, record.get("owner"))
     return owner is None or owner.is_gone()
 
 
-def _rows(unit: Unit, number: int, timings: Timings) -> Iterator[tuple[object, ...]]:
+def _sample_rows(unit: Unit, number: int, timings: Timings) -> Iterator[tuple[object, ...]]:
     label = timings.label or str(unit.cell)
     cpu: tuple[int | str, ...] = timings.cpu_ns or ("",) * len(timings.wall_ns)
     for i, (wall, spent) in enumerate(zip(timings.wall_ns, cpu, strict=True)):
@@ -372,7 +378,7 @@ def _rows(unit: Unit, number: int, timings: Timings) -> Iterator[tuple[object, .
 # ---------------------------------------------------------------- samples
 
 
-def _measured_record(folder: RunFolder, unit: Unit) -> dict[str, Any]:
+def _measured_to_record(folder: RunFolder, unit: Unit) -> dict[str, Any]:
     """Its record. Samples of sessions go to files; other samples are few enough for the line."""
     if isinstance(unit.measured, Session):
         return _write_samples(folder, f"cell-{unit.cell}", unit.measured)
@@ -393,7 +399,12 @@ def _write_samples(folder: RunFolder, name: str, session: Session) -> dict[str, 
     """The session's record, which says where in the file the samples are."""
     samples = session.samples
     path = folder.samples / f"{name}.i64"
-    offset = append_to_file(path, _bytes(samples.wall_ns) + _bytes(samples.cpu_ns)) // 8
+    offset = (
+        append_to_file(
+            path, _to_little_endian_bytes(samples.wall_ns) + _to_little_endian_bytes(samples.cpu_ns)
+        )
+        // 8
+    )
     places = {"file": name, "offset": offset, "wall": len(samples.wall_ns)}
     record: dict[str, Any] = encode(_without_samples(session))
     record["samples"] |= {"stored": places | {"cpu": len(samples.cpu_ns)}}
@@ -415,16 +426,16 @@ def _read_samples(folder: RunFolder, samples: dict[str, Any]) -> None:
     count = places["wall"] + places["cpu"]
     with (folder.samples / f"{places['file']}.i64").open("rb") as file:
         file.seek(places["offset"] * 8)
-        values = list(_little(array.array("q", file.read(count * 8))))
+        values = list(_swap_to_little_endian(array.array("q", file.read(count * 8))))
     samples["wall_ns"] = values[: places["wall"]]
     samples["cpu_ns"] = values[places["wall"] :]
 
 
-def _bytes(values: tuple[int, ...]) -> bytes:
-    return _little(array.array("q", values)).tobytes()
+def _to_little_endian_bytes(values: tuple[int, ...]) -> bytes:
+    return _swap_to_little_endian(array.array("q", values)).tobytes()
 
 
-def _little(values: array.array[int]) -> array.array[int]:
+def _swap_to_little_endian(values: array.array[int]) -> array.array[int]:
     if sys.byteorder == "big":
         values.byteswap()
     return values
@@ -434,7 +445,7 @@ def _little(values: array.array[int]) -> array.array[int]:
 
 
 @contextmanager
-def _storing(path: Path | None = None) -> Iterator[None]:
+def _translated_storage_errors(path: Path | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -456,7 +467,7 @@ def _truncate_torn_writes(folder: RunFolder) -> None:
         os.truncate(samples, samples.stat().st_size // 8 * 8)
 
 
-def _lines(path: Path) -> Iterator[Any]:
+def _read_json_lines(path: Path) -> Iterator[Any]:
     """The JSON of each line, without a torn last one."""
     if path.exists():
         for line in path.read_bytes().splitlines(keepends=True):
@@ -464,5 +475,5 @@ def _lines(path: Path) -> Iterator[Any]:
                 yield json.loads(line)
 
 
-def _write(path: Path, document: object) -> None:
+def _write_json(path: Path, document: object) -> None:
     replace_file(path, json.dumps(document, indent=1))

@@ -33,7 +33,7 @@ def dump_json(value: Any) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def begin(connection: Connection, *, writes: bool = False) -> None:
+def begin_transaction(connection: Connection, *, writes: bool = False) -> None:
     """Begin a transaction of SQLite, which Python's driver leaves to us.
 
     Not as a statement or event listener of SQLAlchemy, which makes a short read 50 % slower.
@@ -51,17 +51,17 @@ def begin(connection: Connection, *, writes: bool = False) -> None:
 def bring_up_to_date(engine: Engine, upgrading: UpgradeProgress | None = None) -> None:
     """Create or migrate; raises SchemaTooNew, DatabaseUnusable."""
     with engine.connect() as connection:
-        before = version(connection)
-    if before == head():  # the usual case: no lock, and Alembic is not loaded
+        before = read_revision(connection)
+    if before == newest_revision():  # the usual case: no lock, and Alembic is not loaded
         return
-    if upgrading is None or before not in _known():
-        move_to(engine, "head")
+    if upgrading is None or before not in _list_revisions():
+        migrate_to(engine, "head")
         return
     with upgrading() as on_step:
-        move_to(engine, "head", on_step)
+        migrate_to(engine, "head", on_step)
 
 
-def version(connection: Connection) -> str | None:
+def read_revision(connection: Connection) -> str | None:
     """None for a database without our tables."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
@@ -69,48 +69,48 @@ def version(connection: Connection) -> str | None:
     return number
 
 
-def move_to(engine: Engine, revision: str, on_step: OnStep = lambda _: None) -> None:
+def migrate_to(engine: Engine, revision: str, on_step: OnStep = lambda _: None) -> None:
     """Up or down to a revision (``head``, ``base`` or a number), after a backup."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
             # Rebuilding a table must not delete what refers to it. No effect within a transaction.
-            _pragma(connection, "foreign_keys = OFF")
+            _execute_pragma(connection, "foreign_keys = OFF")
         try:
             with connection.begin():
-                begin(connection, writes=True)
-                _move(connection, revision, on_step)
+                begin_transaction(connection, writes=True)
+                _migrate(connection, revision, on_step)
         finally:
             if engine.dialect.name == "sqlite":
-                _pragma(connection, "foreign_keys = ON")
+                _execute_pragma(connection, "foreign_keys = ON")
 
 
-def _pragma(connection: Connection, words: str) -> None:
+def _execute_pragma(connection: Connection, words: str) -> None:
     cursor = connection.connection.cursor()
     cursor.execute(f"PRAGMA {words}")
     cursor.close()
 
 
-def _move(connection: Connection, revision: str, on_step: OnStep) -> None:
+def _migrate(connection: Connection, revision: str, on_step: OnStep) -> None:
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:it)"), {"it": _LOCK})
-    before = version(connection)
-    if revision == "head" and before == head():  # another process was quicker
+    before = read_revision(connection)
+    if revision == "head" and before == newest_revision():  # another process was quicker
         return
     _require_our_database(connection, before)
-    ahead = sorted(number for number in _known() if number > (before or ""))
+    ahead = sorted(number for number in _list_revisions() if number > (before or ""))
     if before is not None:
         on_step(Step(1, 1 + len(ahead), "a copy of the database as it is"))
         _back_up(connection, before)
     logger.info("database: from version %s to %s", before or "none", revision)
 
-    def next_after(applied: str) -> None:
+    def report_next_step(applied: str) -> None:
         for number, name in enumerate(ahead, 2):
             if name > applied:
-                on_step(Step(number, 1 + len(ahead), f"to version {name} of {head()}"))
+                on_step(Step(number, 1 + len(ahead), f"to version {name} of {newest_revision()}"))
                 return
 
-    next_after(before or "")
-    _run_alembic(connection, revision, before, next_after)
+    report_next_step(before or "")
+    _run_alembic(connection, revision, before, report_next_step)
     if connection.dialect.name == "sqlite":
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
         if broken:
@@ -128,22 +128,22 @@ def _require_our_database(connection: Connection, before: str | None) -> None:
                 why=f"it has a table {sorted(taken)[0]!r} that is not ours",
                 fix="Give Modeldyno its own database in MODELDYNO_DATABASE_URL",
             )
-    elif before not in _known():
+    elif before not in _list_revisions():
         raise SchemaTooNew(
             "The database was written by a newer version of Modeldyno",
             why=f"its schema has version {before}, and this version of Modeldyno knows up to "
-            f"{head()}",
+            f"{newest_revision()}",
             fix="Run `pip install -U modeldyno`, or choose another workspace with --workspace",
         )
 
 
-def head() -> str:
+def newest_revision() -> str:
     """The newest file in migrations/versions."""
-    return max(_known())
+    return max(_list_revisions())
 
 
 @cache
-def _known() -> set[str]:
+def _list_revisions() -> set[str]:
     return {path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")}
 
 

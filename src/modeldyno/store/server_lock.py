@@ -19,8 +19,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from modeldyno.core.errors import ServerRunning
 from modeldyno.server_file import FILE, RunningServer, running_server
 from modeldyno.store.database import Database
-from modeldyno.store.database_errors import translated
-from modeldyno.store.durable_files import workspace_unusable
+from modeldyno.store.database_errors import translated_database_errors
+from modeldyno.store.durable_files import workspace_unusable_error
 from modeldyno.store.file_locks import is_locked
 
 PATIENCE_S = 1.0
@@ -43,10 +43,10 @@ class ServerLock:
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             why = f"{error.strerror}: {self._path.parent}"
-            raise workspace_unusable("Cannot write to the workspace", why) from error
-        if not _soon(lambda: is_locked(descriptor), PATIENCE_S):
+            raise workspace_unusable_error("Cannot write to the workspace", why) from error
+        if not _retry_until(lambda: is_locked(descriptor), PATIENCE_S):
             os.close(descriptor)
-            raise _taken(running_server(self._path.parent))
+            raise _taken_error(running_server(self._path.parent))
         self._descriptor = descriptor
         try:
             self._write(b"")
@@ -66,7 +66,7 @@ class ServerLock:
         os.pwrite(self._descriptor, data, 0)
 
 
-def _soon(attempt: Callable[[], bool], patience_s: float) -> bool:
+def _retry_until(attempt: Callable[[], bool], patience_s: float) -> bool:
     """Retried, since a process that looks for the server holds the lock for a moment, and the lock
     of a killed server is released a little after its end."""
     deadline = time.monotonic() + patience_s
@@ -82,7 +82,7 @@ class SoleServer:
     workspace.
 
     The lock belongs to a connection, and ends with it, also when the database restarts. So whoever
-    relies on it calls ``confirm`` now and then.
+    relies on it calls ``require_still_sole`` now and then.
     """
 
     def __init__(self, database: Database) -> None:
@@ -95,25 +95,25 @@ class SoleServer:
         if self._engine.dialect.name != "postgresql":
             yield self
             return
-        if not _soon(self._take, DATABASE_PATIENCE_S):
-            raise _taken(None)
+        if not _retry_until(self._try_to_lock, DATABASE_PATIENCE_S):
+            raise _taken_error(None)
         try:
             yield self
         finally:
             self._release()
 
-    def confirm(self) -> None:
+    def require_still_sole(self) -> None:
         """Take the lock again if it was lost. Raises ServerRunning if another server has it now,
         and DatabaseUnusable if the database cannot be reached."""
-        if self._engine.dialect.name != "postgresql" or self._is_alive():
+        if self._engine.dialect.name != "postgresql" or self._is_connection_alive():
             return
         self._release()
-        with translated(self._engine.url):
-            is_ours = self._take()
+        with translated_database_errors(self._engine.url):
+            is_ours = self._try_to_lock()
         if not is_ours:
-            raise _taken(None)
+            raise _taken_error(None)
 
-    def _take(self) -> bool:
+    def _try_to_lock(self) -> bool:
         connection = self._engine.connect()
         # An open transaction would keep PostgreSQL from vacuuming.
         connection = connection.execution_options(isolation_level="AUTOCOMMIT")
@@ -124,7 +124,7 @@ class SoleServer:
             connection.close()
         return bool(taken)
 
-    def _is_alive(self) -> bool:
+    def _is_connection_alive(self) -> bool:
         try:
             return self._connection is not None and self._connection.scalar(text("SELECT 1")) == 1
         except SQLAlchemyError:
@@ -142,7 +142,7 @@ class SoleServer:
             self._connection = None
 
 
-def _taken(first: RunningServer | None) -> ServerRunning:
+def _taken_error(first: RunningServer | None) -> ServerRunning:
     return ServerRunning(
         "Another server uses this workspace or database",
         why=f"it is process {first.pid}, at {first.url}" if first else "it has its queue already",

@@ -17,14 +17,14 @@ Query: TypeAlias = "Select[*tuple[Any, ...]]"
 _CURSOR = "modeldyno_cursor"
 
 
-def rows_of(connection: Connection, query: Query, **values: Any) -> list[Any]:
+def fetch_rows(connection: Connection, query: Query, **values: Any) -> list[Any]:
     """All rows, as named tuples. ``query`` must be one of a few constants, with a ``bindparam`` for
     each value that differs."""
-    return _compiled(query, connection.dialect).rows(connection, values)
+    return _compile_cached(query, connection.dialect).rows(connection, values)
 
 
 @lru_cache(maxsize=512)
-def _compiled(query: Query, dialect: Dialect) -> _Statement:
+def _compile_cached(query: Query, dialect: Dialect) -> _Statement:
     return _Statement(query, dialect)
 
 
@@ -50,14 +50,14 @@ class _Statement:
             connection, None, self._text, parameters, None, False
         )
         try:
-            cursor = _cursor_of(connection)
+            cursor = _open_cursor(connection)
             rows = cursor.execute(self._text, parameters).fetchall()
         except connection.dialect.loaded_dbapi.Error as error:
-            raise _wrapped(connection, self._text, error) from error
+            raise _wrap_driver_error(connection, self._text, error) from error
         if self._readers is None:
             self._readers = self._find_readers(connection.dialect, cursor.description)
         if self._readers:
-            rows = [_read(row, self._readers) for row in rows]
+            rows = [_convert_row(row, self._readers) for row in rows]
         return [*map(self._make_row, rows)]
 
     def _find_readers(self, dialect: Dialect, description: Any) -> list[tuple[int, Any]]:
@@ -69,7 +69,7 @@ class _Statement:
         return [(place, read) for place, read in enumerate(readers) if read]
 
 
-def _cursor_of(connection: Connection) -> Any:
+def _open_cursor(connection: Connection) -> Any:
     """One for as long as the connection lives: psycopg needs as long for a cursor as for a row."""
     info = connection.info
     cursor = info.get(_CURSOR)
@@ -79,14 +79,14 @@ def _cursor_of(connection: Connection) -> Any:
     return cursor
 
 
-def _read(row: Any, readers: list[tuple[int, Any]]) -> list[Any]:
+def _convert_row(row: Any, readers: list[tuple[int, Any]]) -> list[Any]:
     values = list(row)
     for place, read in readers:
         values[place] = read(values[place])
     return values
 
 
-def _wrapped(connection: Connection, text: str, error: Exception) -> BaseException:
+def _wrap_driver_error(connection: Connection, text: str, error: Exception) -> BaseException:
     """As SQLAlchemy does it: a lost connection is not used again."""
     dialect = connection.dialect
     is_lost = dialect.is_disconnect(error, connection.connection.driver_connection, None)  # type: ignore[arg-type]

@@ -47,11 +47,11 @@ _Real = Float(53)
 _Sha256 = String(64)
 
 
-def _required(name: str, type_: Any, *parts: Any, **options: Any) -> Column[Any]:
+def _required_column(name: str, type_: Any, *parts: Any, **options: Any) -> Column[Any]:
     return Column(name, type_, *parts, nullable=False, **options)
 
 
-def _number() -> Column[Any]:
+def _id_column() -> Column[Any]:
     return Column("id", Integer, primary_key=True, autoincrement=True)
 
 
@@ -60,48 +60,50 @@ def _numbered_table(name: str, *parts: Any) -> Table:
     return Table(name, METADATA, *parts, sqlite_autoincrement=True)
 
 
-def _named() -> tuple[Column[Any], ...]:
+def _named_columns() -> tuple[Column[Any], ...]:
     """``name_key`` is the name as it is sought and sorted."""
     return (
-        _number(),
-        _required("name", Text),
-        _required("name_key", Key),
-        _required("created_at", Moment()),
+        _id_column(),
+        _required_column("name", Text),
+        _required_column("name_key", Key),
+        _required_column("created_at", Moment()),
     )
 
 
-def _of_project() -> Column[Any]:
-    return _required("project_id", Integer, ForeignKey("projects.id"))
+def _project_id_column() -> Column[Any]:
+    return _required_column("project_id", Integer, ForeignKey("projects.id"))
 
 
-def _part_of(column: str, type_: Any, whole: str, **options: Any) -> Column[Any]:
+def _cascading_column(column: str, type_: Any, whole: str, **options: Any) -> Column[Any]:
     return Column(column, type_, ForeignKey(whole, ondelete="CASCADE"), **options)
 
 
-def _part_of_run() -> tuple[Column[Any], ...]:
+def _run_part_columns() -> tuple[Column[Any], ...]:
     return (
-        _part_of("run_id", Key, "runs.id", primary_key=True),
+        _cascading_column("run_id", Key, "runs.id", primary_key=True),
         Column("number", Integer, primary_key=True, autoincrement=False),
     )
 
 
-def _figures() -> tuple[Column[Any], ...]:
+def _figure_columns() -> tuple[Column[Any], ...]:
     """Of a run: what lists sort and filter by; ``document`` is a ``SummaryDocument`` as JSON."""
     return (
         Column("engine", Text),
         Column("typical_s", _Real),
         Column("throughput_per_s", _Real),
-        *_document(),
+        *_document_columns(),
     )
 
 
-def _document() -> tuple[Column[Any], ...]:
+def _document_columns() -> tuple[Column[Any], ...]:
     """TEXT, since a driver would build values of a JSON type; a new figure needs no new column.
     ``revision`` says who wrote it (``store/documents.py``)."""
-    return _required("document", Text), _required("revision", Integer, server_default="1")
+    return _required_column("document", Text), _required_column(
+        "revision", Integer, server_default="1"
+    )
 
 
-def _axis(axis: CellAxis) -> Column[Any]:
+def _axis_column(axis: CellAxis) -> Column[Any]:
     """Rows of before an axis of sizes have none."""
     types = {"word": Key if axis.name == "engine" else Text, "count": Integer, "sizes": Sizes}
     return Column(axis.name, types[axis.kind], nullable=axis.usual is None or axis.kind == "sizes")
@@ -109,9 +111,9 @@ def _axis(axis: CellAxis) -> Column[Any]:
 
 PROJECTS = _numbered_table(
     "projects",
-    *_named(),
+    *_named_columns(),
     Column("modified_at", Moment()),
-    _required("is_draft", Boolean, server_default=false()),
+    _required_column("is_draft", Boolean, server_default=false()),
     # No reference: benchmarks refer to projects already, and ``deleting.py`` clears it.
     Column("baseline_benchmark_id", Integer),
     Index(None, "created_at", "id"),
@@ -119,32 +121,32 @@ PROJECTS = _numbered_table(
 
 MODELS = _numbered_table(
     "models",
-    *_named(),
-    _of_project(),
-    _required("path", Text),
+    *_named_columns(),
+    _project_id_column(),
+    _required_column("path", Text),
     Column("format", Text),
     Column("sha256", _Sha256),
     Column("size_bytes", Long),
-    _required("framework", Text),
-    _required("precision", Text),
-    _required("domain", Text),
-    _required("origin", Text),
-    _required("source", Text),
+    _required_column("framework", Text),
+    _required_column("precision", Text),
+    _required_column("domain", Text),
+    _required_column("origin", Text),
+    _required_column("source", Text),
     Column("facts", _Json),
     Column("boundary", _Json),
     Column("trusted_at", Moment()),
-    _required("trust_reason", Text),
+    _required_column("trust_reason", Text),
     Index(None, "project_id", "created_at", "id"),
     Index(None, "sha256"),
 )
 
 DATASETS = _numbered_table(
     "datasets",
-    *_named(),
-    _of_project(),
-    _required("kind", Text),
-    _required("parameters", _Json),
-    _required("transforms", _Json),
+    *_named_columns(),
+    _project_id_column(),
+    _required_column("kind", Text),
+    _required_column("parameters", _Json),
+    _required_column("transforms", _Json),
     Column("filter", _Json),
     Column("metric", _Json),
     Column("template_path", Text),
@@ -152,7 +154,7 @@ DATASETS = _numbered_table(
 )
 
 
-def _exactly_one(*columns: str) -> CheckConstraint:
+def _exactly_one_constraint(*columns: str) -> CheckConstraint:
     """That exactly one of them has a value."""
     count = " + ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END" for name in columns)
     return CheckConstraint(f"{count} = 1", name="of_one")
@@ -163,19 +165,19 @@ def _exactly_one(*columns: str) -> CheckConstraint:
 # sorted and filtered within one table.
 RUNNABLES = _numbered_table(
     "runnables",
-    *_named(),
-    _required("kind", Key),
-    _required("number", Integer),
-    _of_project(),
+    *_named_columns(),
+    _required_column("kind", Key),
+    _required_column("number", Integer),
+    _project_id_column(),
     Column("modified_at", Moment()),
-    _required("spec", _Json),  # the fields that only this kind has
-    _required("outline", Text),  # what lists show of the spec and of all cells, as JSON
+    _required_column("spec", _Json),  # the fields that only this kind has
+    _required_column("outline", Text),  # what lists show of the spec and of all cells, as JSON
     Column("fingerprint", _Sha256),
     # The number of the one it repeats, of the same kind. No reference: ``deleting.py`` clears it.
     Column("rerun_of", Integer),
-    _required("state", Key),
+    _required_column("state", Key),
     Column("last_run_at", Moment()),
-    *_figures(),
+    *_figure_columns(),
     # Runs refer to this table already; ``moves.py`` keeps these up to date.
     Column("latest_run_id", Key),
     Column("shown_run_id", Key),  # the latest that has cells
@@ -204,19 +206,19 @@ NUMBERS = Table(
     "numbers",
     METADATA,
     Column("kind", Key, primary_key=True),
-    _required("last", Integer),
+    _required_column("last", Integer),
 )
 
 # What a runnable uses, and as what: models, datasets, other runnables.
 LINKS = Table(
     "links",
     METADATA,
-    _part_of("runnable_id", Integer, "runnables.id", primary_key=True),
+    _cascading_column("runnable_id", Integer, "runnables.id", primary_key=True),
     Column("role", Key, primary_key=True),
     Column("model_id", Integer, ForeignKey("models.id"), index=True),
     Column("dataset_id", Integer, ForeignKey("datasets.id"), index=True),
     Column("used_id", Integer, ForeignKey("runnables.id"), index=True),
-    _exactly_one("model_id", "dataset_id", "used_id"),
+    _exactly_one_constraint("model_id", "dataset_id", "used_id"),
 )
 
 # One execution. Its id is the name of its folder, and sorts by time.
@@ -224,19 +226,19 @@ RUNS = Table(
     "runs",
     METADATA,
     Column("id", Key, primary_key=True),
-    _of_project(),
-    _part_of("runnable_id", Integer, "runnables.id", nullable=False),
-    _required("kind", Text),
-    _required("state", Key),
-    _required("spec", _Json),
-    _required("created_at", Moment()),
+    _project_id_column(),
+    _cascading_column("runnable_id", Integer, "runnables.id", nullable=False),
+    _required_column("kind", Text),
+    _required_column("state", Key),
+    _required_column("spec", _Json),
+    _required_column("created_at", Moment()),
     Column("started_at", Moment()),
     Column("finished_at", Moment()),
     Column("tool_version", Text),
     Column("failure", _Json),
     Column("stamp", Long),  # of the folder's state when it was indexed
     Column("machine", Key),  # None: unknown
-    *_figures(),
+    *_figure_columns(),
     Index(None, "runnable_id", "created_at", "id"),
     Index(None, "project_id", "created_at", "id"),
     Index(None, "created_at", "id"),
@@ -247,10 +249,10 @@ RUNS = Table(
 CELLS = Table(
     "cells",
     METADATA,
-    *_part_of_run(),
+    *_run_part_columns(),
     Column("machine", Key),
-    _required("status", Text),
-    *map(_axis, AXES),
+    _required_column("status", Text),
+    *map(_axis_column, AXES),
     Column("shape", Text),  # of the inputs, as they were fed
     *(
         Column(name, _Real)
@@ -263,7 +265,7 @@ CELLS = Table(
     Column("sessions", Integer),
     Column("peak_memory_bytes", Long),
     Column("noise", Text),
-    *_document(),
+    *_document_columns(),
     Index(None, "engine", "device", "run_id"),
     Index(None, "machine", "run_id"),
 )
@@ -271,29 +273,29 @@ CELLS = Table(
 TRIALS = Table(
     "trials",
     METADATA,
-    *_part_of_run(),
-    _required("status", Text),
-    _required("created_at", Moment()),
-    _required("settings", _Json),
+    *_run_part_columns(),
+    _required_column("status", Text),
+    _required_column("created_at", Moment()),
+    _required_column("settings", _Json),
     Column("model_id", Integer, ForeignKey("models.id", ondelete="SET NULL"), index=True),
     Column("accuracy", _Real),
     Column("typical_s", _Real),
     Column("size_bytes", Long),
-    _required("is_best", Boolean),
+    _required_column("is_best", Boolean),
     Column("failure", _Json),
 )
 
 PROFILE_ROWS = Table(
     "profile_rows",
     METADATA,
-    *_part_of_run(),
-    _required("node", Text),
-    _required("op_type", Key),
-    _required("total_s", _Real),
+    *_run_part_columns(),
+    _required_column("node", Text),
+    _required_column("op_type", Key),
+    _required_column("total_s", _Real),
     Column("cpu_s", _Real),
     Column("accelerator_s", _Real),
-    _required("calls", Integer),
-    _required("defined", Integer),
+    _required_column("calls", Integer),
+    _required_column("defined", Integer),
     Column("flop", _Real),
     Column("moved_bytes", _Real),
 )
@@ -301,18 +303,18 @@ PROFILE_ROWS = Table(
 # A run that waits or executes; afterwards, what became of it.
 JOBS = _numbered_table(
     "jobs",
-    _number(),
-    _part_of("run_id", Key, "runs.id", nullable=False, unique=True),
-    _required("state", Key),
-    _required("priority", Integer),
-    _required("position", Integer),
-    _required("reason", Text),
-    _required("attempts", Integer),
+    _id_column(),
+    _cascading_column("run_id", Key, "runs.id", nullable=False, unique=True),
+    _required_column("state", Key),
+    _required_column("priority", Integer),
+    _required_column("position", Integer),
+    _required_column("reason", Text),
+    _required_column("attempts", Integer),
     Column("owner_host", Text),
     Column("owner_boot_id", Text),
     Column("owner_pid", Integer),
     Column("owner_started", Long),
-    _required("queued_at", Moment()),
+    _required_column("queued_at", Moment()),
     Column("started_at", Moment()),
     Column("finished_at", Moment()),
     Column("request_id", Text),  # of the client that requested it, for when it ends
@@ -326,32 +328,32 @@ CORE_LEASES = Table(
     METADATA,
     Column("host", Text, primary_key=True),
     Column("core", Integer, primary_key=True, autoincrement=False),
-    _part_of("job_id", Integer, "jobs.id", nullable=False, index=True),
-    _required("boot_id", Text),
-    _required("pid", Integer),
-    _required("started", Long),
-    _required("taken_at", Moment()),
+    _cascading_column("job_id", Integer, "jobs.id", nullable=False, index=True),
+    _required_column("boot_id", Text),
+    _required_column("pid", Integer),
+    _required_column("started", Long),
+    _required_column("taken_at", Moment()),
 )
 
 # One note for each thing; a column for each table, so that the database knows whose it is.
 NOTES = _numbered_table(
     "notes",
-    _number(),
-    *(_part_of(f"{thing}_id", Integer, f"{thing}s.id", unique=True) for thing in NOTED),
-    _required("text", Text),
-    _required("version", Integer),
-    _required("modified_at", Moment()),
-    _exactly_one(*(f"{thing}_id" for thing in NOTED)),
+    _id_column(),
+    *(_cascading_column(f"{thing}_id", Integer, f"{thing}s.id", unique=True) for thing in NOTED),
+    _required_column("text", Text),
+    _required_column("version", Integer),
+    _required_column("modified_at", Moment()),
+    _exactly_one_constraint(*(f"{thing}_id" for thing in NOTED)),
 )
 
 # No reference to the project: that one was deleted is an event as well.
 EVENTS = _numbered_table(
     "events",
     Column("number", Long, primary_key=True, autoincrement=True),
-    _required("kind", Text),
+    _required_column("kind", Text),
     Column("project_id", Integer),
-    _required("payload", _Json),
-    _required("created_at", Moment()),
+    _required_column("payload", _Json),
+    _required_column("created_at", Moment()),
     Index(None, "project_id", "number"),
 )
 
@@ -360,7 +362,7 @@ TOMBSTONES = Table(
     "tombstones",
     METADATA,
     Column("run_id", Key, primary_key=True),
-    _required("removed_at", Moment()),
+    _required_column("removed_at", Moment()),
 )
 
 # What was answered to a request with an ``Idempotency-Key``, each key once for each route.
@@ -369,11 +371,11 @@ ANSWERS = Table(
     METADATA,
     Column("route", Key, primary_key=True),
     Column("key", Key, primary_key=True),
-    _required("request", _Sha256),
-    _required("status", Integer),
-    _required("body", Text),
+    _required_column("request", _Sha256),
+    _required_column("status", Integer),
+    _required_column("body", Text),
     Column("location", Text),
-    _required("created_at", Moment(), index=True),
+    _required_column("created_at", Moment(), index=True),
 )
 
 # Browsers that may come in; neither cookies nor tokens, only hashes of both.
@@ -381,9 +383,9 @@ SIGN_INS = Table(
     "sign_ins",
     METADATA,
     Column("id", _Sha256, primary_key=True),
-    _required("under", _Sha256),
-    _required("csrf", Text),
-    _required("until_s", _Real),
+    _required_column("under", _Sha256),
+    _required_column("csrf", Text),
+    _required_column("until_s", _Real),
 )
 
 # What people name and delete beside runnables, by the word for one of it.

@@ -35,7 +35,7 @@ class TokenFile:
         except FileNotFoundError:
             return self._create()
         except OSError as error:
-            raise self._unusable(error.strerror or "it cannot be read") from error
+            raise self._unusable_error(error.strerror or "it cannot be read") from error
         if self._cached is None or self._cached[0] != version:
             self._cached = self._read()
         return self._cached[1]
@@ -43,29 +43,29 @@ class TokenFile:
     def rotate(self) -> str:
         """Replace the token in one step; the old one is invalid from then on."""
         token = _new_token()
-        temporary = self._write(token)
+        temporary = self._write_temporary(token)
         try:
             temporary.replace(self._path)
         except OSError as error:
             temporary.unlink(missing_ok=True)
-            raise self._unusable(error.strerror or "it cannot be written") from error
+            raise self._unusable_error(error.strerror or "it cannot be written") from error
         return token
 
     def _create(self) -> str:
-        temporary = self._write(_new_token())
+        temporary = self._write_temporary(_new_token())
         try:
             # A link, unlike a rename, does not overwrite: a second process uses the first one's
             # token.
             with contextlib.suppress(FileExistsError):
                 os.link(temporary, self._path)
         except OSError as error:
-            raise self._unusable(error.strerror or "it cannot be written") from error
+            raise self._unusable_error(error.strerror or "it cannot be written") from error
         finally:
             temporary.unlink(missing_ok=True)
         self._cached = self._read()
         return self._cached[1]
 
-    def _write(self, token: str) -> Path:
+    def _write_temporary(self, token: str) -> Path:
         """A temporary file that is private from its creation."""
         temporary = self._path.with_name(f".{self._path.name}-{secrets.token_hex(8)}")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -77,7 +77,7 @@ class TokenFile:
                 os.fsync(file.fileno())
         except OSError as error:
             temporary.unlink(missing_ok=True)
-            raise self._unusable(error.strerror or "it cannot be written") from error
+            raise self._unusable_error(error.strerror or "it cannot be written") from error
         return temporary
 
     def _read(self) -> tuple[_Version, str]:
@@ -86,21 +86,21 @@ class TokenFile:
                 self._path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             )
         except OSError as error:
-            raise self._unusable(error.strerror or "it cannot be read") from error
+            raise self._unusable_error(error.strerror or "it cannot be read") from error
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
-                raise self._unusable("it is not a plain file")
+                raise self._unusable_error("it is not a plain file")
             if status.st_uid != os.geteuid():
-                raise self._unusable("it belongs to another user")
+                raise self._unusable_error("it belongs to another user")
             if stat.S_IMODE(status.st_mode) & 0o077:
-                raise self._unusable("other users can read or change it")
+                raise self._unusable_error("other users can read or change it")
             text = file.read(_MOST + 1).decode("latin-1").removesuffix("\n")
         if not _SHAPE.fullmatch(text):
-            raise self._unusable("it holds no token of 43 letters, digits, - or _")
+            raise self._unusable_error("it holds no token of 43 letters, digits, - or _")
         return _version_of(status), text
 
-    def _unusable(self, why: str) -> TokenUnusable:
+    def _unusable_error(self, why: str) -> TokenUnusable:
         return TokenUnusable(
             f"The workspace's token cannot be used (file {self._path.name!r})",
             why=why,

@@ -21,7 +21,13 @@ from types import TracebackType
 from typing import Self
 
 from modeldyno.core.errors import Cancelled, DownloadFailed
-from modeldyno.store.web_addresses import PORT, WebAddress, refused, web_address, why_not_public
+from modeldyno.store.web_addresses import (
+    PORT,
+    WebAddress,
+    download_refused_error,
+    parse_web_address,
+    why_not_public,
+)
 
 MOST_REDIRECTS = 3
 PIECE = 256 << 10
@@ -41,7 +47,7 @@ def check_stop(stop: Stop) -> None:
         )
 
 
-def look_up(host: str) -> list[tuple[str, int]]:
+def look_up_addresses(host: str) -> list[tuple[str, int]]:
     """Every address of a host, with the port to use, the preferred one first."""
     infos = socket.getaddrinfo(host, PORT, type=socket.SOCK_STREAM)
     return [(str(address[0]), PORT) for *_, address in infos]
@@ -52,7 +58,7 @@ class Network:
     """How to connect to a host. Tests resolve names and trust certificates in their own way."""
 
     hosts: frozenset[str]
-    look_up: Callable[[str], Sequence[tuple[str, int]]] = look_up
+    look_up: Callable[[str], Sequence[tuple[str, int]]] = look_up_addresses
     why_not: Callable[[str], str | None] = why_not_public
     certificates: Callable[[], ssl.SSLContext] = field(default=ssl.create_default_context)
     patience_s: float = PATIENCE_S
@@ -62,7 +68,9 @@ class Network:
         addresses = self.look_up(host)
         for address, _ in addresses:
             if why_not := self.why_not(address):
-                raise refused(f"{host} leads to an address we do not connect to: {why_not}")
+                raise download_refused_error(
+                    f"{host} leads to an address we do not connect to: {why_not}"
+                )
         return addresses
 
 
@@ -93,9 +101,9 @@ class Transfer:
         self._results: queue.Queue[Reply | bytes | Exception | None] = queue.Queue(maxsize=8)
         self._is_over = threading.Event()
         self._socket: socket.socket | None = None
-        at = web_address(url, network.hosts)
+        at = parse_web_address(url, network.hosts)
         self._host = at.host
-        threading.Thread(target=self._run, args=(at,), daemon=True, name="transfer").start()
+        threading.Thread(target=self._run_thread, args=(at,), daemon=True, name="transfer").start()
 
     def __enter__(self) -> Self:
         return self
@@ -111,21 +119,21 @@ class Transfer:
             with contextlib.suppress(OSError):  # it was not connected, or is no longer
                 self._socket.shutdown(socket.SHUT_RDWR)
 
-    def reply(self) -> Reply:
+    def wait_for_reply(self) -> Reply:
         """Raises Broken, Cancelled, DownloadRefused or DownloadFailed."""
-        reply = self._next()
+        reply = self._wait_for_result()
         assert isinstance(reply, Reply)
         return reply
 
     def pieces(self) -> Iterator[bytes]:
-        """The body, after the reply; raises as ``reply`` does."""
-        while (piece := self._next()) is not None:
+        """The body, after the reply; raises as ``wait_for_reply`` does."""
+        while (piece := self._wait_for_result()) is not None:
             assert isinstance(piece, bytes)
             yield piece
 
     # ------------------------------------------------------------ the caller
 
-    def _next(self) -> Reply | bytes | None:
+    def _wait_for_result(self) -> Reply | bytes | None:
         deadline = time.monotonic() + self._network.patience_s
         while True:
             check_stop(self._stop)
@@ -133,19 +141,19 @@ class Transfer:
                 result = self._results.get(timeout=_POLL_S)
             except queue.Empty:
                 if time.monotonic() > deadline:
-                    raise self._silence() from None
+                    raise self._silence_error() from None
                 continue
             if isinstance(result, Exception):
-                raise self._translated(result)
+                raise self._translate_error(result)
             return result
 
-    def _silence(self) -> Broken:
+    def _silence_error(self) -> Broken:
         return Broken(f"{self._host} sent nothing for {self._network.patience_s:g} s")
 
-    def _translated(self, error: Exception) -> Exception:
+    def _translate_error(self, error: Exception) -> Exception:
         match error:
             case TimeoutError():
-                return self._silence()
+                return self._silence_error()
             case socket.gaierror():
                 return DownloadFailed(
                     f"The host {self._host} was not found",
@@ -153,7 +161,9 @@ class Transfer:
                     fix="Check the network and try again; the part already downloaded is kept",
                 )
             case ssl.SSLCertVerificationError():
-                return refused(f"its certificate is not valid for it: {error.verify_message}")
+                return download_refused_error(
+                    f"its certificate is not valid for it: {error.verify_message}"
+                )
             case OSError():
                 why = error.strerror or str(error) or type(error).__name__
                 return Broken(f"{self._host} cannot be reached: {why}")
@@ -167,19 +177,19 @@ class Transfer:
 
     # ------------------------------------------------------------ the thread
 
-    def _run(self, at: WebAddress) -> None:
+    def _run_thread(self, at: WebAddress) -> None:
         try:
             with contextlib.closing(self._follow_redirects(at)) as response:
-                self._put(_reply(response))
+                self._put_result(_parse_reply(response))
                 while piece := response.read1(PIECE):
-                    self._put(piece)
-                self._put(None)
+                    self._put_result(piece)
+                self._put_result(None)
         except Exception as error:  # noqa: BLE001 - the caller raises it again
-            self._put(error)
+            self._put_result(error)
         finally:
-            self._use(None)
+            self._replace_socket(None)
 
-    def _put(self, result: Reply | bytes | Exception | None) -> None:
+    def _put_result(self, result: Reply | bytes | Exception | None) -> None:
         while not self._is_over.is_set():
             with contextlib.suppress(queue.Full):
                 self._results.put(result, timeout=_POLL_S)
@@ -187,21 +197,21 @@ class Transfer:
 
     def _follow_redirects(self, at: WebAddress) -> HTTPResponse:
         for _ in range(MOST_REDIRECTS + 1):
-            response = self._request(at)
+            response = self._request_once(at)
             if response.status not in _REDIRECTS:
                 return response
             response.close()
             at = at.join(response.getheader("Location", ""), self._network.hosts)
             self._host = at.host
-        raise refused(f"it redirects more than {MOST_REDIRECTS} times")
+        raise download_refused_error(f"it redirects more than {MOST_REDIRECTS} times")
 
-    def _request(self, at: WebAddress) -> HTTPResponse:
+    def _request_once(self, at: WebAddress) -> HTTPResponse:
         context = self._network.certificates()
         connection = HTTPSConnection(at.host, context=context)
-        plain = self._connected(at.host)
+        plain = self._connect(at.host)
         # The handshake is separate, so the socket can be closed during it.
         secure = context.wrap_socket(plain, server_hostname=at.host, do_handshake_on_connect=False)
-        self._use(secure)
+        self._replace_socket(secure)
         secure.do_handshake()
         connection.sock = secure
         connection.putrequest("GET", at.target, skip_accept_encoding=True)
@@ -210,7 +220,7 @@ class Transfer:
         connection.endheaders()
         return connection.getresponse()
 
-    def _connected(self, host: str) -> socket.socket:
+    def _connect(self, host: str) -> socket.socket:
         failure: OSError = ConnectionRefusedError("it has no address")
         for address in self._network.addresses(host):
             try:
@@ -219,7 +229,7 @@ class Transfer:
                 failure = error
         raise failure
 
-    def _use(self, connected: socket.socket | None) -> None:
+    def _replace_socket(self, connected: socket.socket | None) -> None:
         if self._socket is not None:
             self._socket.close()
         self._socket = connected
@@ -227,20 +237,20 @@ class Transfer:
             raise Broken("it was stopped")
 
 
-def _reply(response: HTTPResponse) -> Reply:
+def _parse_reply(response: HTTPResponse) -> Reply:
     if response.getheader("Content-Encoding", "identity").lower() != "identity":
-        raise refused("it is compressed, which was not requested")
+        raise download_refused_error("it is compressed, which was not requested")
     first, total = 0, response.length
     if response.status == 206:
         parts = _RANGE.fullmatch(response.getheader("Content-Range", ""))
         if not parts:
-            raise refused("the host sends a part, and does not say which")
+            raise download_refused_error("the host sends a part, and does not say which")
         first, total = int(parts[1]), int(parts[2])
     has_end = response.chunked or response.length is not None
-    return Reply(response.status, first, total, _validator(response), has_end)
+    return Reply(response.status, first, total, _strong_validator(response), has_end)
 
 
-def _validator(response: HTTPResponse) -> str | None:
+def _strong_validator(response: HTTPResponse) -> str | None:
     """A strong ETag, else the date: a weak ETag does not promise equal bytes."""
     tag = response.getheader("ETag", "")
     if tag.startswith('"') and tag.isascii() and tag.isprintable():

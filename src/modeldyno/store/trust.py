@@ -18,15 +18,15 @@ from modeldyno.store.durable_files import replace_file
 from modeldyno.store.models import hash_file
 
 
-def code_of(facts: ModelFacts) -> Code | None:
+def find_code(facts: ModelFacts) -> Code | None:
     """The code that runs to load the model, beside the file itself; None if there is none."""
     architecture = architecture_of(facts)
     if architecture is None:
         return None
-    return Code(architecture.factory, dict(architecture.arguments), _sources(architecture))
+    return Code(architecture.factory, dict(architecture.arguments), _hash_sources(architecture))
 
 
-def _sources(architecture: Architecture) -> dict[str, str]:
+def _hash_sources(architecture: Architecture) -> dict[str, str]:
     """Checksums of the module and the packages around it, but not of what those import."""
     if architecture.folder is None:
         return {}
@@ -36,16 +36,16 @@ def _sources(architecture: Architecture) -> dict[str, str]:
     return {str(file): hash_file(file) for file in files if file.is_file()}
 
 
-def entry_of(entries: Iterable[Trusted], sha256: str, code: Code | None) -> Trusted | None:
-    return next((entry for entry in entries if _is_of(entry, sha256, code)), None)
+def find_entry(entries: Iterable[Trusted], sha256: str, code: Code | None) -> Trusted | None:
+    return next((entry for entry in entries if _matches(entry, sha256, code)), None)
 
 
-def _is_of(entry: Trusted, sha256: str, code: Code | None) -> bool:
+def _matches(entry: Trusted, sha256: str, code: Code | None) -> bool:
     is_same = entry.code is None if code is None else code.is_same(entry.code)
     return entry.sha256 == sha256 and is_same
 
 
-def _difference(entries: Iterable[Trusted], sha256: str, code: Code | None) -> str:
+def _describe_difference(entries: Iterable[Trusted], sha256: str, code: Code | None) -> str:
     """How the code differs from the trusted one, if only the code differs."""
     same_file = [entry.code for entry in entries if entry.sha256 == sha256]
     if not same_file:
@@ -71,26 +71,28 @@ class Trust:
         except FileNotFoundError:
             return ()
         except OSError as error:
-            raise self._unusable(error.strerror or str(error)) from error
+            raise self._unusable_error(error.strerror or str(error)) from error
         try:
             entries: tuple[Trusted, ...] = decode(tuple[Trusted, ...], json.loads(text))
         except (ValueError, Mismatch, RecursionError) as error:
-            raise self._unusable(f"it is damaged: {error}"[:200]) from error
+            raise self._unusable_error(f"it is damaged: {error}"[:200]) from error
         return entries
 
     def is_trusted(self, sha256: str, code: Code | None = None) -> bool:
-        return entry_of(self.all(), sha256, code) is not None
+        return find_entry(self.all(), sha256, code) is not None
 
     def require(self, facts: ModelFacts, name: str, fix: str) -> None:
         """Raises UnsafeFormat if the model needs trust and has none."""
         if not needs_trust(facts.format):
             return
-        code, entries = code_of(facts), self.all()
-        if entry_of(entries, facts.sha256, code) is not None:
+        code, entries = find_code(facts), self.all()
+        if find_entry(entries, facts.sha256, code) is not None:
             return
         raise UnsafeFormat(
             f"Nobody has trusted {name}",
-            why="; ".join(filter(None, (warning(facts), _difference(entries, facts.sha256, code)))),
+            why="; ".join(
+                filter(None, (warning(facts), _describe_difference(entries, facts.sha256, code)))
+            ),
             fix=fix,
         )
 
@@ -99,7 +101,7 @@ class Trust:
         now = datetime.now(UTC).isoformat(timespec="seconds")
         entry = Trusted(sha256, name, now, reason, code)
         with self._locked():
-            self._write((*(e for e in self.all() if not _is_of(e, sha256, code)), entry))
+            self._write((*(e for e in self.all() if not _matches(e, sha256, code)), entry))
         return entry
 
     def revoke(self, sha256: str) -> bool:
@@ -120,7 +122,7 @@ class Trust:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             lock = self._path.with_suffix(".lock").open("w")
         except OSError as error:
-            raise self._unusable(error.strerror or str(error)) from error
+            raise self._unusable_error(error.strerror or str(error)) from error
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -129,9 +131,9 @@ class Trust:
         try:
             replace_file(self._path, json.dumps([asdict(entry) for entry in entries], indent=1))
         except OSError as error:
-            raise self._unusable(error.strerror or str(error)) from error
+            raise self._unusable_error(error.strerror or str(error)) from error
 
-    def _unusable(self, why: str) -> WorkspaceUnusable:
+    def _unusable_error(self, why: str) -> WorkspaceUnusable:
         return WorkspaceUnusable(
             f"The list of trusted files cannot be used ({self._path})",
             why=why,

@@ -34,32 +34,34 @@ class WebAddress:
     def join(self, location: str, hosts: Collection[str]) -> WebAddress:
         """Where a redirect from here leads; raises DownloadRefused."""
         if not _PLAIN.fullmatch(location):
-            raise refused("it redirects to an address that is not plain text")
-        return web_address(urljoin(self.url, location), hosts)
+            raise download_refused_error("it redirects to an address that is not plain text")
+        return parse_web_address(urljoin(self.url, location), hosts)
 
 
-def web_address(url: str, hosts: Collection[str]) -> WebAddress:
+def parse_web_address(url: str, hosts: Collection[str]) -> WebAddress:
     """``https://host/path`` on one of these hosts; raises DownloadRefused for anything else."""
     if len(url) > LONGEST or not _PLAIN.fullmatch(url):
-        raise refused("its address is too long, or not plain text")
+        raise download_refused_error("its address is too long, or not plain text")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise refused("its address cannot be understood") from error
+        raise download_refused_error("its address cannot be understood") from error
     if parts.scheme != "https":
-        raise refused("only https is used: anything else could be changed on the way")
+        raise download_refused_error(
+            "only https is used: anything else could be changed on the way"
+        )
     if "@" in parts.netloc or port not in (None, PORT):
-        raise refused("its address names a user or a port")
+        raise download_refused_error("its address names a user or a port")
     if parts.netloc.removesuffix(f":{PORT}") not in hosts:  # exactly as spelled
-        raise refused("it lies on a host that is not in the catalogue of examples")
+        raise download_refused_error("it lies on a host that is not in the catalogue of examples")
     if parts.fragment or ".." in unquote(unquote(parts.path)).split("/"):
-        raise refused("its address holds .. or a #")
+        raise download_refused_error("its address holds .. or a #")
     path = parts.path or "/"
-    return WebAddress(parts.netloc.removesuffix(f":{PORT}"), _target(path, parts.query))
+    return WebAddress(parts.netloc.removesuffix(f":{PORT}"), _request_target(path, parts.query))
 
 
-def _target(path: str, query: str) -> str:
+def _request_target(path: str, query: str) -> str:
     return f"{path}?{query}" if query else path
 
 
@@ -97,7 +99,7 @@ _REASONS = (
 )
 
 
-def refused(why: str) -> DownloadRefused:
+def download_refused_error(why: str) -> DownloadRefused:
     return DownloadRefused(
         "The file was not fetched",
         why=why,

@@ -52,16 +52,16 @@ class WebClient:
         """Raises BadValue unless it is the client's folder. Links are left out."""
         assets: dict[str, Asset] = {}
         room = MOST_BYTES
-        for name, descriptor, size in _files(folder):
+        for name, descriptor, size in _walk_files(folder):
             room -= size
             if room < 0 or len(assets) >= MOST_FILES:
-                raise _no_client(folder, "it holds far more than a web client")
+                raise _no_client_error(folder, "it holds far more than a web client")
             with os.fdopen(os.dup(descriptor), "rb") as file:
-                assets[name] = asset_of(name, file.read(size))
+                assets[name] = make_asset(name, file.read(size))
         if INDEX not in assets or PLACEHOLDER not in assets[INDEX].body:
-            raise _no_client(folder, f"its {INDEX} is missing, or is not the original's")
+            raise _no_client_error(folder, f"its {INDEX} is missing, or is not the original's")
         index = assets[INDEX].body.replace(PLACEHOLDER, PREFIX)
-        return cls(assets | {INDEX: asset_of(INDEX, index)})
+        return cls(assets | {INDEX: make_asset(INDEX, index)})
 
     @property
     def index(self) -> Asset:
@@ -72,12 +72,12 @@ class WebClient:
         return self._assets.get(name) if name != INDEX else None
 
 
-def asset_of(name: str, body: bytes) -> Asset:
+def make_asset(name: str, body: bytes) -> Asset:
     kind = MEDIA_TYPES.get(PurePosixPath(name).suffix.lower(), "application/octet-stream")
     return Asset(body, kind, f'"{hashlib.sha256(body).hexdigest()[:32]}"')
 
 
-def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
+def _walk_files(folder: Path) -> Iterator[tuple[str, int, int]]:
     """The relative name, a descriptor that is valid until the next one, and the size of each."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     for place, _, names, at in os.fwalk(folder, follow_symlinks=False):
@@ -95,7 +95,7 @@ def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
                 os.close(descriptor)
 
 
-def _no_client(folder: Path, why: str) -> BadValue:
+def _no_client_error(folder: Path, why: str) -> BadValue:
     return BadValue(
         f"{folder} does not hold the web client of INC Bench",
         why=why,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from modeldyno.store.web_client import INDEX, Asset, asset_of
+from modeldyno.store.web_client import INDEX, Asset, make_asset
 
 # An installation with more kinds has its own build (scripts/build_web.py --kinds).
 FOLDER = Path(__file__).parents[1] / "static"
@@ -45,7 +45,7 @@ class WorkbenchPage:
         paths = [path for path in sorted(self._folder.rglob("*")) if path.is_file()]
         bodies = {path.relative_to(self._folder).as_posix(): path.read_bytes() for path in paths}
         return {
-            name: PageFile(asset_of(name, body), bodies.get(name + PACKED))
+            name: PageFile(make_asset(name, body), bodies.get(name + PACKED))
             for name, body in bodies.items()
             if not name.endswith(PACKED)
         }

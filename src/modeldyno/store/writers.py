@@ -11,7 +11,7 @@ import fcntl
 import signal
 
 
-def is_being_written(descriptor: int) -> bool:
+def is_open_for_writing(descriptor: int) -> bool:
     """``descriptor`` must be open for reading only."""
     if not hasattr(fcntl, "F_SETLEASE"):  # Linux has leases, others do not
         return False

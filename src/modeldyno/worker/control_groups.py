@@ -73,14 +73,14 @@ def make_group(home: Path, memory_bytes: int, threads: int, may_fork: bool) -> C
     except OSError:
         return None
     try:
-        return with_limits(folder, memory_bytes, threads)
+        return make_limited_group(folder, memory_bytes, threads)
     except OSError:
         with contextlib.suppress(OSError):
             folder.rmdir()
         return None
 
 
-def with_limits(folder: Path, memory_bytes: int, threads: int) -> ControlGroup | None:
+def make_limited_group(folder: Path, memory_bytes: int, threads: int) -> ControlGroup | None:
     """Give a new group its limits, if it has the controllers. Raises OSError."""
     if not (folder / "cgroup.kill").exists():  # before Linux 5.14
         folder.rmdir()

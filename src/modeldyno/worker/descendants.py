@@ -37,40 +37,42 @@ class Descendants:
             else:
                 self._namespace = namespace
 
-    def look(self) -> list[int]:
+    def find_all(self) -> list[int]:
         """All processes below the worker; cheap, but may miss what starts meanwhile."""
-        below = _all_below(self._pid, _children)
-        self._seen |= {pid: started for pid in below if (started := _started(pid)) is not None}
+        below = _collect_below(self._pid, _read_children)
+        self._seen |= {
+            pid: started for pid in below if (started := _read_start_time(pid)) is not None
+        }
         return below
 
     def end_below(self) -> None:
         """End all descendants of a worker that has not been reaped yet. It is stopped first, so
         that it starts no more of them."""
-        _signal(self._pid, signal.SIGSTOP)
-        _stop_and_kill(lambda: _descendants(self._pid))
+        _send_signal(self._pid, signal.SIGSTOP)
+        _stop_and_kill(lambda: _find_descendants(self._pid))
 
     def end_remaining(self) -> None:
         """End those that are left once the worker is gone."""
         if self._namespace is not None:
             number = os.fstat(self._namespace).st_ino
-            _stop_and_kill(lambda: _in_namespaces({number}))
+            _stop_and_kill(lambda: _find_in_namespaces({number}))
             os.close(self._namespace)
             self._namespace = None
         for pid, started in self._seen.items():
-            if _started(pid) == started:
-                _signal(pid, signal.SIGKILL)
+            if _read_start_time(pid) == started:
+                _send_signal(pid, signal.SIGKILL)
 
 
-def _pids() -> list[int]:
+def _list_pids() -> list[int]:
     try:
         return [int(name) for name in os.listdir("/proc") if name.isdigit()]  # noqa: PTH208 - numbers
     except OSError:  # a system without /proc
         return []
 
 
-def _in_namespaces(numbers: Collection[int]) -> list[int]:
+def _find_in_namespaces(numbers: Collection[int]) -> list[int]:
     """The processes in these network namespaces."""
-    return [pid for pid in _pids() if _namespace_of(pid) in numbers]
+    return [pid for pid in _list_pids() if _namespace_of(pid) in numbers]
 
 
 def _namespace_of(pid: int) -> int | None:
@@ -86,23 +88,23 @@ def _stop_and_kill(find: Callable[[], list[int]]) -> None:
     stopped: set[int] = set()
     while new := [pid for pid in find() if pid not in stopped]:
         for pid in new:
-            _signal(pid, signal.SIGSTOP)
+            _send_signal(pid, signal.SIGSTOP)
         stopped.update(new)
         if time.monotonic() > deadline:
             break
     for pid in stopped:
-        _signal(pid, signal.SIGKILL)
+        _send_signal(pid, signal.SIGKILL)
 
 
-def _descendants(pid: int) -> list[int]:
-    """From the parent of every process: unlike ``_children``, this misses none."""
+def _find_descendants(pid: int) -> list[int]:
+    """From the parent of every process: unlike ``_read_children``, this misses none."""
     children: dict[int, list[int]] = {}
-    for child, parent in _parents():
+    for child, parent in _iterate_pids_with_parents():
         children.setdefault(parent, []).append(child)
-    return _all_below(pid, lambda parent: children.get(parent, []))
+    return _collect_below(pid, lambda parent: children.get(parent, []))
 
 
-def _all_below(pid: int, children: Callable[[int], list[int]]) -> list[int]:
+def _collect_below(pid: int, children: Callable[[int], list[int]]) -> list[int]:
     below: set[int] = set()
     waiting = [pid]
     while waiting:
@@ -112,14 +114,14 @@ def _all_below(pid: int, children: Callable[[int], list[int]]) -> list[int]:
     return list(below)
 
 
-def _parents() -> Iterator[tuple[int, int]]:
-    for pid in _pids():
-        fields = _stat(pid)
+def _iterate_pids_with_parents() -> Iterator[tuple[int, int]]:
+    for pid in _list_pids():
+        fields = _read_stat(pid)
         if fields and fields[0] not in ("Z", "X"):
             yield pid, int(fields[1])
 
 
-def _children(pid: int) -> list[int]:
+def _read_children(pid: int) -> list[int]:
     children: list[int] = []
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - names
@@ -129,13 +131,13 @@ def _children(pid: int) -> list[int]:
     return children
 
 
-def _started(pid: int) -> str | None:
+def _read_start_time(pid: int) -> str | None:
     """In ticks since boot; None if it has ended, even if its parent has not reaped it yet."""
-    fields = _stat(pid)
+    fields = _read_stat(pid)
     return fields[19] if fields and fields[0] not in ("Z", "X") else None
 
 
-def _stat(pid: int) -> list[str]:
+def _read_stat(pid: int) -> list[str]:
     """The fields after the name, which may contain anything."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
@@ -143,7 +145,7 @@ def _stat(pid: int) -> list[str]:
         return []
 
 
-def _signal(pid: int, number: int) -> None:
+def _send_signal(pid: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, number)
 
@@ -156,7 +158,7 @@ def end_orphans(home: Path) -> int:
     groups; returns how many there were. Nobody may be running in that folder any more."""
     ended: set[int] = set()
     for _ in range(_MOST_ROUNDS):
-        orphans = _orphans(home)
+        orphans = _find_orphans(home)
         for pid in orphans:
             _kill_group(pid)
         if orphans <= ended:
@@ -165,14 +167,14 @@ def end_orphans(home: Path) -> int:
     return len(ended)
 
 
-def _orphans(home: Path) -> set[int]:
+def _find_orphans(home: Path) -> set[int]:
     """Processes with this home in their environment or control group, and those that share a
     network namespace with one of them."""
-    orphans = {pid for pid in _pids() if _has_home(pid, home) or _is_in_group(pid, home)}
-    orphans = {pid for pid in orphans if pid != os.getpid() and _started(pid) is not None}
+    orphans = {pid for pid in _list_pids() if _has_home(pid, home) or _is_in_group(pid, home)}
+    orphans = {pid for pid in orphans if pid != os.getpid() and _read_start_time(pid) is not None}
     ours = _namespace_of(os.getpid())
     theirs = {number for pid in orphans if (number := _namespace_of(pid)) not in (None, ours)}
-    return orphans | set(_in_namespaces(theirs)) if theirs else orphans
+    return orphans | set(_find_in_namespaces(theirs)) if theirs else orphans
 
 
 def _has_home(pid: int, home: Path) -> bool:

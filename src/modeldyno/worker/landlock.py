@@ -42,7 +42,7 @@ class FileAccess(IntFlag):
     IOCTL_DEV = 1 << 15  # ABI 5
 
     @classmethod
-    def known_to(cls, abi: int) -> FileAccess:
+    def access_known_to(cls, abi: int) -> FileAccess:
         since = {2: cls.REFER, 3: cls.TRUNCATE, 5: cls.IOCTL_DEV}
         known = cls((1 << 13) - 1)
         for first, right in since.items():
@@ -72,15 +72,15 @@ def kernel_abi() -> int:
         return 0
 
 
-def restrict(grants: Iterable[Grant], abi: int) -> None:
+def restrict_this_process(grants: Iterable[Grant], abi: int) -> None:
     """From here on this thread, and all it starts, may do what is granted and nothing else.
 
     Paths that do not exist are skipped. Restricting again can only remove rights. Raises OSError.
     """
-    handled = FileAccess.known_to(abi)
+    handled = FileAccess.access_known_to(abi)
     with _ruleset(handled, abi) as ruleset:
         for path, access in grants:
-            _grant(ruleset, path, access & handled)
+            _grant_access(ruleset, path, access & handled)
         system_call(_RESTRICT_SELF, ruleset, 0)
 
 
@@ -96,7 +96,7 @@ def _ruleset(handled: FileAccess, abi: int) -> Iterator[int]:
         os.close(ruleset)
 
 
-def _grant(ruleset: int, path: str, access: FileAccess) -> None:
+def _grant_access(ruleset: int, path: str, access: FileAccess) -> None:
     try:
         place = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:

@@ -45,7 +45,7 @@ from modeldyno.worker.messages import (
     unpack,
     write_all,
 )
-from modeldyno.worker.monitor import ResourceWatch, RunLog, WorkerMonitor, out_of_memory
+from modeldyno.worker.monitor import ResourceWatch, RunLog, WorkerMonitor, out_of_memory_error
 
 GRACE_S = 1.0  # between SIGTERM and SIGKILL
 LONGEST_WAIT_S = 3600.0  # in one system call; a deadline may be centuries away
@@ -161,7 +161,7 @@ class Worker:
         self._exit = _exit_descriptor(process)
         self._ending = threading.Lock()  # once it is reaped, its pid may be another's
         self._kill_reason: RunFailed | None = None  # why we ended it
-        self._oom_kills = _oom_kills()
+        self._oom_kills = _count_oom_kills()
         self.sandbox: SandboxReport | None = None  # known after the first reply
         self._monitor.start()
 
@@ -174,7 +174,7 @@ class Worker:
             setup.scratch,
             setup.limits,
             0 if group and group.bounds_memory else setup.memory_limit_bytes,
-            self._children.look if setup.may_fork else list,
+            self._children.find_all if setup.may_fork else list,
             counts_threads=not (group and group.bounds_threads),
         )
 
@@ -205,7 +205,7 @@ class Worker:
         reply = unpack(Reply, body, reply_limits(expected))
         if isinstance(reply, CommandFailed):
             kind = error_classes().get(reply.code, RunFailed)
-            title, why, fix = map(_storable_text, (reply.title, reply.why, reply.fix))
+            title, why, fix = map(_to_storable_text, (reply.title, reply.why, reply.fix))
             raise kind(title, why=why, fix=fix)
         if not isinstance(reply, expected):
             raise WorkerGarbled("The worker sent a reply to another command")
@@ -254,7 +254,7 @@ class Worker:
         return bytes(parts)
 
     def _reason_it_ended(self) -> RunFailed:
-        ended = self._ends_within(GRACE_S)
+        ended = self._has_ended_within(GRACE_S)
         self.close()
         code = self._process.returncode
         log = "The run's log shows what the engine printed last"
@@ -266,7 +266,7 @@ class Worker:
             )
         if self._kill_reason is not None:
             return self._kill_reason
-        if code == -signal.SIGKILL and _oom_kills() > self._oom_kills:
+        if code == -signal.SIGKILL and _count_oom_kills() > self._oom_kills:
             return OutOfMemory("The system killed the worker for memory", fix="Use a smaller batch")
         is_out_of_memory = any(sign in self._monitor.last_output.lower() for sign in _MEMORY_SIGNS)
         if code in (-signal.SIGABRT, 1) and is_out_of_memory:
@@ -290,14 +290,14 @@ class Worker:
         # A worker that ends by itself loses track of what it started; then SIGTERM is skipped.
         if self._group is not None or not self._may_fork:
             self._signal(signal.SIGTERM)
-            self._ends_within(GRACE_S)
+            self._has_ended_within(GRACE_S)
         with self._ending:
             self._kill_all()
             self._process.wait()
         self._children.end_remaining()
         if self._group is not None:
             if self._group.bounds_memory and self._group.killed_for_memory():
-                self._kill_reason = out_of_memory(self._setup.memory_limit_bytes)
+                self._kill_reason = out_of_memory_error(self._setup.memory_limit_bytes)
             self._group.remove()
         if self._exit is not None:
             os.close(self._exit)
@@ -324,7 +324,7 @@ class Worker:
         is_filtered = self.sandbox is not None and "seccomp" in self.sandbox.layers
         return self._setup.may_fork or not is_filtered
 
-    def _ends_within(self, seconds: float) -> bool:
+    def _has_ended_within(self, seconds: float) -> bool:
         deadline = time.monotonic() + seconds
         while not _has_ended(self._process):
             if time.monotonic() >= deadline:
@@ -350,7 +350,7 @@ _SIGNALS = {
 }
 
 
-def _storable_text(text: str) -> str:
+def _to_storable_text(text: str) -> str:
     """A worker may send any text; files and databases need valid text of limited length."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")[:LONGEST_TEXT]
 
@@ -369,11 +369,11 @@ def launch(setup: WorkerSetup) -> Worker:
     setup.scratch.mkdir(parents=True, exist_ok=True)
     with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
         log = ours.enter_context(contextlib.closing(RunLog(setup.log, setup.limits.log_bytes)))
-        command_read, command_write = _pipe(theirs, ours)
-        reply_read, reply_write = _pipe(ours, theirs)
-        output_read, output_write = _pipe(ours, theirs)
+        command_read, command_write = _open_pipe(theirs, ours)
+        reply_read, reply_write = _open_pipe(ours, theirs)
+        output_read, output_write = _open_pipe(ours, theirs)
         # Before there is a worker: we must be alone in our group to pass on its controllers.
-        group = _new_group(setup)
+        group = _make_control_group(setup)
         if group is not None:
             ours.callback(group.remove)
         process = _spawn(setup, command_read, reply_write, output_write)
@@ -392,7 +392,7 @@ def launch(setup: WorkerSetup) -> Worker:
     return worker
 
 
-def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
+def _open_pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
     """A pipe whose ends are closed together with their owners."""
     read, write = os.pipe()
     reader.callback(os.close, read)
@@ -400,7 +400,7 @@ def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[i
     return read, write
 
 
-def _new_group(setup: WorkerSetup) -> ControlGroup | None:
+def _make_control_group(setup: WorkerSetup) -> ControlGroup | None:
     if not setup.limits.cgroups:
         return None
     memory_bytes, threads = setup.memory_limit_bytes, setup.limits.threads
@@ -512,7 +512,7 @@ def _has_ended(process: subprocess.Popen[Any]) -> bool:
     return True
 
 
-def _oom_kills() -> int:
+def _count_oom_kills() -> int:
     """How many processes the kernel has killed for lack of memory since boot."""
     try:
         lines = Path("/proc/vmstat").read_text().splitlines()

@@ -27,7 +27,7 @@ class WorkerLimits:
     cgroups: bool = True  # False: behave as if we may not create any
 
 
-def limit(memory_bytes: int) -> None:
+def limit_address_space(memory_bytes: int) -> None:
     """No core dumps, no endless files, no more memory than allowed (0: no limit).
 
     RLIMIT_DATA counts writable memory; RLIMIT_AS would also count address space that engines only

@@ -115,7 +115,7 @@ def main(arguments: list[str]) -> None:
             if inspecting and not isinstance(command, _INSPECTIONS):
                 sandbox.close_inspection(spec, report)
                 inspecting = False
-            write_all(replies, packed(answer(command, side)))
+            write_all(replies, pack_or_fail(execute_and_reply(command, side)))
 
 
 def die_with_parent(parent: int) -> None:
@@ -126,39 +126,41 @@ def die_with_parent(parent: int) -> None:
         os._exit(1)
 
 
-def answer(command: Command, side: _OpenSide | None = None) -> Reply:
+def execute_and_reply(command: Command, side: _OpenSide | None = None) -> Reply:
     """The outermost frame: any error becomes a reply."""
     try:
         return _execute(command, side or _OpenSide())
     except ModeldynoError as error:
         is_memory = isinstance(error, EngineFailed) and _is_about_memory(error.why)
-        return _failed(_out_of_memory(error.why) if is_memory else error)
+        return _failed_reply(_out_of_memory_error(error.why) if is_memory else error)
     except MemoryError:
-        return _failed(_out_of_memory("a Python allocation failed"))
+        return _failed_reply(_out_of_memory_error("a Python allocation failed"))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything at all
         traceback.print_exc()
-        return _failed(_as_our_error(command, error))
+        return _failed_reply(_as_our_error(command, error))
 
 
-def packed(reply: Reply) -> bytes:
+def pack_or_fail(reply: Reply) -> bytes:
     """The reply's frame; a foreign engine may report facts that are not JSON."""
     try:
         return pack(reply)
     except (TypeError, ValueError) as error:
         traceback.print_exc()
         return pack(
-            _failed(EngineFailed("The engine reported facts that are not JSON", why=str(error)))
+            _failed_reply(
+                EngineFailed("The engine reported facts that are not JSON", why=str(error))
+            )
         )
 
 
-def _failed(error: ModeldynoError) -> CommandFailed:
+def _failed_reply(error: ModeldynoError) -> CommandFailed:
     return CommandFailed(error.code, error.title, error.why, error.fix)
 
 
 def _as_our_error(command: Command, error: Exception) -> ModeldynoError:
     text = f"{type(error).__name__}: {error}".strip()
     if _is_about_memory(text):
-        return _out_of_memory(text[:600])
+        return _out_of_memory_error(text[:600])
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return StorageFailed(
             "The worker could not write its files",
@@ -179,7 +181,7 @@ def _is_about_memory(text: str) -> bool:
     return any(sign in text.lower() for sign in _ALLOCATION_FAILED)
 
 
-def _out_of_memory(why: str) -> OutOfMemory:
+def _out_of_memory_error(why: str) -> OutOfMemory:
     return OutOfMemory(
         "The model needs more memory than it may use",
         why=why,
@@ -228,17 +230,17 @@ def _inspect(command: Inspect) -> Inspected:
 def _read_graph(command: ReadGraph) -> GraphRead:
     from modeldyno.formats import catalog as formats
     from modeldyno.graphs.rows import to_rows
-    from modeldyno.graphs.scope_splitting import divided
+    from modeldyno.graphs.scope_splitting import split_large_groups
 
     graph = formats.read_graph(Path(command.path), command.infer_shapes, command.signature)
-    return GraphRead(to_rows(divided(graph)))
+    return GraphRead(to_rows(split_large_groups(graph)))
 
 
 def _lower_opset(command: LowerOpset) -> OpsetLowered:
-    from modeldyno.formats.onnx.opset_lowering import lower
+    from modeldyno.formats.onnx.opset_lowering import lower_opset
 
     lowered = Path(command.to)
-    lower(Path(command.path), lowered, command.opset, command.ir_version)
+    lower_opset(Path(command.path), lowered, command.opset, command.ir_version)
     return OpsetLowered(lowered.stat().st_size)
 
 
@@ -259,7 +261,7 @@ def _examine(command: Examine) -> Examined:
     pin_thread(command.target)
     refused: list[str] = []
     for number, plan in enumerate(command.ladder):
-        tensors, batch, notes = _inputs(plan)
+        tensors, batch, notes = _make_inputs(plan)
         try:
             facts, outputs = engine.examine(command.target, tensors)
         except ModeldynoError:
@@ -272,7 +274,7 @@ def _examine(command: Examine) -> Examined:
                 raise  # nothing was guessed: report the engine's own message
             continue
         outputs_file.save(Path(command.reference), outputs)
-        parity = _parity_to(command.against, outputs)
+        parity = _parity_to_saved_outputs(command.against, outputs)
         if parity is not None and not parity.agrees:
             _, again = engine.examine(command.target, tensors)
             if outputs_file.differ(outputs, again):
@@ -287,10 +289,10 @@ def _examine(command: Examine) -> Examined:
             outputs=outputs_file.output_specs(outputs),
             can_compare=outputs_file.can_compare(outputs),
         )
-    raise _no_plan_worked(command, refused)
+    raise _no_plan_worked_error(command, refused)
 
 
-def _parity_to(reference: str | None, outputs: Tensors) -> Parity | None:
+def _parity_to_saved_outputs(reference: str | None, outputs: Tensors) -> Parity | None:
     from modeldyno.engines import outputs as outputs_file
 
     if reference is None:
@@ -318,7 +320,7 @@ def _check_capable(engine: Engine, command: Examine) -> None:
         )
 
 
-def _no_plan_worked(command: Examine, refused: list[str]) -> InputUnresolved:
+def _no_plan_worked_error(command: Examine, refused: list[str]) -> InputUnresolved:
     hints = [note for note in command.ladder[0].notes if "--" in note]
     return InputUnresolved(
         "The model ran with none of the input shapes that were tried",
@@ -335,7 +337,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:300]
 
 
-def _inputs(plan: InputPlan) -> tuple[Tensors, int, tuple[str, ...]]:
+def _make_inputs(plan: InputPlan) -> tuple[Tensors, int, tuple[str, ...]]:
     from modeldyno.engines.inputs import synthesise
 
     inputs = synthesise(plan)
@@ -364,33 +366,35 @@ def _convert(command: Convert) -> Converted:
 
 def _measure_session(command: MeasureSession) -> Session:
     target = command.session.target
-    engine, tensors = _ready_engine(command.session)
+    engine, tensors = _prepare_engine(command.session)
     canary_s = loop.canary()
-    with padded_heap(command.padding_seed), _opened(engine, target) as opened:
+    with padded_heap(command.padding_seed), _opened_session(engine, target) as opened:
         loaded = _LoadedSession(command.session, opened, tensors)
         plan = loop.fit_session(command.plan, loaded.timed_side.call, loaded.opening)
         timed = loop.measure_session(loaded.timed_side.call, plan)
         memory = opened.memory()
         fewest = _FEWEST_DEVICE_CALLS if plan == command.plan else len(timed.samples.wall_ns)
-        device_s = _device_times(opened.session, tensors, timed.calibration.call_s, fewest)
+        device_s = _measure_device_times(opened.session, tensors, timed.calibration.call_s, fewest)
         outputs = loaded.run()
-        parity = _parity(loaded, outputs, Path(command.reference))
+        parity = _parity_to_reference(loaded, outputs, Path(command.reference))
         session = loaded.session(timed, outputs, parity, memory)
         return replace(session, canary_s=canary_s, device_s=device_s)
 
 
-def _ready_engine(spec: SessionSpec) -> tuple[Engine, Tensors]:
+def _prepare_engine(spec: SessionSpec) -> tuple[Engine, Tensors]:
     """The engine is imported here, so that loading the model is timed alone."""
     engine = catalog.load(spec.target.engine)
     if isinstance(engine, Prepares):
         engine.prepare(spec.target)
     engine.version()
     pin_thread(spec.target)
-    tensors, _, _ = _inputs(spec.inputs)
+    tensors, _, _ = _make_inputs(spec.inputs)
     return engine, tensors
 
 
-def _device_times(session: Any, tensors: Tensors, call_s: float, fewest: int) -> tuple[float, ...]:
+def _measure_device_times(
+    session: Any, tensors: Tensors, call_s: float, fewest: int
+) -> tuple[float, ...]:
     """Calls timed by the device's own clock, if it has one."""
     if not isinstance(session, TimesDevice):
         return ()
@@ -405,7 +409,7 @@ def _measure_pair(command: MeasurePair) -> Pair:
     randomness.shuffle(order)
     with contextlib.ExitStack() as stack:
         stack.enter_context(padded_heap(command.padding_seed))
-        loaded = {name: stack.enter_context(_loaded(sides[name])) for name in order}
+        loaded = {name: stack.enter_context(_loaded_session(sides[name])) for name in order}
         a, b = loaded["a"], loaded["b"]
         plan = loop.fit_pair(command.plan, (a.opening, b.opening))
         timed_a, timed_b = loop.measure_pair(a.timed_side, b.timed_side, plan)
@@ -416,14 +420,14 @@ def _measure_pair(command: MeasurePair) -> Pair:
 
 def _profile(command: ProfileSession) -> ProfileRepeat:
     target = command.session.target
-    engine, tensors = _ready_engine(command.session)
+    engine, tensors = _prepare_engine(command.session)
     if not isinstance(engine, Profiles):
         raise BadValue(
             f"{engine.name} has no profiler", fix="Profile the model with another engine"
         )
     with (
         padded_heap(command.padding_seed),
-        _opened(engine, target) as opened,
+        _opened_session(engine, target) as opened,
         engine.profiled(target, opened.session) as profiled,
     ):
         plain = _bind(opened.session, tensors, command.session.contract)
@@ -437,7 +441,7 @@ def _profile(command: ProfileSession) -> ProfileRepeat:
             contract=facts.contract or plain.contract,
             plain_ns=tuple(times.plain_ns),
             profiled_ns=tuple(compress(times.recorded_ns, times.counts)),
-            trace=profiled.trace(_middle_half(times.recorded_ns, times.counts)),
+            trace=profiled.trace(_select_middle_half(times.recorded_ns, times.counts)),
             bare_ns=None if bare is None else loop.measure_bare(bare),
             block_wall_ns=times.block_wall_ns,
             block_cpu_ns=times.block_cpu_ns,
@@ -467,17 +471,17 @@ def _bind(session: Any, tensors: Tensors, contract: CallContract) -> _BoundCall:
     refused when the call is bound or first made. Then the ordinary call is used.
     """
     try:
-        return _called_once(session, tensors, contract)
+        return _bind_and_call_once(session, tensors, contract)
     except (ModeldynoError, MemoryError):
         raise
     except Exception:
         if contract != "hot":
             raise
         traceback.print_exc()
-        return replace(_called_once(session, tensors, "api"), is_fallback=True)
+        return replace(_bind_and_call_once(session, tensors, "api"), is_fallback=True)
 
 
-def _called_once(session: Any, tensors: Tensors, contract: CallContract) -> _BoundCall:
+def _bind_and_call_once(session: Any, tensors: Tensors, contract: CallContract) -> _BoundCall:
     start = time.perf_counter_ns()
     call = session.bind(tensors, contract)
     call()
@@ -485,7 +489,7 @@ def _called_once(session: Any, tensors: Tensors, contract: CallContract) -> _Bou
     return _BoundCall(session, call, contract, False, first_call_s)
 
 
-def _middle_half(walls_ns: list[int], counts: list[bool]) -> list[bool]:
+def _select_middle_half(walls_ns: list[int], counts: list[bool]) -> list[bool]:
     """Calls between the quartiles: their trace explains the median, not the slowest call."""
     ranked = sorted(compress(walls_ns, counts))
     low, high = ranked[len(ranked) // 4], ranked[(3 * len(ranked)) // 4]
@@ -514,8 +518,8 @@ class _OpenSession:
 
 
 @contextlib.contextmanager
-def _opened(engine: Engine, target: Target) -> Iterator[_OpenSession]:
-    forget_peak()
+def _opened_session(engine: Engine, target: Target) -> Iterator[_OpenSession]:
+    reset_peak()
     engine_bytes = resident_bytes()
     start = time.perf_counter_ns()
     with engine.open(target) as session:
@@ -531,7 +535,9 @@ class _LoadedSession:
         self.tensors = tensors
         self._target = spec.target
         self._bound = _bind(opened.session, tensors, spec.contract)
-        self.timed_side = loop.TimedSide(self._bound.call, _turn_start(spec.target, opened.session))
+        self.timed_side = loop.TimedSide(
+            self._bound.call, _make_turn_start(spec.target, opened.session)
+        )
 
     @property
     def opening(self) -> loop.Opening:
@@ -564,9 +570,9 @@ class _LoadedSession:
 
 
 @contextlib.contextmanager
-def _loaded(spec: SessionSpec) -> Iterator[_LoadedSession]:
-    engine, tensors = _ready_engine(spec)
-    with _opened(engine, spec.target) as opened:
+def _loaded_session(spec: SessionSpec) -> Iterator[_LoadedSession]:
+    engine, tensors = _prepare_engine(spec)
+    with _opened_session(engine, spec.target) as opened:
         yield _LoadedSession(spec, opened, tensors)
 
 
@@ -576,15 +582,15 @@ class _OpenSide(contextlib.ExitStack):
     def open(self, command: OpenSide) -> SideReady:
         self.pop_all().close()  # a side that an earlier failure left open
         self.enter_context(padded_heap(command.padding_seed))
-        self._side = self.enter_context(_loaded(command.session))
+        self._side = self.enter_context(_loaded_session(command.session))
         self._side_timer = loop.SideTimer(self._side.timed_side, command.calibration, command.plan)
         self._memory: Memory | None = None
         self.enter_context(loop.paused_garbage_collection())
-        return self._state()
+        return self._side_ready()
 
     def take_turn(self, command: MeasureBlock) -> SideReady:
         self._side_timer.take_turn(command.block_s)
-        return self._state()
+        return self._side_ready()
 
     def measure_window(self, command: MeasureWindow) -> WindowMeasured:
         samples = self._side_timer.measure_window(
@@ -599,12 +605,12 @@ class _OpenSide(contextlib.ExitStack):
         memory = self._memory or side.opened.memory()
         outputs, reference = side.run(), Path(command.reference)
         compares = command.is_own or _is_comparable(outputs, reference)
-        parity = _parity(side, outputs, reference) if compares else None
+        parity = _parity_to_reference(side, outputs, reference) if compares else None
         session = side.session(self._side_timer.timed_session(), outputs, parity, memory)
         self.pop_all().close()
         return session
 
-    def _state(self) -> SideReady:
+    def _side_ready(self) -> SideReady:
         return SideReady(len(self._side_timer.block), self._side_timer.calibration)
 
 
@@ -614,7 +620,7 @@ def _is_comparable(outputs: Tensors, reference: Path) -> bool:
     return outputs_file.comparable(outputs_file.load(reference), outputs)
 
 
-def _parity(side: _LoadedSession, outputs: Tensors, reference: Path) -> Parity | None:
+def _parity_to_reference(side: _LoadedSession, outputs: Tensors, reference: Path) -> Parity | None:
     """This session's outputs against the reference; None if the model is random, or its outputs
     cannot be compared."""
     from modeldyno.engines import outputs as outputs_file
@@ -654,16 +660,16 @@ def pin_thread(target: Target) -> None:
         os.sched_setaffinity(0, target.cpus)
 
 
-def _turn_start(target: Target, session: Any) -> Callable[[], None]:
+def _make_turn_start(target: Target, session: Any) -> Callable[[], None]:
     """Returns what restores the state of a side after the other side's turn."""
     if not isinstance(session, Resumes):
         return lambda: pin_thread(target)
 
-    def enter() -> None:
+    def apply_for_turn() -> None:
         pin_thread(target)
-        session.resume()
+        session.reapply_settings()
 
-    return enter
+    return apply_for_turn
 
 
 @contextlib.contextmanager
@@ -677,20 +683,20 @@ def padded_heap(seed: int) -> Iterator[None]:
 
 
 def resident_bytes() -> int:
-    return _status("VmRSS") or 0
+    return _read_status_bytes("VmRSS") or 0
 
 
 def peak_bytes() -> int | None:
-    return _status("VmHWM")
+    return _read_status_bytes("VmHWM")
 
 
-def forget_peak() -> None:
+def reset_peak() -> None:
     """Let the kernel measure the peak from here on."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def _status(field: str) -> int | None:
+def _read_status_bytes(field: str) -> int | None:
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

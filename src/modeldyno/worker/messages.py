@@ -330,13 +330,13 @@ def _parse_json(body: bytes, limits: MessageLimits) -> Any:
 
     return json.loads(
         body.decode(),
-        parse_float=_finite,
-        parse_constant=_finite,
+        parse_float=_parse_finite,
+        parse_constant=_parse_finite,
         parse_int=integer if _MANY_DIGITS.search(body) else None,  # json's own is much faster
     )
 
 
-def _finite(digits: str) -> float:
+def _parse_finite(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
         raise ValueError(f"{digits[:40]} is not a finite number")

@@ -76,7 +76,7 @@ class WorkerMonitor:
         self._stop = stop
         self._ended, self._end = os.pipe()
         self.last_output = b""  # complete once the thread has finished
-        self._thread = threading.Thread(target=self._work, name="worker-monitor", daemon=True)
+        self._thread = threading.Thread(target=self._run_thread, name="worker-monitor", daemon=True)
 
     def start(self) -> None:
         os.set_blocking(self._output, False)
@@ -91,7 +91,7 @@ class WorkerMonitor:
             os.close(descriptor)
         self._log.close()
 
-    def _work(self) -> None:
+    def _run_thread(self) -> None:
         _use_cpus_of_main_thread()
         with selectors.DefaultSelector() as selector:
             selector.register(self._output, selectors.EVENT_READ)
@@ -194,8 +194,8 @@ class ResourceWatch:
     def check(self) -> RunFailed | None:
         """The limit that the worker exceeds, if any. A worker that has ended exceeds none."""
         pids = [self._pid, *self._below()]
-        usages = [usage for pid in pids if (usage := _usage(pid)) is not None]
-        nameless = _nameless_files(pids)
+        usages = [usage for pid in pids if (usage := _read_usage(pid)) is not None]
+        nameless = _find_nameless_files(pids)
         return (
             self._check_threads(usages)
             or self._check_memory(pids, usages, nameless)
@@ -221,8 +221,8 @@ class ResourceWatch:
         at_most = sum(usage.private + usage.shared for usage in usages) + files
         if not most or at_most <= most:
             return None
-        used = files + sum(_share(pid, nameless) for pid in pids)
-        return out_of_memory(most, used) if used > most else None
+        used = files + sum(_nameless_bytes_mapped(pid, nameless) for pid in pids)
+        return out_of_memory_error(most, used) if used > most else None
 
     def _check_scratch(self, deleted: int) -> RunFailed | None:
         """Continue counting where the last check stopped, or start again when it is time."""
@@ -256,7 +256,7 @@ class ResourceWatch:
         )
 
 
-def out_of_memory(most: int, used: int | None = None) -> OutOfMemory:
+def out_of_memory_error(most: int, used: int | None = None) -> OutOfMemory:
     used_text = f"it used {figures.size(used)}, and " if used else ""
     return OutOfMemory(
         "The worker was stopped: it used more memory than it may",
@@ -265,15 +265,15 @@ def out_of_memory(most: int, used: int | None = None) -> OutOfMemory:
     )
 
 
-def _usage(pid: int) -> _Usage | None:
-    status = {field: int(count) for field, count in _STATUS.findall(_read(pid, "status"))}
+def _read_usage(pid: int) -> _Usage | None:
+    status = {field: int(count) for field, count in _STATUS.findall(_read_proc_file(pid, "status"))}
     if b"RssAnon" not in status:  # it has ended
         return None
     private = status[b"RssAnon"] + status.get(b"VmSwap", 0) + status.get(b"HugetlbPages", 0)
     return _Usage(private * 1024, status.get(b"RssShmem", 0) * 1024, status.get(b"Threads", 1))
 
 
-def _nameless_files(pids: list[int]) -> _NamelessFiles:
+def _find_nameless_files(pids: list[int]) -> _NamelessFiles:
     nameless = _NamelessFiles({}, {})
     for pid in pids:
         with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as listing:
@@ -292,21 +292,23 @@ def _add_file(nameless: _NamelessFiles, link: str) -> None:
     sizes[facts.st_ino] = facts.st_blocks * _BLOCK
 
 
-def _share(pid: int, nameless: _NamelessFiles) -> int:
+def _nameless_bytes_mapped(pid: int, nameless: _NamelessFiles) -> int:
     """A process's share of memory, so that no page counts twice, and without open memory files.
     Takes milliseconds, so it is used only if the quick sum exceeds the limit."""
-    rollup = _ROLLUP.findall(_read(pid, "smaps_rollup"))
+    rollup = _ROLLUP.findall(_read_proc_file(pid, "smaps_rollup"))
     if not rollup:  # it has ended, or we may not read that file
-        usage = _usage(pid)
+        usage = _read_usage(pid)
         return usage.private + usage.shared if usage else 0
-    mapped = sum(count for number, count in _shared(pid) if number not in nameless.memory)
+    mapped = sum(
+        count for number, count in _read_shared_mappings(pid) if number not in nameless.memory
+    )
     return sum(map(int, rollup)) * 1024 + mapped
 
 
-def _shared(pid: int) -> Iterator[tuple[int, int]]:
+def _read_shared_mappings(pid: int) -> Iterator[tuple[int, int]]:
     """The inode of each mapped memory file, and this process's share of it in bytes."""
     number: int | None = None
-    for line in _read(pid, "smaps").splitlines():
+    for line in _read_proc_file(pid, "smaps").splitlines():
         if mapping := _MAPPING.match(line):
             is_shared = mapping[2].startswith(_SHARED)
             number = int(mapping[1]) if is_shared else None
@@ -314,7 +316,7 @@ def _shared(pid: int) -> Iterator[tuple[int, int]]:
             yield number, int(line.split()[1]) * 1024
 
 
-def _read(pid: int, name: str) -> bytes:
+def _read_proc_file(pid: int, name: str) -> bytes:
     try:
         return Path(f"/proc/{pid}/{name}").read_bytes()
     except OSError:

@@ -19,8 +19,8 @@ from pathlib import Path
 from modeldyno.core.sessions import SandboxReport, SandboxSpec
 from modeldyno.worker import landlock, seccomp
 from modeldyno.worker.landlock import READ, WRITE, FileAccess, Grant
-from modeldyno.worker.limits import limit
-from modeldyno.worker.system_calls import checked, libc, prctl, system_call
+from modeldyno.worker.limits import limit_address_space
+from modeldyno.worker.system_calls import check_status, load_libc, prctl, system_call
 
 _NO_NEW_PRIVILEGES = 38
 _NEW_USER, _NEW_NETWORK, _NEW_IPC = 0x10000000, 0x40000000, 0x08000000
@@ -53,7 +53,7 @@ def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
 
     ``landlock_abi`` pretends an older kernel.
     """
-    limit(spec.memory_limit_bytes)
+    limit_address_space(spec.memory_limit_bytes)
     if not spec.enabled:
         return SandboxReport("none", ("switched off",))
     if sys.platform != "linux":
@@ -80,7 +80,9 @@ def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
 def close_inspection(spec: SandboxSpec, report: SandboxReport) -> None:
     """Withdraw access to the folders of the user's own files, before an engine is loaded."""
     if report.landlock_abi and spec.inspectable:
-        landlock.restrict(_grants(spec, inspecting=False), _usable(report.landlock_abi))
+        landlock.restrict_this_process(
+            _list_grants(spec, inspecting=False), _usable_abi(report.landlock_abi)
+        )
 
 
 def sandbox_report(
@@ -136,7 +138,7 @@ def unblocked_calls(allow_exec: bool) -> Iterator[str]:
 
     Each attempt is harmless: it changes nothing, or its arguments are invalid.
     """
-    for what, attempt in _attempts(allow_exec):
+    for what, attempt in _list_forbidden_attempts(allow_exec):
         try:
             attempt()
         except OSError as error:
@@ -166,7 +168,7 @@ def _enter_empty_namespaces() -> None:
     their own user and group number.
     """
     user, group = os.geteuid(), os.getegid()
-    before = _network()
+    before = _deny_network()
     try:
         _unshare(0)
     except OSError:
@@ -175,21 +177,21 @@ def _enter_empty_namespaces() -> None:
             Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
             Path("/proc/self/setgroups").write_text("deny")
             Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    if before and before == _network():
+    if before and before == _deny_network():
         raise OSError(errno.ENOSYS, "it took no effect")
 
 
 def _unshare(flags: int) -> None:
     """A kernel may have no IPC namespaces; then the filter alone denies what they would hide."""
     try:
-        checked(libc().unshare(flags | _NEW_NETWORK | _NEW_IPC))
+        check_status(load_libc().unshare(flags | _NEW_NETWORK | _NEW_IPC))
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        checked(libc().unshare(flags | _NEW_NETWORK))
+        check_status(load_libc().unshare(flags | _NEW_NETWORK))
 
 
-def _network() -> str:
+def _deny_network() -> str:
     with contextlib.suppress(OSError):
         return str(Path("/proc/self/ns/net").readlink())
     return ""
@@ -199,37 +201,41 @@ def _drop_capabilities() -> None:
     """All but those that let root read other users' files: Landlock decides about those."""
     kept = _READ_ANY_FILE if os.geteuid() == 0 else 0
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
-    effective, permitted, _ = _capabilities()
+    effective, permitted, _ = _read_capabilities()
     wanted = (kept & effective, kept & permitted, 0)
-    checked(libc().capset(header, struct.pack("=6I", *wanted, 0, 0, 0)))
-    if any(each & ~kept for each in _capabilities()):
+    check_status(load_libc().capset(header, struct.pack("=6I", *wanted, 0, 0, 0)))
+    if any(each & ~kept for each in _read_capabilities()):
         raise OSError(errno.EPERM, "the kernel did not take them")
 
 
-def _capabilities() -> tuple[int, int, int]:
+def _read_capabilities() -> tuple[int, int, int]:
     """Effective, permitted and inheritable ones."""
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
     data = ctypes.create_string_buffer(24)
-    checked(libc().capget(header, data))
+    check_status(load_libc().capget(header, data))
     low, high = struct.unpack("=3I", data.raw[:12]), struct.unpack("=3I", data.raw[12:])
     effective, permitted, inheritable = (a | b << 32 for a, b in zip(low, high, strict=True))
     return effective, permitted, inheritable
 
 
 def _restrict(spec: SandboxSpec, abi: int) -> None:
-    landlock.restrict(_grants(spec, inspecting=True), _usable(abi))
+    landlock.restrict_this_process(_list_grants(spec, inspecting=True), _usable_abi(abi))
     with contextlib.suppress(PermissionError):
         os.scandir("/").close()
         raise OSError(errno.ENOSYS, "it took no effect")
 
 
-def _usable(abi: int) -> int:
+def _usable_abi(abi: int) -> int:
     return min(abi, landlock.NEWEST_ABI)
 
 
-def _grants(spec: SandboxSpec, inspecting: bool) -> Iterator[Grant]:
+def _list_grants(spec: SandboxSpec, inspecting: bool) -> Iterator[Grant]:
     execute = FileAccess.EXECUTE if spec.allow_exec else FileAccess(0)
-    for path in (*_python(), *_SYSTEM_LIBRARIES, *(_PROGRAMS if spec.allow_exec else ())):
+    for path in (
+        *_list_python_folders(),
+        *_SYSTEM_LIBRARIES,
+        *(_PROGRAMS if spec.allow_exec else ()),
+    ):
         yield path, READ | execute
     for path in (*_SYSTEM_FACTS, *(_SYSTEM_FACTS_OF_DEVICES if spec.devices else ())):
         yield path, READ
@@ -248,7 +254,7 @@ def _grants(spec: SandboxSpec, inspecting: bool) -> Iterator[Grant]:
     yield spec.scratch, WRITE | execute
 
 
-def _python() -> list[str]:
+def _list_python_folders() -> list[str]:
     """The interpreter, its packages, and the libraries that the user's environment names."""
     prefixes = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)
     libraries = os.environ.get("LD_LIBRARY_PATH", "").split(":")
@@ -261,7 +267,7 @@ _REFUSED = (errno.EPERM, errno.EACCES, errno.ENOSYS)
 _SET_OWNER, _SET_OWNER_BY_IOCTL = 8, 0x8901
 
 
-def _attempts(allow_exec: bool) -> Iterator[tuple[str, Callable[[], object]]]:
+def _list_forbidden_attempts(allow_exec: bool) -> Iterator[tuple[str, Callable[[], object]]]:
     parent = os.getppid()
     if parent:  # 0: it is outside of our PID namespace, so it cannot be reached
         yield "signal your processes", lambda: os.kill(parent, 0)
@@ -270,21 +276,21 @@ def _attempts(allow_exec: bool) -> Iterator[tuple[str, Callable[[], object]]]:
             "move your processes",
             lambda: os.sched_setaffinity(parent, os.sched_getaffinity(parent)),
         )
-        yield "limit your processes", lambda: _call("prlimit64", parent, 0, None, None)
+        yield "limit your processes", lambda: _call_system("prlimit64", parent, 0, None, None)
     yield "signal your processes by fcntl", lambda: _call_on_pipe("fcntl", _SET_OWNER)
     yield "signal your processes by ioctl", lambda: _call_on_pipe("ioctl", _SET_OWNER_BY_IOCTL)
-    yield "open sockets", lambda: os.close(_call("socket", 2, 1, 0))
-    yield "share memory by key", lambda: _call("shmget", 0, 0, 0)
-    yield "use semaphores", lambda: _call("semop", -1, None, 0)
-    yield "use message queues", lambda: _call("msgsnd", -1, None, 0, 0)
-    yield "remove message queues", lambda: _call("mq_unlink", None)
-    yield "watch files", lambda: os.close(_call("inotify_init1", 0))
-    yield "change files' modes", lambda: _call("fchmodat", -1, None, 0)
-    yield "mount file systems", lambda: _call("open_tree", -1, None, 0)
-    yield "trace your processes", lambda: _call("ptrace", 0x4206, -1, None, None)
-    yield "use io_uring", lambda: _call("io_uring_setup", 0, None)
+    yield "open sockets", lambda: os.close(_call_system("socket", 2, 1, 0))
+    yield "share memory by key", lambda: _call_system("shmget", 0, 0, 0)
+    yield "use semaphores", lambda: _call_system("semop", -1, None, 0)
+    yield "use message queues", lambda: _call_system("msgsnd", -1, None, 0, 0)
+    yield "remove message queues", lambda: _call_system("mq_unlink", None)
+    yield "watch files", lambda: os.close(_call_system("inotify_init1", 0))
+    yield "change files' modes", lambda: _call_system("fchmodat", -1, None, 0)
+    yield "mount file systems", lambda: _call_system("open_tree", -1, None, 0)
+    yield "trace your processes", lambda: _call_system("ptrace", 0x4206, -1, None, None)
+    yield "use io_uring", lambda: _call_system("io_uring_setup", 0, None)
     if not allow_exec:
-        yield "start programs", lambda: _call("execve", None, None, None)
+        yield "start programs", lambda: _call_system("execve", None, None, None)
 
 
 def _call_on_pipe(call: str, command: int) -> None:
@@ -292,11 +298,11 @@ def _call_on_pipe(call: str, command: int) -> None:
     ends = os.pipe()
     nobody = ctypes.c_int(0)
     try:
-        _call(call, ends[0], command, ctypes.byref(nobody) if call == "ioctl" else 0)
+        _call_system(call, ends[0], command, ctypes.byref(nobody) if call == "ioctl" else 0)
     finally:
         for end in ends:
             os.close(end)
 
 
-def _call(name: str, *arguments: object) -> int:
+def _call_system(name: str, *arguments: object) -> int:
     return system_call(seccomp.number_of(name), *arguments)

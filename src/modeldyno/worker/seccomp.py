@@ -83,18 +83,22 @@ def program(machine: str, pid: int, allow_exec: bool, drives_device: bool) -> by
     """The filter of a worker with this process number."""
     column, audit = _ARCHITECTURES[machine]
     rules = _argument_rules(pid, allow_exec, drives_device)
-    parts = [_load(_ARCHITECTURE), *_unless(_IF_EQUAL, audit, _deny()), _load(_NUMBER)]
+    parts = [
+        _load_instruction(_ARCHITECTURE),
+        *_unless(_IF_EQUAL, audit, _deny()),
+        _load_instruction(_NUMBER),
+    ]
     parts += _when(_IF_AT_LEAST, _X32, _deny())
     for name, rule in rules.items():
         parts += _when(_IF_EQUAL, system_calls.ALL[name][column], rule)
-    answers = _answers(column, allow_exec, drives_device)
-    (_, lowest), *others = _stretches(answers)
+    answers = _answers_by_call(column, allow_exec, drives_device)
+    (_, lowest), *others = _merge_equal_answers(answers)
     for first, answer in reversed(others):
         parts += _when(_IF_AT_LEAST, first, answer)
     return b"".join([*parts, lowest])
 
 
-def _answers(column: int, allow_exec: bool, drives_device: bool) -> dict[int, bytes]:
+def _answers_by_call(column: int, allow_exec: bool, drives_device: bool) -> dict[int, bytes]:
     """What each number is answered with, whatever its arguments."""
     by_list = (
         (system_calls.ALLOWED, _allow()),
@@ -112,7 +116,7 @@ def _answers(column: int, allow_exec: bool, drives_device: bool) -> dict[int, by
     }
 
 
-def _stretches(answers: dict[int, bytes]) -> Iterator[tuple[int, bytes]]:
+def _merge_equal_answers(answers: dict[int, bytes]) -> Iterator[tuple[int, bytes]]:
     """Where each run of numbers with the same answer begins."""
     unknown = _deny(errno.ENOSYS)
     numbers = range(max(answers) + 2)
@@ -124,60 +128,66 @@ def _stretches(answers: dict[int, bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _argument_rules(pid: int, allow_exec: bool, drives_device: bool) -> dict[str, bytes]:
-    return {name: _itself(0, pid) for name in FOR_ITSELF} | {
-        "clone": _clone(allow_exec),
-        "prctl": _prctl(),
-        "fcntl": _fcntl(),
-        "ioctl": _ioctl(drives_device),
-        "socket": _local_socket(_SEQUENCED_PACKETS) if drives_device else _deny(),
-        "socketpair": _local_socket(_STREAM, _SEQUENCED_PACKETS),
-        "setpriority": _priority(_PRIORITY_OF_PROCESS, pid),
-        "ioprio_set": _priority(_IO_PRIORITY_OF_PROCESS, pid),
+    return {name: _allow_only_itself(0, pid) for name in FOR_ITSELF} | {
+        "clone": _clone_rules(allow_exec),
+        "prctl": _prctl_rules(),
+        "fcntl": _fcntl_rules(),
+        "ioctl": _ioctl_rules(drives_device),
+        "socket": _allow_local_sockets(_SEQUENCED_PACKETS) if drives_device else _deny(),
+        "socketpair": _allow_local_sockets(_STREAM, _SEQUENCED_PACKETS),
+        "setpriority": _allow_own_priority(_PRIORITY_OF_PROCESS, pid),
+        "ioprio_set": _allow_own_priority(_IO_PRIORITY_OF_PROCESS, pid),
     }
 
 
-def _clone(allow_exec: bool) -> bytes:
+def _clone_rules(allow_exec: bool) -> bytes:
     """Threads, yes; namespaces, no; processes, only where programs may be started."""
     denied = _CLONE_NEW_ANYTHING | _CLONE_PARENT
     processes = b"" if allow_exec else b"".join(_unless(_IF_ANY_BIT, _CLONE_THREAD, _deny()))
-    return _argument(0) + b"".join(_when(_IF_ANY_BIT, denied, _deny())) + processes + _allow()
+    return _load_argument(0) + b"".join(_when(_IF_ANY_BIT, denied, _deny())) + processes + _allow()
 
 
-def _prctl() -> bytes:
+def _prctl_rules() -> bytes:
     unknown = b"".join(_when(_IF_AT_LEAST, _PRCTL_AFTER_NEWEST, _deny(errno.EINVAL)))
-    named = _any_of(_PRCTL_NAMED, _allow())
-    return _argument(0) + _any_of(_PRCTL_DENIED, _deny()) + named + unknown + _allow()
+    named = _when_any_of(_PRCTL_NAMED, _allow())
+    return _load_argument(0) + _when_any_of(_PRCTL_DENIED, _deny()) + named + unknown + _allow()
 
 
-def _fcntl() -> bytes:
-    signals = _argument(2) + b"".join(_when(_IF_ANY_BIT, _SIGNAL_WHEN_READY, _deny())) + _allow()
+def _fcntl_rules() -> bytes:
+    signals = (
+        _load_argument(2) + b"".join(_when(_IF_ANY_BIT, _SIGNAL_WHEN_READY, _deny())) + _allow()
+    )
     flags = b"".join(_when(_IF_EQUAL, _SET_FLAGS, signals))
-    return _argument(1) + flags + _any_of(_FCNTL_ALLOWED, _allow()) + _deny()
+    return _load_argument(1) + flags + _when_any_of(_FCNTL_ALLOWED, _allow()) + _deny()
 
 
-def _ioctl(drives_device: bool) -> bytes:
-    known = _argument(1) + _any_of(_IOCTL_ALLOWED, _allow())
+def _ioctl_rules(drives_device: bool) -> bytes:
+    known = _load_argument(1) + _when_any_of(_IOCTL_ALLOWED, _allow())
     if not drives_device:
         return known + _deny()
     letter = _instruction(_SHIFT_RIGHT, _IOCTL_LETTER) + _instruction(_KEEP_BITS, 0xFF)
-    return known + letter + _any_of(_NOT_OF_DRIVERS, _deny()) + _allow()
+    return known + letter + _when_any_of(_NOT_OF_DRIVERS, _deny()) + _allow()
 
 
-def _local_socket(*kinds: int) -> bytes:
+def _allow_local_sockets(*kinds: int) -> bytes:
     """Of this machine and connected, never of datagrams: those can be sent to any address, also
     through one end of a pair. The kind shares a word with flags."""
-    local = _argument(0) + b"".join(_unless(_IF_EQUAL, _LOCAL, _deny()))
-    kind = _argument(1) + _instruction(_KEEP_BITS, _SOCKET_KIND)
-    return local + kind + _any_of(kinds, _allow()) + _deny()
+    local = _load_argument(0) + b"".join(_unless(_IF_EQUAL, _LOCAL, _deny()))
+    kind = _load_argument(1) + _instruction(_KEEP_BITS, _SOCKET_KIND)
+    return local + kind + _when_any_of(kinds, _allow()) + _deny()
 
 
-def _priority(of_a_process: int, pid: int) -> bytes:
+def _allow_own_priority(of_a_process: int, pid: int) -> bytes:
     """Of one process, not of a group or of all that a user runs; and that process is itself."""
-    return _argument(0) + b"".join(_unless(_IF_EQUAL, of_a_process, _deny())) + _itself(1, pid)
+    return (
+        _load_argument(0)
+        + b"".join(_unless(_IF_EQUAL, of_a_process, _deny()))
+        + _allow_only_itself(1, pid)
+    )
 
 
-def _itself(argument: int, pid: int) -> bytes:
-    return _argument(argument) + _any_of((0, pid), _allow()) + _deny()
+def _allow_only_itself(argument: int, pid: int) -> bytes:
+    return _load_argument(argument) + _when_any_of((0, pid), _allow()) + _deny()
 
 
 # ---------------------------------------------------------------- instructions
@@ -187,12 +197,12 @@ def _instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> 
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
-def _load(offset: int) -> bytes:
+def _load_instruction(offset: int) -> bytes:
     return _instruction(_LOAD, offset)
 
 
-def _argument(number: int) -> bytes:
-    return _load(_ARGUMENTS[number])
+def _load_argument(number: int) -> bytes:
+    return _load_instruction(_ARGUMENTS[number])
 
 
 def _allow() -> bytes:
@@ -203,7 +213,7 @@ def _deny(number: int = errno.EPERM) -> bytes:
     return _instruction(_RETURN, _ERRNO | number)
 
 
-def _any_of(values: Iterable[int], then: bytes) -> bytes:
+def _when_any_of(values: Iterable[int], then: bytes) -> bytes:
     return b"".join(part for value in values for part in _when(_IF_EQUAL, value, then))
 
 

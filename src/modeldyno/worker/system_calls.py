@@ -186,19 +186,19 @@ ALL = (
 def system_call(number: int, *arguments: object) -> int:
     """Raises OSError, as calls of Python do."""
     plain = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
-    return checked(libc().syscall(ctypes.c_long(number), *plain))
+    return check_status(load_libc().syscall(ctypes.c_long(number), *plain))
 
 
 def prctl(option: int, argument: int = 1) -> None:
     none = ctypes.c_ulong(0)
-    checked(libc().prctl(option, ctypes.c_ulong(argument), none, none, none))
+    check_status(load_libc().prctl(option, ctypes.c_ulong(argument), none, none, none))
 
 
-def libc() -> ctypes.CDLL:
+def load_libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-def checked(status: int) -> int:
+def check_status(status: int) -> int:
     """What a function of the C library returned; raises the OSError behind a negative value."""
     if status < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -111,14 +111,14 @@ class _Descent:
 
     def enter(self, name: str) -> None:
         inner = _open_folder(name, self.folder)
-        self._above.append((name, _identity(self.folder)))
+        self._above.append((name, _folder_identity(self.folder)))
         self._move(inner)
 
     def leave(self) -> str:
         """Back to the folder above; returns the name of the one that was left."""
         name, expected = self._above.pop()
         outer = os.open("..", _FOLDER, dir_fd=self.folder)
-        if _identity(outer) != expected:
+        if _folder_identity(outer) != expected:
             os.close(outer)
             raise OSError(errno.ESTALE, "a folder was moved while it was being read")
         self._move(outer)
@@ -155,7 +155,7 @@ class _Removal:
             while len(levels) > 1 or top.folders:
                 level = levels[-1]
                 if not level.folders and level is not top:
-                    level.folders = self._empty(descent.folder, level)
+                    level.folders = self._delete_content(descent.folder, level)
                 if level.folders:
                     name = level.folders.pop()
                     with self._recording_errors(name, level):
@@ -175,7 +175,7 @@ class _Removal:
             os.unlink(name, dir_fd=parent)
         return False
 
-    def _empty(self, folder: int, level: _Level) -> list[str]:
+    def _delete_content(self, folder: int, level: _Level) -> list[str]:
         """Remove the files of a folder; returns some of its folders, none once it is empty."""
         while True:
             if time.monotonic() > self._deadline_s:
@@ -215,7 +215,7 @@ def _open_folder(name: str, parent: int) -> int:
     try:
         folder = os.open(name, _INSIDE, dir_fd=parent)
     except PermissionError:
-        _allow_owner(name, parent)
+        _give_owner_access(name, parent)
         return os.open(name, _INSIDE, dir_fd=parent)
     if os.fstat(folder).st_mode & _OURS != _OURS:
         with contextlib.suppress(OSError):  # another user's: what follows says so
@@ -223,7 +223,7 @@ def _open_folder(name: str, parent: int) -> int:
     return folder
 
 
-def _allow_owner(name: str, parent: int) -> None:
+def _give_owner_access(name: str, parent: int) -> None:
     if not hasattr(os, "O_PATH"):  # macOS, where chmod itself can leave links alone
         os.chmod(name, _OURS, dir_fd=parent, follow_symlinks=False)
         return
@@ -234,6 +234,6 @@ def _allow_owner(name: str, parent: int) -> None:
         os.close(handle)
 
 
-def _identity(folder: int) -> tuple[int, int]:
+def _folder_identity(folder: int) -> tuple[int, int]:
     facts = os.fstat(folder)
     return facts.st_dev, facts.st_ino

@@ -286,10 +286,10 @@ def test_defect_10_a_delete_with_another_name_unpins_nothing(served, project):
     )
     records.pins.put(Pin(optimization.id, "performance", number))
     served.post("/api/benchmark/delete", {"id": number, "name": "another"})
-    assert records.pins.of([optimization.id])
+    assert records.pins.read_of_optimizations([optimization.id])
     # The control: with its own name it goes, and so does the pin.
     assert served.post("/api/benchmark/delete", {"id": number, "name": "b"}).json["id"] == number
-    assert not records.pins.of([optimization.id])
+    assert not records.pins.read_of_optimizations([optimization.id])
 
 
 def test_s_02_a_failure_is_told_with_its_reason(served, project, ears):

@@ -3,7 +3,7 @@
 import pytest
 
 from modeldyno.core.dictionaries import DOMAINS
-from modeldyno.store.dictionaries import dictionaries
+from modeldyno.store.dictionaries import read_dictionaries
 
 
 def test_the_basic_dictionaries_have_the_documented_numbers(served):
@@ -97,7 +97,7 @@ def test_a_dataloader_says_whether_it_wants_to_know_where(served):
 @pytest.mark.parametrize("domain", [domain.name for domain in DOMAINS])
 def test_transforms_of_a_domain_are_those_that_fit_it(served, domain):
     rows = served.post("/api/dict/transforms/domain", {"domain": domain}).json["transforms"]
-    fitting = [e.id for e in dictionaries().transforms if not e.domains or domain in e.domains]
+    fitting = [e.id for e in read_dictionaries().transforms if not e.domains or domain in e.domains]
     assert [row["id"] for row in rows] == fitting
     names = {row["name"] for row in rows}
     assert "EncodeJpeg" in names  # fits all

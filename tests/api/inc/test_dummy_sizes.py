@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from modeldyno.api.inc.dummy_sizes import dataset_sizes, unfit_note
+from modeldyno.api.inc.dummy_sizes import note_if_unfit, sizes_from_dataset
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.ids import DatasetId, ModelId, ProjectId
 from modeldyno.core.models import InputSpec, Model, ModelFacts
@@ -45,8 +45,8 @@ def model(*shapes):
     ],
 )
 def test_a_shape_that_fits_says_the_sizes(said, shapes, dims):
-    assert dataset_sizes(dataset(said), model(*shapes)) == dims
-    assert unfit_note(dataset(said), model(*shapes)) == ""
+    assert sizes_from_dataset(dataset(said), model(*shapes)) == dims
+    assert note_if_unfit(dataset(said), model(*shapes)) == ""
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_a_shape_that_fits_says_the_sizes(said, shapes, dims):
     ],
 )
 def test_a_shape_that_does_not_fit_says_nothing_and_is_told(said, shapes):
-    assert dataset_sizes(dataset(said), model(*shapes)) == {}
-    assert "does not fit" in unfit_note(dataset(said), model(*shapes))
+    assert sizes_from_dataset(dataset(said), model(*shapes)) == {}
+    assert "does not fit" in note_if_unfit(dataset(said), model(*shapes))
 
 
 @pytest.mark.parametrize("found", [None, dataset([[16, 64]], "ImageFolder"), dataset("16,64")])
 def test_what_says_no_shape_is_no_misfit(found):
-    assert dataset_sizes(found, model(("batch", "seq", 64))) == {}
-    assert unfit_note(found, model(("batch", "seq", 64))) == ""
+    assert sizes_from_dataset(found, model(("batch", "seq", 64))) == {}
+    assert note_if_unfit(found, model(("batch", "seq", 64))) == ""

@@ -21,7 +21,7 @@ import uvicorn
 from sqlalchemy import event
 
 from modeldyno.api.access import Access
-from modeldyno.api.app import application
+from modeldyno.api.app import make_application
 from modeldyno.api.head import surface_of
 from modeldyno.api.listening import UVICORN, Listening
 from modeldyno.core.ids import ProjectId
@@ -177,7 +177,7 @@ def serving(workspace: Path, http: Any = "auto", **settings: Any) -> Iterator[Se
     door = socket.create_server(("127.0.0.1", 0))
     listening = Listening(port=door.getsockname()[1])
     access = Access(SignIns(token.current, SignInsInMemory()), listening.cookie, FailedAttempts())
-    app = application(server, listening, access)
+    app = make_application(server, listening, access)
     server.lock.announce(listening.url)
     running = uvicorn.Server(
         uvicorn.Config(app, http=http, log_config=None, lifespan="on", **UVICORN)

@@ -139,7 +139,7 @@ def test_it_is_kept_as_any_other_benchmark(served, usual):
     assert (project["name"], kept["state"]) == ("By name", "done")
     assert kept["name"] == "linear.onnx · ONNX Runtime"
     assert kept["settings"]["iterations"] == 100
-    assert usual["run_id"] in served.server.history.ids()  # so `modeldyno ls` lists it
+    assert usual["run_id"] in served.server.history.list_ids()  # so `modeldyno ls` lists it
     assert [p["name"] for p in served.get("projects").json["items"]].count("By name") == 1
 
 

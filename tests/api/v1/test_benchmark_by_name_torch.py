@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from modeldyno.core.trust import Code
-from modeldyno.engines.pytorch import _synchronizer
+from modeldyno.engines.pytorch import _make_synchronizer
 from modeldyno.store.models import hash_file
 from modeldyno.store.trust import Trust
 from tests import onnx_models as made
@@ -179,10 +179,10 @@ def test_a_device_that_pytorch_lacks_is_told_with_the_reason(served, trusted, de
 
 def test_endpoint_defect_14_every_device_that_works_on_while_we_go_on_is_waited_for():
     """Theirs never waited for MPS, and timed how fast calls are put in its queue."""
-    waiting = _synchronizer(torch.device("mps"))
+    waiting = _make_synchronizer(torch.device("mps"))
     assert isinstance(waiting, partial)
     assert waiting.func is torch.mps.synchronize
-    on_cuda = _synchronizer(torch.device("cuda:0"))
+    on_cuda = _make_synchronizer(torch.device("cuda:0"))
     assert isinstance(on_cuda, partial)
     assert on_cuda.func is torch.cuda.synchronize
 

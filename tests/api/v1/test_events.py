@@ -53,7 +53,7 @@ def test_the_vocabulary_of_events_is_all_that_the_store_writes():
     assert families == {"created", "changed", "deleted"}
     written |= {f"{kind}.{family}" for kind in THINGS for family in families}
     # A dataset is never edited.
-    assert "_change(" not in (PACKAGE / "store/records/datasets.py").read_text()
+    assert "_update(" not in (PACKAGE / "store/records/datasets.py").read_text()
     assert (written - {"dataset.changed"}) | FLEETING == set(KINDS)
 
 

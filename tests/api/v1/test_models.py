@@ -109,7 +109,7 @@ def test_a_model_is_sent_read_and_measured(served, project):
     assert served.get(f"models/{made['id']}").json == made
     listed = served.get(f"projects/{project}/models").json["items"]
     assert listed == [{key: made[key] for key in made if key != "facts"}]
-    ready = served.server.models.runnable(ModelId(made["id"]))
+    ready = served.server.models.require_runnable(ModelId(made["id"]))
     assert Path(ready.path).read_bytes() == data
     assert [path.name for path in Path(ready.path).parent.iterdir()] == ["digits.onnx"]
 
@@ -132,7 +132,7 @@ def test_a_sweep_that_fails_does_not_hide_why_a_file_was_refused(
         raise PermissionError("somebody else's")
 
     with monkeypatch.context() as patched:
-        patched.setattr(served.server.model_files._bundles, "sweep", refuse)
+        patched.setattr(served.server.model_files._bundles, "delete_unused", refuse)
         sent = send(served, project, b"no model")
     assert (sent.status, sent.json["code"]) == (400, "MODEL_UNREADABLE"), sent.text
     assert "somebody else's" in caplog.text
@@ -264,7 +264,7 @@ def test_a_model_waits_for_its_weights_and_then_it_runs(served, project):
         "deep/b.bin",
         "w.bin",
     ]
-    folder = Path(served.server.models.runnable(ModelId(number)).path).parent
+    folder = Path(served.server.models.require_runnable(ModelId(number)).path).parent
     late = served.ask("PUT", f"models/{number}/files/w.bin", b"x", content_type=FILE)
     assert (late.status, late.json["code"]) == (409, "WRONG_STATE")
 
@@ -290,7 +290,7 @@ def test_a_model_and_its_weights_may_come_packed(served, project, kind):
     sent = send(served, project, body, "a/net.onnx&packed=true")
     assert sent.status == 201, sent.text
     assert (sent.json["state"], sent.json["name"]) == ("ready", "net.onnx")
-    folder = Path(served.server.models.runnable(ModelId(sent.json["id"])).path).parent
+    folder = Path(served.server.models.require_runnable(ModelId(sent.json["id"])).path).parent
     assert {p.name for p in folder.rglob("*.*")} == {"net.onnx", "w.bin", "b.bin"}
     before = files_of(served)
     lacking = packed(kind, {"net.onnx": data, "w.bin": parts["w.bin"]})
@@ -350,7 +350,7 @@ def test_the_same_model_with_other_weights_is_another_one(served):
         number = send(served, served.project(), data).json["id"]
         sent = served.ask("PUT", f"models/{number}/files/w.bin", weights, content_type=FILE)
         assert sent.json["state"] == "ready"
-        path = Path(served.server.models.runnable(ModelId(number)).path)
+        path = Path(served.server.models.require_runnable(ModelId(number)).path)
         assert path.with_name("w.bin").read_bytes() == weights
         found.append(path)
     assert found[0] == found[2] != found[1]
@@ -400,7 +400,7 @@ def test_the_index_of_a_saved_model_tells_into_how_many_files_its_weights_are_sp
     whole = put(first, files[first]).json
     assert (whole["state"], whole["missing"]) == ("ready", [])
     assert [one["location"] for one in whole["facts"]["external"]] == [index, first, second]
-    folder = Path(served.server.models.runnable(ModelId(made["id"])).path).parent
+    folder = Path(served.server.models.require_runnable(ModelId(made["id"])).path).parent
     assert {str(p.relative_to(folder)) for p in folder.rglob("*.*")} == {*files}
 
 
@@ -459,13 +459,13 @@ def test_a_program_runs_only_after_somebody_vouched_for_it(served, project, tmp_
 
     trusted = served.put(f"models/{number}/trust", {"reason": "mine"})
     assert (trusted.json["state"], trusted.json["trust"]["reason"]) == ("ready", "mine")
-    assert served.server.models.runnable(ModelId(number)).trusted_at is not None
+    assert served.server.models.require_runnable(ModelId(number)).trusted_at is not None
     spec = spec_of("net.pt", made["sha256"])
-    served.server.models.admit(spec)
+    served.server.models.require_still_trusted(spec)
 
     assert served.delete(f"models/{number}/trust").json["state"] == "untrusted"
     with pytest.raises(UnsafeFormat):  # it was in the queue meanwhile
-        served.server.models.admit(spec)
+        served.server.models.require_still_trusted(spec)
 
 
 def test_trust_of_the_terminal_and_of_the_server_is_one(served, project, tmp_path):

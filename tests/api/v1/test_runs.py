@@ -10,7 +10,7 @@ from modeldyno.core.codec import decode, encode
 from modeldyno.core.documents.reports import RunDetailsDocument, RunSummary
 from modeldyno.core.ids import RunId
 from modeldyno.core.results import BenchmarkResult
-from modeldyno.store.owners import this_process
+from modeldyno.store.owners import current_process
 from tests import schemas
 from tests.api.v1.shapes import Page, fits, problem
 
@@ -180,7 +180,7 @@ def test_what_somebody_goes_on_with_in_a_terminal_is_not_deleted(served, project
     run = served.ended(made["latest_run"]["job_id"])["run_id"]
     state = served.server.folders.folder(run).path / "state.json"
     done = state.read_text()
-    told = {"state": "running", "failure": None, "owner": encode(this_process())}
+    told = {"state": "running", "failure": None, "owner": encode(current_process())}
     state.write_text(json.dumps(told))
     paths = (f"runs/{run}", f"benchmarks/{made['id']}", f"projects/{project}?cascade=true")
     for path in paths:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from modeldyno.api.inc.broadcast import Broadcast, Status, failed
+from modeldyno.api.inc.broadcast import Broadcast, Status, failure_data
 from modeldyno.api.inc.shapes import failure_text, sentence
 from modeldyno.core.errors import ModeldynoError, NotFound
 from modeldyno.core.events import Event
@@ -107,9 +107,9 @@ class Announcer:
         for job in self._records.jobs.waiting():
             if job.request_id is not None:
                 self.remember(job.run_id, job.request_id)
-        for job, of in self._records.jobs.with_unannounced_end():
+        for job, of in self._records.jobs.list_with_unannounced_end():
             self.defer(StateChange(job.run_id, of, job.project_id, job.state))
-        thread = threading.Thread(target=self._work, name="announcing", daemon=True)
+        thread = threading.Thread(target=self._run_thread, name="announcing", daemon=True)
         thread.start()
         try:
             yield
@@ -120,7 +120,7 @@ class Announcer:
 
     # ------------------------------------------------------------ the announcer's thread
 
-    def _work(self) -> None:
+    def _run_thread(self) -> None:
         while (change := self._changes.get()) is not None:
             while not self._closing.is_set():
                 try:
@@ -174,15 +174,15 @@ class Announcer:
         except NotFound:
             return DELETED
         if failure is not None:
-            return failed(failure_text(failure), failure["code"])
-        job = self._records.jobs.of_run(change.run_id)
+            return failure_data(failure_text(failure), failure["code"])
+        job = self._records.jobs.find_of_run(change.run_id)
         reason = (job and job.reason) or f"it was {change.state}"
-        return failed(sentence(reason), change.state.upper())
+        return failure_data(sentence(reason), change.state.upper())
 
     def _request_of(self, run_id: RunId) -> str:
         """Empty if the run was not started through ``/api``."""
         if run_id not in self._requests:
-            job = self._records.jobs.of_run(run_id)
+            job = self._records.jobs.find_of_run(run_id)
             self._requests[run_id] = (job and job.request_id) or ""
         return self._requests[run_id]
 
@@ -192,4 +192,4 @@ class Announcer:
                 self._changes.put(change)
 
 
-DELETED = failed("It was deleted", "NOT_FOUND")
+DELETED = failure_data("It was deleted", "NOT_FOUND")

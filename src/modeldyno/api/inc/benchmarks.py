@@ -12,7 +12,7 @@ from modeldyno.api.inc.announcing import RunEvents
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.api.inc.runnable_shapes import UNTIL_PRECISE, WARMUP, benchmark_shape
-from modeldyno.api.inc.runnables import before_first_run
+from modeldyno.api.inc.runnables import translated_state_errors
 from modeldyno.api.inc.shapes import Json
 from modeldyno.api.inc.workload import WorkloadCalls
 from modeldyno.core.benchmarks import Benchmark, Mode, best_cell
@@ -28,7 +28,7 @@ from modeldyno.core.runs import LatestRun
 from modeldyno.core.specs import BenchmarkSpec, ModelSpec
 from modeldyno.measure.cpus import allowed_cpus
 from modeldyno.services.benchmarks import MakeSpec
-from modeldyno.services.requests import benchmark_spec
+from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:
@@ -56,24 +56,27 @@ def operations(
         what there is, and says so."""
         project_id = ProjectId(parameters.id("project_id", MISSING))
         name, model_id = parameters.text("name"), ModelId(parameters.id("model_id", MISSING))
-        dataset_id, mode = _parsed(parameters.dataset_id), _mode(parameters) or "performance"
-        spec = _spec(parameters, runnables.sizes(dataset_id, model_id))
+        dataset_id, mode = (
+            _parse_or_refuse(parameters.dataset_id),
+            _requested_mode(parameters) or "performance",
+        )
+        spec = _make_spec_maker(parameters, runnables.sizes(dataset_id, model_id))
         benchmark, _ = benchmarks.create(
             project_id, model_id, name, spec, dataset_id=dataset_id, mode=mode
         )
         return {"benchmark_id": benchmark.id}
 
     def edit(parameters: Parameters) -> Json:
-        number, changed = BenchmarkId(parameters.id()), _changed(parameters)
+        number, changed = BenchmarkId(parameters.id()), _requested_changes(parameters)
         before, dataset_id = benchmarks.get(number), changed.get("dataset_id")
         model = runnables.changed_model(before, dataset_id)
         # The original's message has two spaces there.
-        with before_first_run("benchmark ", before.state):
+        with translated_state_errors("benchmark ", before.state):
             benchmarks.edit(
                 number,
                 dataset_id=dataset_id,
                 mode=changed.get("mode"),
-                make_spec=_changed_spec(before, changed, model),
+                make_spec=_make_changed_spec(before, changed, model),
             )
         return {"id": number, **changed}
 
@@ -120,33 +123,33 @@ def _job_run(latest: LatestRun | None) -> LatestRun | None:
 # ---------------------------------------------------------------- what clients send
 
 
-def _spec(parameters: Parameters, dims: Mapping[str, int]) -> MakeSpec:
+def _make_spec_maker(parameters: Parameters, dims: Mapping[str, int]) -> MakeSpec:
     """Of ``benchmark/add``, with the documented defaults."""
-    batch = _number(parameters, "batch_size", BATCH_SIZE, most=MOST_BATCH)
-    warmup = _number(parameters, "warmup_iterations", WARMUP, least=0, most=1_000_000)
-    iterations = _iterations(parameters)
+    batch = _number_in_range(parameters, "batch_size", BATCH_SIZE, most=MOST_BATCH)
+    warmup = _number_in_range(parameters, "warmup_iterations", WARMUP, least=0, most=1_000_000)
+    iterations = _requested_iterations(parameters)
     available = len(allowed_cpus())
-    cores = _number(
+    cores = _number_in_range(
         parameters, "cores_per_instance", min(DEFAULT_CORES, available), most=MOST_CORES
     )
     request = BenchmarkRequest(
         batch_sizes=(batch,),
         cores=(min(cores, available),),
-        instances=(_instances(parameters) or max(1, available // cores),),
+        instances=(_requested_instances(parameters) or max(1, available // cores),),
         dims=dict(dims),
         iterations=iterations,
         warmup=warmup,
     )
 
     def make(path: str) -> BenchmarkSpec:
-        spec = benchmark_spec(request, path)
+        spec = make_benchmark_spec(request, path)
         return replace(spec, cells=(replace(spec.cells[0], cores=cores),))
 
     return make
 
 
-def _iterations(parameters: Parameters) -> int | None:
-    count = _number(
+def _requested_iterations(parameters: Parameters) -> int | None:
+    count = _number_in_range(
         parameters, "iterations", UNTIL_PRECISE, least=UNTIL_PRECISE, most=MOST_ITERATIONS
     )
     if count == 0:
@@ -154,30 +157,36 @@ def _iterations(parameters: Parameters) -> int | None:
     return None if count == UNTIL_PRECISE else count
 
 
-def _instances(parameters: Parameters) -> int | None:
+def _requested_instances(parameters: Parameters) -> int | None:
     """None: as many as fit. The stock client sends a quarter of the cores, which is less than one
     on a small machine."""
     count = parameters.value("number_of_instance")
     if isinstance(count, float) and math.isfinite(count):
         parameters = Parameters({"number_of_instance": math.floor(count)})
-    return _number(parameters, "number_of_instance", 0, least=0, most=MOST_INSTANCES) or None
+    return (
+        _number_in_range(parameters, "number_of_instance", 0, least=0, most=MOST_INSTANCES) or None
+    )
 
 
-def _changed(parameters: Parameters) -> dict[str, Any]:
+def _requested_changes(parameters: Parameters) -> dict[str, Any]:
     """The values that were sent, in the documented order."""
     values = {
-        "dataset_id": _parsed(parameters.dataset_id) if "dataset_id" in parameters else None,
-        "batch_size": _number(parameters, "batch_size", 0, most=MOST_BATCH),
-        "mode": _mode(parameters),
-        "cores_per_instance": _number(parameters, "cores_per_instance", 0, most=MOST_CORES),
-        "number_of_instance": _instances(parameters) or 1,
+        "dataset_id": _parse_or_refuse(parameters.dataset_id)
+        if "dataset_id" in parameters
+        else None,
+        "batch_size": _number_in_range(parameters, "batch_size", 0, most=MOST_BATCH),
+        "mode": _requested_mode(parameters),
+        "cores_per_instance": _number_in_range(
+            parameters, "cores_per_instance", 0, most=MOST_CORES
+        ),
+        "number_of_instance": _requested_instances(parameters) or 1,
     }
     return {
         name: value for name, value in values.items() if name in parameters and value is not None
     }
 
 
-def _changed_spec(
+def _make_changed_spec(
     before: Benchmark, changed: Mapping[str, Any], model: ModelSpec
 ) -> MakeSpec | None:
     names = {
@@ -201,11 +210,13 @@ def _changed_spec(
     return lambda path: replace(before.spec, model=replace(model, path=path), cells=(cell, *others))
 
 
-def _number(parameters: Parameters, name: str, default: int, *, least: int = 1, most: int) -> int:
-    return _parsed(lambda: parameters.integer(name, default, least=least, most=most))
+def _number_in_range(
+    parameters: Parameters, name: str, default: int, *, least: int = 1, most: int
+) -> int:
+    return _parse_or_refuse(lambda: parameters.integer(name, default, least=least, most=most))
 
 
-def _parsed(read: Callable[[], T]) -> T:
+def _parse_or_refuse(read: Callable[[], T]) -> T:
     try:
         return read()
     except BadValue as error:
@@ -214,7 +225,7 @@ def _parsed(read: Callable[[], T]) -> T:
         raise BadValue("Could not parse value", why=f"{error.title}: {error.why}") from error
 
 
-def _mode(parameters: Parameters) -> Mode | None:
+def _requested_mode(parameters: Parameters) -> Mode | None:
     requested = parameters.value("mode")
     if requested is not None and requested not in MODES:
         raise BadValue("Could not parse value", why=f"mode is {' or '.join(MODES)}")

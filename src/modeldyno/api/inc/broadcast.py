@@ -96,7 +96,7 @@ class Broadcast:
         # As the server stored it, never what arrived with a packet.
         environ = self._sio.get_environ(sid, NAMESPACE)
         try:
-            caller = self._access.connects(environ["asgi.scope"], auth)
+            caller = self._access.identify_socket_client(environ["asgi.scope"], auth)
         except ModeldynoError as error:
             raise Refused(error.title) from error
         if caller is None:
@@ -111,5 +111,5 @@ class Broadcast:
         self._connections.pop(sid, None)
 
 
-def failed(message: str, code: str) -> dict[str, Any]:
+def failure_data(message: str, code: str) -> dict[str, Any]:
     return {"message": message, "code": FAILED, "error_code": code}

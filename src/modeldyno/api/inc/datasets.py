@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from modeldyno.api.inc.naming import domain_named, framework_named
+from modeldyno.api.inc.naming import find_domain, find_framework
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import MISSING, Parameters
-from modeldyno.api.inc.shapes import Json, all_pages, dataset_shape
+from modeldyno.api.inc.shapes import Json, dataset_shape, iterate_all_pages
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.dictionaries import FLAVOURS, find_named
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import DatasetId, ProjectId
 from modeldyno.services.datasets import DatasetForm
-from modeldyno.store.dictionaries import dictionaries
+from modeldyno.store.dictionaries import read_dictionaries
 
 if TYPE_CHECKING:
     from modeldyno.services.datasets import DatasetService
@@ -27,7 +27,11 @@ _REQUIRED_OF_PRESETS = "framework", "domain", "domain_flavour"
 def operations(records: DatasetRecords, service: DatasetService) -> Operations:
     def list_datasets(parameters: Parameters) -> Json:
         project_id = ProjectId(parameters.id("project_id"))
-        return {"datasets": [_row(dataset) for dataset in all_pages(records.page, project_id)]}
+        return {
+            "datasets": [
+                _dataset_row(dataset) for dataset in iterate_all_pages(records.page, project_id)
+            ]
+        }
 
     def details(parameters: Parameters) -> Json:
         try:
@@ -36,7 +40,7 @@ def operations(records: DatasetRecords, service: DatasetService) -> Operations:
             raise NotFound("Could not found specified dataset in database.") from error
 
     def add(parameters: Parameters) -> Json:
-        return {"dataset_id": service.add(_form(parameters)).id}
+        return {"dataset_id": service.add(_read_form(parameters)).id}
 
     def delete(parameters: Parameters) -> Json:
         if "id" not in parameters or "name" not in parameters:
@@ -51,17 +55,17 @@ def operations(records: DatasetRecords, service: DatasetService) -> Operations:
         "dataset/list": list_datasets,
         "dataset/add": add,
         "dataset/delete": delete,
-        "dataset/predefined": _predefined,
+        "dataset/predefined": _predefined_form,
     }
 
 
-def _row(dataset: Dataset) -> Json:
+def _dataset_row(dataset: Dataset) -> Json:
     shape = dataset_shape(dataset)
     return {name: shape[name] for name in ("id", "name", "dataset_type", "created_at")}
 
 
-def _form(parameters: Parameters) -> DatasetForm:
-    _require(parameters, _REQUIRED)
+def _read_form(parameters: Parameters) -> DatasetForm:
+    _require_parameters(parameters, _REQUIRED)
     reader = parameters.nested("dataloader")
     return DatasetForm(
         project_id=ProjectId(parameters.id("project_id")),
@@ -76,20 +80,20 @@ def _form(parameters: Parameters) -> DatasetForm:
     )
 
 
-def _require(parameters: Parameters, names: Sequence[str]) -> None:
+def _require_parameters(parameters: Parameters, names: Sequence[str]) -> None:
     """Documented as required, though forms send null for what is empty. Raises BadValue."""
     missing = [name for name in names if name not in parameters.raw]
     if missing:
         raise BadValue(MISSING, why=f"there is no {missing[0]}")
 
 
-def _predefined(parameters: Parameters) -> Json:
+def _predefined_form(parameters: Parameters) -> Json:
     """If there is no preset, the user describes the dataset by hand; nothing else needs one."""
-    _require(parameters, _REQUIRED_OF_PRESETS)
-    framework = framework_named(parameters.text("framework")).name
-    domain = domain_named(parameters.text("domain", ""))
+    _require_parameters(parameters, _REQUIRED_OF_PRESETS)
+    framework = find_framework(parameters.text("framework")).name
+    domain = find_domain(parameters.text("domain", ""))
     flavour = find_named(FLAVOURS, parameters.text("domain_flavour", ""))
-    preset = dictionaries().preset(framework, domain, flavour.name if flavour else "")
+    preset = read_dictionaries().preset(framework, domain, flavour.name if flavour else "")
     if preset is None:
         raise NotFound(
             f"Could not found predefined config for {framework} {domain}".strip(),

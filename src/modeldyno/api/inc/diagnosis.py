@@ -33,11 +33,11 @@ def operations(records: Records) -> Operations:
 
     def of_model(parameters: Parameters) -> NoReturn:
         require_model(parameters)
-        raise _nothing()
+        raise _no_diagnosis_error()
 
     def of_optimization(parameters: Parameters) -> NoReturn:
         records.optimizations.get(OptimizationId(parameters.id("optimization_id")))
-        raise _nothing()
+        raise _no_diagnosis_error()
 
     return {
         "diagnosis/op_list": op_list,
@@ -48,7 +48,7 @@ def operations(records: Records) -> Operations:
     }
 
 
-def _nothing() -> WrongState:
+def _no_diagnosis_error() -> WrongState:
     return WrongState(
         "There is nothing to diagnose",
         why="a diagnosis looks at what a quantization changed, and none has been run",

@@ -6,37 +6,37 @@ from typing import Any
 
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.models import InputSpec, Model
-from modeldyno.inputs.open_axes import open_axes, sizes_of
+from modeldyno.inputs.open_axes import choose_sizes, find_open_axes
 from modeldyno.services.boundaries import inputs_of
 
 DUMMY = "dummy_v2"  # its shapes are without the batch
 
 
-def dataset_sizes(dataset: Dataset | None, model: Model) -> dict[str, int]:
+def sizes_from_dataset(dataset: Dataset | None, model: Model) -> dict[str, int]:
     """By the names that ``--dim`` knows; empty if the dataset has no shapes or they do not fit."""
-    shapes = _shapes(dataset)
-    return (_fitting(shapes, inputs_of(model)) or {}) if shapes else {}
+    shapes = _dummy_shapes(dataset)
+    return (_find_fitting_sizes(shapes, inputs_of(model)) or {}) if shapes else {}
 
 
 def changed_sizes(
     dims: dict[str, int], old: Dataset | None, new: Dataset | None, model: Model
 ) -> dict[str, int]:
     """``dims`` with the sizes of the old dataset replaced by those of the new one."""
-    replaced = dataset_sizes(old, model)
+    replaced = sizes_from_dataset(old, model)
     kept = {name: size for name, size in dims.items() if name not in replaced}
-    return kept | dataset_sizes(new, model)
+    return kept | sizes_from_dataset(new, model)
 
 
-def unfit_note(dataset: Dataset | None, model: Model) -> str:
+def note_if_unfit(dataset: Dataset | None, model: Model) -> str:
     """Empty if the dataset has no shapes, or they fit."""
-    shapes = _shapes(dataset)
-    if not shapes or _fitting(shapes, inputs_of(model)) is not None:
+    shapes = _dummy_shapes(dataset)
+    if not shapes or _find_fitting_sizes(shapes, inputs_of(model)) is not None:
         return ""
     listed = ", ".join(str(list(shape)) for shape in shapes)
     return f"the dataset's shape {listed} does not fit the model's inputs and was not used"
 
 
-def _shapes(dataset: Dataset | None) -> list[tuple[int, ...]]:
+def _dummy_shapes(dataset: Dataset | None) -> list[tuple[int, ...]]:
     """One for each input; a flat list is the shape of a single input."""
     value = dataset.parameters.get("input_shape") if dataset and dataset.kind == DUMMY else None
     if not isinstance(value, list) or not value:
@@ -49,11 +49,13 @@ def _is_shape(value: Any) -> bool:
     return isinstance(value, list) and all(type(size) is int and size > 0 for size in value)
 
 
-def _fitting(shapes: list[tuple[int, ...]], inputs: tuple[InputSpec, ...]) -> dict[str, int] | None:
+def _find_fitting_sizes(
+    shapes: list[tuple[int, ...]], inputs: tuple[InputSpec, ...]
+) -> dict[str, int] | None:
     """Sizes by dimension; None if the shapes contradict the model or each other."""
     if len(shapes) != len(inputs):
         return None
-    axes = open_axes(inputs)
+    axes = find_open_axes(inputs)
     batch = {place for axis in axes if axis.is_batch for place in axis.places}
     sizes_at: dict[tuple[str, int], int] = {}
     for spec, shape in zip(inputs, shapes, strict=True):
@@ -70,7 +72,7 @@ def _fitting(shapes: list[tuple[int, ...]], inputs: tuple[InputSpec, ...]) -> di
         for axis in axes
         if axis.places[0] in sizes_at and axis.formula is None  # formulas follow from the others
     }
-    sizes = sizes_of(axes, 0, 1, dims)
+    sizes = choose_sizes(axes, 0, 1, dims)
     fixed = {
         (spec.name, i): size
         for spec in inputs

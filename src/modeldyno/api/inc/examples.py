@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from modeldyno.api.errors import sentences
-from modeldyno.api.inc.broadcast import Broadcast, Status, failed
+from modeldyno.api.errors import join_sentences
+from modeldyno.api.inc.broadcast import Broadcast, Status, failure_data
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.runnables import request_of
@@ -44,7 +44,7 @@ def operations(
         name = parameters.text("name")
         steps = parameters.integer("progress_steps", USUAL_STEPS, least=1, most=100)
         row = {key: parameters.text(key) for key in ("domain", "framework", "model")}
-        example = _example_like(row, offered_examples(examples))
+        example = _find_example_like(row, offered_examples(examples))
         example_projects.start(example.slug, name, _ProjectEvents(broadcast, request_id, steps))
         return PROCESSING
 
@@ -65,7 +65,7 @@ def example_row(example: Example) -> dict[str, str]:
     }
 
 
-def _example_like(row: dict[str, str], among: list[Example]) -> Example:
+def _find_example_like(row: dict[str, str], among: list[Example]) -> Example:
     """Ignores case; raises ExampleNotFound."""
     wanted = [value.strip().lower() for value in row.values()]
     for example in among:
@@ -96,10 +96,10 @@ class _ProjectEvents:
     def arrived(self, done_bytes: int, total_bytes: int | None) -> None:
         """Reports each step once and in order, even if several are reached at once."""
         if total_bytes:
-            self._reached(min(self._steps, self._steps * done_bytes // total_bytes))
+            self._emit_progress(min(self._steps, self._steps * done_bytes // total_bytes))
 
     def downloaded(self, path: Path) -> None:
-        self._reached(self._steps)
+        self._emit_progress(self._steps)
         self._emit("download_finish", path=str(path))
 
     def made(self, ids: ExampleProject) -> None:
@@ -107,11 +107,11 @@ class _ProjectEvents:
         self._emit("create_example_project_finish", message=message, **vars(ids))
 
     def failed(self, failure: Failure) -> None:
-        message = without_folders(sentences(failure.title, failure.why, failure.fix))
-        details = failed(message, failure.code)
+        message = without_folders(join_sentences(failure.title, failure.why, failure.fix))
+        details = failure_data(message, failure.code)
         self._emit("create_example_project_finish", "error", **details)
 
-    def _reached(self, steps: int) -> None:
+    def _emit_progress(self, steps: int) -> None:
         while self._reported < steps:
             self._reported += 1
             self._emit("download_progress", progress=round(100 * self._reported / self._steps))

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from modeldyno.core.graphs import Attribute, Box, Graph, GraphNode, GraphTensor, around
+from modeldyno.core.graphs import Attribute, Box, Graph, GraphNode, GraphTensor, enclosing_scopes
 
 GROUP = "node_group_"
 # Not drawn if all their inputs are constants.
@@ -22,9 +22,9 @@ def graph_shape(
     graph = _without_constants(graph)
     view = graph.view([*groups, *(group.removeprefix(GROUP) for group in groups)])
     bright = _highlighted_boxes(graph, highlighted)
-    ids = _ids(graph, view.boxes)
+    ids = _number_boxes(graph, view.boxes)
     return {
-        "nodes": [_node(graph, box, ids[box.id], box.of in bright) for box in view.boxes],
+        "nodes": [_node_shape(graph, box, ids[box.id], box.of in bright) for box in view.boxes],
         "edges": [{"source": ids[link.source], "target": ids[link.target]} for link in view.links],
     }
 
@@ -32,7 +32,7 @@ def graph_shape(
 def groups_around(graph: Graph, nodes: Collection[str]) -> list[str]:
     """The ids of the groups to open to show these nodes."""
     sizes = {group.scope: group.nodes for group in graph.groups}
-    scopes = (scope for id_ in nodes for scope in around(graph.node[id_].scope))
+    scopes = (scope for id_ in nodes for scope in enclosing_scopes(graph.node[id_].scope))
     return [GROUP + scope for scope in dict.fromkeys(scopes) if sizes[scope] > 1]
 
 
@@ -48,7 +48,7 @@ def find_node(graph: Graph, name: str) -> GraphNode | None:
     return close
 
 
-def matching_path(graph: Graph, start: str, pattern: Sequence[str]) -> tuple[str, ...]:
+def find_matching_path(graph: Graph, start: str, pattern: Sequence[str]) -> tuple[str, ...]:
     """Connected nodes from ``start`` on whose operators are those of the pattern; only ``start`` if
     there is no such path."""
     after: dict[str, list[str]] = {}
@@ -86,10 +86,13 @@ def _without_constants(graph: Graph) -> Graph:
 def _highlighted_boxes(graph: Graph, highlighted: Collection[str]) -> set[str]:
     """The nodes, and the scopes around them: a closed group is highlighted for what is in it."""
     nodes = [graph.node[id_] for id_ in highlighted if id_ in graph.node]
-    return {*(node.id for node in nodes), *(s for node in nodes for s in around(node.scope))}
+    return {
+        *(node.id for node in nodes),
+        *(s for node in nodes for s in enclosing_scopes(node.scope)),
+    }
 
 
-def _ids(graph: Graph, boxes: Sequence[Box]) -> dict[str, str]:
+def _number_boxes(graph: Graph, boxes: Sequence[Box]) -> dict[str, str]:
     """The id of each box for clients: its name, with a suffix if that is taken."""
     ids = {box.id: box.of for box in boxes if box.kind == "node"}
     taken = {*ids.values()}
@@ -104,7 +107,7 @@ def _ids(graph: Graph, boxes: Sequence[Box]) -> dict[str, str]:
     return ids
 
 
-def _node(graph: Graph, box: Box, id_: str, highlight: bool) -> dict[str, Any]:
+def _node_shape(graph: Graph, box: Box, id_: str, highlight: bool) -> dict[str, Any]:
     match box.kind:
         case "group":
             return {
@@ -117,7 +120,7 @@ def _node(graph: Graph, box: Box, id_: str, highlight: bool) -> dict[str, Any]:
         case "node":
             node = graph.node[box.of]
             attributes = [_attribute(attribute) for attribute in node.attributes]
-            attributes += [_output(graph.tensor[id_]) for id_ in node.outputs if id_]
+            attributes += [_output_shape(graph.tensor[id_]) for id_ in node.outputs if id_]
             return _shape(id_, node.op_type, node.name or id_, attributes, highlight)
         case end:
             tensor = graph.tensor[box.of]
@@ -150,13 +153,13 @@ def _attribute(attribute: Attribute) -> dict[str, Any]:
     return {"name": attribute.name, "attribute_type": attribute.type, "value": text}
 
 
-def _output(tensor: GraphTensor) -> dict[str, Any]:
+def _output_shape(tensor: GraphTensor) -> dict[str, Any]:
     """An output, listed after the attributes: ``float32[batch, 3]``."""
-    value = (tensor.dtype or "?") + (_sizes(tensor) if tensor.shape is not None else "")
+    value = (tensor.dtype or "?") + (_sizes_text(tensor) if tensor.shape is not None else "")
     return {"name": f"output {tensor.name}", "attribute_type": "tensor", "value": value}
 
 
-def _sizes(tensor: GraphTensor) -> str:
+def _sizes_text(tensor: GraphTensor) -> str:
     return f"[{', '.join('?' if size is None else str(size) for size in tensor.shape or ())}]"
 
 
@@ -165,5 +168,7 @@ def _tensor_attributes(tensor: GraphTensor) -> list[dict[str, Any]]:
     if tensor.dtype is not None:
         attributes.append({"name": "dtype", "attribute_type": "type", "value": tensor.dtype})
     if tensor.shape is not None:
-        attributes.append({"name": "shape", "attribute_type": "shape", "value": _sizes(tensor)})
+        attributes.append(
+            {"name": "shape", "attribute_type": "shape", "value": _sizes_text(tensor)}
+        )
     return attributes

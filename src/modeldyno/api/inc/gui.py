@@ -10,8 +10,8 @@ from starlette.convertors import register_url_convertor
 from modeldyno.api.access import Access
 from modeldyno.api.errors import Refusal
 from modeldyno.api.inc.operations import OutsidePaths
-from modeldyno.api.listening import Listening, set_cookie
-from modeldyno.api.markup import element, page
+from modeldyno.api.listening import Listening, cookie_header
+from modeldyno.api.markup import html_element, html_response
 from modeldyno.services.sign_ins import LIFETIME_S
 from modeldyno.store.web_client import INDEX, Asset, WebClient
 
@@ -28,25 +28,29 @@ def router(client: WebClient, listening: Listening, access: Access) -> APIRouter
         gets a cookie, which Socket.IO connects with."""
         asset = client.find(name)
         if asset is not None:
-            return _response(asset, request)
+            return _asset_response(asset, request)
         if not listening.needs_token:
-            return _response(client.index, request)
+            return _asset_response(client.index, request)
         if not token:
             is_first = name in ("", INDEX)
-            return page("Sign in", _SIGN_IN_FORM) if is_first else _response(client.index, request)
+            return (
+                html_response("Sign in", _SIGN_IN_FORM)
+                if is_first
+                else _asset_response(client.index, request)
+            )
         return _with_cookie(request, token)
 
     def _with_cookie(request: Request, token: str) -> Response:
-        response = _response(client.index, request)
-        if access.page_sign_in(request.scope) and access.knows(token):  # reloaded
+        response = _asset_response(client.index, request)
+        if access.page_sign_in(request.scope) and access.is_current_token(token):  # reloaded
             return response
         sign_in = access.sign_in(request.scope, token=token)
         if isinstance(sign_in, Refusal):
             headers = {name.decode(): value.decode() for name, value in sign_in.headers}
-            body = element("p", f"{sign_in.title}.") + _SIGN_IN_FORM
-            return page("Sign in", body, sign_in.status, headers)
+            body = html_element("p", f"{sign_in.title}.") + _SIGN_IN_FORM
+            return html_response("Sign in", body, sign_in.status, headers)
         is_secure = listening.scheme == "https"
-        cookie = set_cookie(listening.cookie, sign_in[0], LIFETIME_S, secure=is_secure)
+        cookie = cookie_header(listening.cookie, sign_in[0], LIFETIME_S, secure=is_secure)
         response.headers["Set-Cookie"] = cookie
         return response
 
@@ -68,7 +72,7 @@ _SIGN_IN_FORM = (
 register_url_convertor("of_client", OutsidePaths("api", "socket.io"))
 
 
-def _response(asset: Asset, request: Request) -> Response:
+def _asset_response(asset: Asset, request: Request) -> Response:
     headers = {"Cache-Control": "no-cache", "ETag": asset.tag}
     if request.headers.get("if-none-match") == asset.tag:
         return Response(status_code=304, headers=headers)

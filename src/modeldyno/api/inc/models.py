@@ -8,19 +8,19 @@ from fastapi import Response
 from pydantic_core import to_json
 
 from modeldyno.api.errors import refusal_of, text_of
-from modeldyno.api.inc.broadcast import failed
-from modeldyno.api.inc.graph_shape import find_node, graph_shape, groups_around, matching_path
+from modeldyno.api.inc.broadcast import failure_data
+from modeldyno.api.inc.graph_shape import find_matching_path, find_node, graph_shape, groups_around
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.runnables import request_of
-from modeldyno.api.inc.shapes import all_pages, path_of, precision, utc_text
+from modeldyno.api.inc.shapes import iterate_all_pages, path_of, precision, utc_text
 from modeldyno.api.kept_bytes import KeptBytes
 from modeldyno.api.v1 import downloads
 from modeldyno.core.dictionaries import framework_of
 from modeldyno.core.errors import BadValue, ModeldynoError, NotFound
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Model, ModelFacts
-from modeldyno.formats.domains import purpose_of
+from modeldyno.formats.domains import guess_purpose
 
 if TYPE_CHECKING:
     from modeldyno.api.inc.broadcast import Broadcast
@@ -41,26 +41,31 @@ def operations(
 
     def list_models(parameters: Parameters) -> dict[str, Any]:
         project_id = ProjectId(parameters.id("project_id"))
-        return {"models": [_row(model) for model in all_pages(models.page, project_id)]}
+        return {
+            "models": [_model_row(model) for model in iterate_all_pages(models.page, project_id)]
+        }
 
     def download(parameters: Parameters) -> Response:
         model = models.get(ModelId(parameters.id()))
         descriptor = files.open(model)
-        return downloads.sent({}, descriptor, _file_name(model), model.sha256 or "")
+        return downloads.file_response({}, descriptor, _download_name(model), model.sha256 or "")
 
     def drawn_graph(parameters: Parameters) -> Response:
-        groups = frozenset(_texts(parameters, "group", MOST_GROUPS))
-        graph = inspections.graph(_path(parameters))
+        groups = frozenset(_requested_texts(parameters, "group", MOST_GROUPS))
+        graph = inspections.graph(_requested_path(parameters))
         body = documents.of((graph.sha256, groups), lambda: to_json(graph_shape(graph, groups)))
         return Response(body, media_type=JSON)
 
     def highlight(parameters: Parameters) -> dict[str, Any]:
-        name, pattern = parameters.text("op_name"), _texts(parameters, "pattern", MOST_PATTERN)
-        graph = inspections.graph(_path(parameters))
+        name, pattern = (
+            parameters.text("op_name"),
+            _requested_texts(parameters, "pattern", MOST_PATTERN),
+        )
+        graph = inspections.graph(_requested_path(parameters))
         node = find_node(graph, name)
         if node is None:
             raise NotFound(f"Unable to find {name[:100]!r} in the graph")
-        nodes = matching_path(graph, node.id, pattern)
+        nodes = find_matching_path(graph, node.id, pattern)
         groups = groups_around(graph, nodes)
         return {"graph": graph_shape(graph, groups, nodes), "groups": groups}
 
@@ -70,10 +75,10 @@ def operations(
         names = {"id": request_id, "request_id": request_id}
 
         def inspected(facts: ModelFacts) -> None:
-            broadcast.emit("boundary_nodes_finish", "success", names | _boundary(facts))
+            broadcast.emit("boundary_nodes_finish", "success", names | _boundary_shape(facts))
 
         def refused(error: ModeldynoError) -> None:
-            details = failed(text_of(refusal_of(error)), error.code) | names
+            details = failure_data(text_of(refusal_of(error)), error.code) | names
             broadcast.emit("boundary_nodes_finish", "error", details)
 
         def started() -> None:
@@ -91,7 +96,7 @@ def operations(
     }
 
 
-def _row(model: Model) -> dict[str, Any]:
+def _model_row(model: Model) -> dict[str, Any]:
     return {
         "id": model.id,
         "name": model.name,
@@ -101,8 +106,8 @@ def _row(model: Model) -> dict[str, Any]:
     }
 
 
-def _boundary(facts: ModelFacts) -> dict[str, Any]:
-    purpose = purpose_of(facts)
+def _boundary_shape(facts: ModelFacts) -> dict[str, Any]:
+    purpose = guess_purpose(facts)
     return {
         "framework": framework_of(facts.format, facts.framework).name,
         "inputs": [*(spec.name for spec in facts.inputs), CUSTOM],
@@ -114,13 +119,13 @@ def _boundary(facts: ModelFacts) -> dict[str, Any]:
     }
 
 
-def _path(parameters: Parameters) -> str:
+def _requested_path(parameters: Parameters) -> str:
     if "path" not in parameters:
         raise BadValue("Missing path parameter")
     return parameters.text("path")
 
 
-def _texts(parameters: Parameters, name: str, most: int) -> list[str]:
+def _requested_texts(parameters: Parameters, name: str, most: int) -> list[str]:
     """A text or a list of them, unsplit: names of groups may contain commas."""
     raw = parameters.raw.get(name)
     texts = raw if isinstance(raw, list) else [] if raw is None else [raw]
@@ -129,6 +134,6 @@ def _texts(parameters: Parameters, name: str, most: int) -> list[str]:
     return texts
 
 
-def _file_name(model: Model) -> str:
+def _download_name(model: Model) -> str:
     """As the file is called: the name of a project's first model is no file name."""
     return model.path.rpartition("/")[2]

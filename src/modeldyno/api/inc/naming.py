@@ -24,7 +24,7 @@ TYPES: dict[OptimizationType, Numbered] = {
 _ALIASES = {"onnxrt_qlinearops": ONNXRT, "onnxrt_integerops": ONNXRT, "onnx": ONNXRT}
 
 
-def framework_named(name: str) -> Numbered:
+def find_framework(name: str) -> Numbered:
     framework = find_named(FRAMEWORKS, name) or _ALIASES.get(name.strip().lower())
     if framework is None:
         raise BadValue(
@@ -34,7 +34,7 @@ def framework_named(name: str) -> Numbered:
     return framework
 
 
-def domain_named(name: str) -> str:
+def find_domain(name: str) -> str:
     """Empty for no domain in particular. Underscores are taken as spaces."""
     if not name.strip():
         return ""

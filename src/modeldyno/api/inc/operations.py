@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.convertors import Convertor, register_url_convertor
 
 from modeldyno.api.bodies import read_json
-from modeldyno.api.errors import Refusal, Refused, unreadable_json
+from modeldyno.api.errors import Refusal, Refused, unreadable_json_refusal
 from modeldyno.api.inc.parameters import Parameters
 
 Operation = Callable[[Parameters], Any]
@@ -48,7 +48,7 @@ def router(operations: Operations) -> APIRouter:
         operation = operations.get(name)
         if operation is None:
             raise Refused(Refusal(404, "NOT_FOUND", f"Unable to find {name[:100]}", "", ""))
-        parameters = Parameters(await _parameters(request))
+        parameters = Parameters(await _read_parameters(request))
         answer = await run_in_threadpool(operation, parameters)
         if isinstance(answer, Response):
             return answer
@@ -57,11 +57,11 @@ def router(operations: Operations) -> APIRouter:
     return routes
 
 
-def addresses(operations: Operations) -> list[str]:
+def list_addresses(operations: Operations) -> list[str]:
     return [f"/api/{name}" for name in operations]
 
 
-async def _parameters(request: Request) -> dict[str, Any]:
+async def _read_parameters(request: Request) -> dict[str, Any]:
     """Of body and query; the body takes precedence."""
     try:
         query = parse_qs(request.url.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS)
@@ -76,7 +76,7 @@ async def _parameters(request: Request) -> dict[str, Any]:
     if not why and not isinstance(values, dict):
         why = "it is not an object"
     if why:
-        raise Refused(unreadable_json(why))
+        raise Refused(unreadable_json_refusal(why))
     # Lists in a body are meant as such; those of a query with one entry are values.
     single = {name: texts[0] if len(texts) == 1 else texts for name, texts in query.items()}
     return {**single, **values}

@@ -10,13 +10,13 @@ from modeldyno.api.inc.naming import TYPES
 from modeldyno.api.inc.operations import Operation, Operations
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.api.inc.runnable_shapes import optimization_shape, tuning_shape
-from modeldyno.api.inc.runnables import before_first_run
-from modeldyno.api.inc.shapes import Json, Surroundings, all_pages, model_shape
+from modeldyno.api.inc.runnables import translated_state_errors
+from modeldyno.api.inc.shapes import Json, Surroundings, iterate_all_pages, model_shape
 from modeldyno.core.dictionaries import OPTIMIZATION_TYPES, PRECISIONS, require_numbered
 from modeldyno.core.ids import BenchmarkId, DatasetId, OptimizationId, ProjectId, RunId
 from modeldyno.core.optimization_settings import OptimizationType
 from modeldyno.core.optimizations import OptimizationDetails, PinKind
-from modeldyno.services.typed_values import is_blank, typed
+from modeldyno.services.typed_values import convert_value, is_blank
 from modeldyno.store.configs import NAME as CONFIG
 
 if TYPE_CHECKING:
@@ -36,10 +36,11 @@ def operations(
         optimization = optimizations.create(
             project_id,
             parameters.text("name"),
-            _type(parameters.id("optimization_type_id", MISSING)),
-            _precision(parameters.id("precision_id", MISSING)),
-            dataset_id=_dataset(parameters),
-            settings=_tuning(parameters) | _tuning(parameters.nested("tuning_details")),
+            _find_type(parameters.id("optimization_type_id", MISSING)),
+            _find_precision(parameters.id("precision_id", MISSING)),
+            dataset_id=_requested_dataset(parameters),
+            settings=_requested_tuning(parameters)
+            | _requested_tuning(parameters.nested("tuning_details")),
         )
         return {"optimization_id": optimization.id}
 
@@ -47,14 +48,14 @@ def operations(
         number = OptimizationId(parameters.id())
         names = ("precision_id", "optimization_type_id", "dataset_id")
         sent = {name: parameters.id(name) for name in names if name in parameters}
-        settings = _tuning(parameters.nested("tuning_details"))
+        settings = _requested_tuning(parameters.nested("tuning_details"))
         before = optimizations.get(number)
         precision, type, dataset = (sent.get(name) for name in names)
-        with before_first_run("optimization", before.state):
+        with translated_state_errors("optimization", before.state):
             after = optimizations.edit(
                 number,
-                type=_type(type) if type else None,
-                precision=_precision(precision) if precision else None,
+                type=_find_type(type) if type else None,
+                precision=_find_precision(precision) if precision else None,
                 dataset_id=DatasetId(dataset) if dataset else None,
                 settings=settings or None,
             )
@@ -69,11 +70,13 @@ def operations(
 
     def details_of(number: int) -> Json:
         details = optimizations.details(OptimizationId(number))
-        surroundings = surroundings_of(details, runnables.reason(details.latest))
+        surroundings = surroundings_of(details, runnables.job_reason(details.latest))
         return optimization_shape(details, surroundings, optimizations.trials(details))
 
     def list_optimizations(parameters: Parameters) -> Json:
-        page = all_pages(optimizations.page, ProjectId(parameters.id("project_id", MISSING)))
+        page = iterate_all_pages(
+            optimizations.page, ProjectId(parameters.id("project_id", MISSING))
+        )
         return {
             "optimizations": [
                 optimization_shape(details, surroundings_of(details)) for details in page
@@ -88,8 +91,8 @@ def operations(
                 "id": details.optimization.dataset_id or -1,
                 "name": details.dataset_name or "",
             },
-            config=_existing(folder.path / CONFIG) if folder else None,
-            log=_existing(folder.log) if folder else None,
+            config=_path_if_exists(folder.path / CONFIG) if folder else None,
+            log=_path_if_exists(folder.log) if folder else None,
             reason=reason,
         )
 
@@ -124,19 +127,19 @@ def operations(
     }
 
 
-def _existing(file: Path) -> str | None:
+def _path_if_exists(file: Path) -> str | None:
     return str(file) if file.is_file() else None
 
 
-def _type(number: int) -> OptimizationType:
+def _find_type(number: int) -> OptimizationType:
     return _OF_NUMBER[require_numbered(OPTIMIZATION_TYPES, number, "optimization type").id]
 
 
-def _precision(number: int) -> str:
+def _find_precision(number: int) -> str:
     return require_numbered(PRECISIONS, number, "precision").name
 
 
-def _dataset(parameters: Parameters) -> DatasetId | None:
+def _requested_dataset(parameters: Parameters) -> DatasetId | None:
     """None for -1, which ``project/create`` answers when it made no dataset."""
     return (
         None
@@ -145,28 +148,30 @@ def _dataset(parameters: Parameters) -> DatasetId | None:
     )
 
 
-def _tuning(parameters: Parameters) -> dict[str, Any]:
+def _requested_tuning(parameters: Parameters) -> dict[str, Any]:
     """The settings that were sent, by our names."""
     policy = parameters.nested("exit_policy")
     trials = "max_trials" if "max_trials" in policy else "max_trails"  # misspelt in the contract
     settings = {
-        "batch_size": _number(parameters, "batch_size", "whole"),
-        "sampling_size": _number(parameters, "sampling_size", "whole"),
-        "strategy": _word(parameters, "strategy") or _word(parameters, "tuning_strategy"),
-        "criterion": _word(parameters, "accuracy_criterion_type"),
-        "threshold": _number(parameters, "accuracy_criterion_threshold", "number"),
-        "objective": _word(parameters, "multi_objectives") or _word(parameters, "objective"),
-        "timeout_s": _number(policy, "timeout", "number"),
-        "max_trials": _number(policy, trials, "whole"),
-        "seed": _number(parameters, "random_seed", "whole"),
+        "batch_size": _requested_number(parameters, "batch_size", "whole"),
+        "sampling_size": _requested_number(parameters, "sampling_size", "whole"),
+        "strategy": _requested_word(parameters, "strategy")
+        or _requested_word(parameters, "tuning_strategy"),
+        "criterion": _requested_word(parameters, "accuracy_criterion_type"),
+        "threshold": _requested_number(parameters, "accuracy_criterion_threshold", "number"),
+        "objective": _requested_word(parameters, "multi_objectives")
+        or _requested_word(parameters, "objective"),
+        "timeout_s": _requested_number(policy, "timeout", "number"),
+        "max_trials": _requested_number(policy, trials, "whole"),
+        "seed": _requested_number(parameters, "random_seed", "whole"),
     }
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def _number(parameters: Parameters, name: str, type: Any) -> Any:
+def _requested_number(parameters: Parameters, name: str, type: Any) -> Any:
     value = parameters.value(name)
-    return None if is_blank(value) else typed(type, name, value)
+    return None if is_blank(value) else convert_value(type, name, value)
 
 
-def _word(parameters: Parameters, name: str) -> str | None:
+def _requested_word(parameters: Parameters, name: str) -> str | None:
     return parameters.text(name, "").strip().lower() or None

@@ -11,14 +11,14 @@ from modeldyno.api.inc.announcing import RunEvents
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.api.inc.runnable_shapes import op_rows_shape, profile_shape
-from modeldyno.api.inc.runnables import before_first_run
+from modeldyno.api.inc.runnables import translated_state_errors
 from modeldyno.api.inc.shapes import Json
 from modeldyno.core.errors import BadValue, FileNotFound, NotFound
 from modeldyno.core.ids import ModelId, ProfileId, ProjectId, RunId
 from modeldyno.core.profiles import Profile
 from modeldyno.core.specs import ModelSpec, ProfileSpec
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.services.profiles import MakeSpec, with_threads
+from modeldyno.services.profiles import MakeSpec, make_spec_with_threads
 
 if TYPE_CHECKING:
     from modeldyno.api.inc.runnables import Runnables
@@ -37,8 +37,8 @@ def operations(
         and says so."""
         project_id = ProjectId(parameters.id("project_id", MISSING))
         model_id, name = ModelId(parameters.id("model_id", MISSING)), parameters.text("name")
-        dataset_id, threads = parameters.dataset_id(), _threads(parameters)
-        make_spec = _with_threads(threads, runnables.sizes(dataset_id, model_id))
+        dataset_id, threads = parameters.dataset_id(), _requested_threads(parameters)
+        make_spec = _make_spec_with_threads(threads, runnables.sizes(dataset_id, model_id))
         profile, _ = profiles.create(project_id, model_id, name, dataset_id, make_spec=make_spec)
         return {"profiling_id": profile.id}
 
@@ -48,11 +48,11 @@ def operations(
         if "dataset_id" in parameters:
             changed["dataset_id"] = parameters.dataset_id()
         if "num_threads" in parameters:
-            changed["num_threads"] = _threads(parameters)
+            changed["num_threads"] = _requested_threads(parameters)
         before, dataset_id = profiles.get(number), changed.get("dataset_id")
         model = runnables.changed_model(before, dataset_id)
-        make_spec = _changed(before, changed.get("num_threads"), model)
-        with before_first_run("profiling", before.state):
+        make_spec = _make_changed_spec(before, changed.get("num_threads"), model)
+        with translated_state_errors("profiling", before.state):
             profiles.edit(number, dataset_id=dataset_id, make_spec=make_spec)
         return {"id": number, **changed}
 
@@ -113,22 +113,22 @@ def operations(
     }
 
 
-def _threads(parameters: Parameters) -> int:
+def _requested_threads(parameters: Parameters) -> int:
     return parameters.integer("num_threads", least=1, most=MOST_THREADS)
 
 
-def _with_threads(threads: int, dims: dict[str, int]) -> MakeSpec:
+def _make_spec_with_threads(threads: int, dims: dict[str, int]) -> MakeSpec:
     """Keeps the number of threads, even if there are fewer cores."""
 
     def make(path: str) -> ProfileSpec:
-        spec = with_threads(min(threads, len(allowed_cpus())))(path)
+        spec = make_spec_with_threads(min(threads, len(allowed_cpus())))(path)
         model = replace(spec.model, dims=dims)
         return replace(spec, model=model, cell=replace(spec.cell, cores=threads))
 
     return make
 
 
-def _changed(before: Profile, threads: int | None, model: ModelSpec) -> MakeSpec | None:
+def _make_changed_spec(before: Profile, threads: int | None, model: ModelSpec) -> MakeSpec | None:
     spec = before.spec
     if threads is None and model == spec.model:
         return None

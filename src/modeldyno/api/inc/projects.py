@@ -6,15 +6,15 @@ import json
 from typing import TYPE_CHECKING
 
 from modeldyno.api.errors import Refusal, Refused
-from modeldyno.api.inc.naming import domain_named
+from modeldyno.api.inc.naming import find_domain
 from modeldyno.api.inc.operations import Operations
 from modeldyno.api.inc.parameters import Parameters
-from modeldyno.api.inc.shapes import NO_MODEL, Json, all_pages, model_shape, utc_text
+from modeldyno.api.inc.shapes import NO_MODEL, Json, iterate_all_pages, model_shape, utc_text
 from modeldyno.core.dictionaries import PRECISIONS, require_named
 from modeldyno.core.errors import BadValue, NotFound
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.projects import Project
-from modeldyno.inputs.model_overrides import shapes_in
+from modeldyno.inputs.model_overrides import parse_shapes
 from modeldyno.services.projects import NewProject, ProjectDetails
 
 if TYPE_CHECKING:
@@ -29,17 +29,21 @@ UNKNOWN = Refusal(500, "NOT_FOUND", "list index out of range", "", "")
 
 def operations(records: Records, projects: ProjectService) -> Operations:
     def list_projects(_: Parameters) -> Json:
-        return {"projects": [_row(project) for project in all_pages(records.projects.page)]}
+        return {
+            "projects": [
+                _project_row(project) for project in iterate_all_pages(records.projects.page)
+            ]
+        }
 
     def details(parameters: Parameters) -> Json:
-        number = _id(parameters)
+        number = _project_id(parameters)
         try:
-            return _details(projects.get(number))
+            return _project_shape(projects.get(number))
         except NotFound as error:
             raise Refused(UNKNOWN) from error
 
     def create(parameters: Parameters) -> dict[str, int]:
-        created = projects.create(_request(parameters))
+        created = projects.create(_read_request(parameters))
         return {
             "project_id": created.project.id,
             "model_id": created.model.id,
@@ -47,7 +51,7 @@ def operations(records: Records, projects: ProjectService) -> Operations:
         }
 
     def note(parameters: Parameters) -> Json:
-        number = _id(parameters)
+        number = _project_id(parameters)
         if "notes" not in parameters:
             raise BadValue("Notes not provided.")
         text = parameters.value("notes")
@@ -58,7 +62,7 @@ def operations(records: Records, projects: ProjectService) -> Operations:
     def delete(parameters: Parameters) -> dict[str, int | None]:
         if "id" not in parameters or "name" not in parameters:
             raise BadValue("Missing project id or project name.")
-        number = _id(parameters)
+        number = _project_id(parameters)
         return {"id": number if projects.delete(number, parameters.text("name")) else None}
 
     return {
@@ -70,7 +74,7 @@ def operations(records: Records, projects: ProjectService) -> Operations:
     }
 
 
-def _id(parameters: Parameters) -> ProjectId:
+def _project_id(parameters: Parameters) -> ProjectId:
     if "id" not in parameters:
         raise BadValue("Could not find project id.")
     try:
@@ -79,7 +83,7 @@ def _id(parameters: Parameters) -> ProjectId:
         raise BadValue("Incorrect project id.") from error
 
 
-def _row(project: Project) -> Json:
+def _project_row(project: Project) -> Json:
     return {
         "id": project.id,
         "name": project.name,
@@ -88,7 +92,7 @@ def _row(project: Project) -> Json:
     }
 
 
-def _details(details: ProjectDetails) -> Json:
+def _project_shape(details: ProjectDetails) -> Json:
     project = details.project
     return {
         "id": project.id,
@@ -100,29 +104,29 @@ def _details(details: ProjectDetails) -> Json:
     }
 
 
-def _request(parameters: Parameters) -> NewProject:
+def _read_request(parameters: Parameters) -> NewProject:
     model = parameters.nested("model")
     domain, precision = model.text("domain", ""), model.text("precision", "")
     return NewProject(
         name=parameters.text("name"),
         path=model.text("path"),
-        inputs=_nodes(model, "input_nodes"),
-        outputs=_nodes(model, "output_nodes"),
-        domain=domain_named(domain) if "domain" in model else None,
+        inputs=_requested_nodes(model, "input_nodes"),
+        outputs=_requested_nodes(model, "output_nodes"),
+        domain=find_domain(domain) if "domain" in model else None,
         precision=require_named(PRECISIONS, precision, "precision").name if precision else None,
-        shapes=_shapes(model),
+        shapes=_requested_shapes(model),
     )
 
 
-def _nodes(model: Parameters, name: str) -> tuple[str, ...]:
+def _requested_nodes(model: Parameters, name: str) -> tuple[str, ...]:
     nodes = tuple(node for node in model.texts(name) if node != CUSTOM)
     if len(nodes) > MOST_NODES:
         raise BadValue(f"{name} has {len(nodes)} names", why=f"up to {MOST_NODES} are taken")
     return nodes
 
 
-def _shapes(model: Parameters) -> tuple[tuple[int, ...], ...]:
+def _requested_shapes(model: Parameters) -> tuple[tuple[int, ...], ...]:
     """From text, a list of sizes or a list of lists."""
     raw = model.raw.get("shape")
     is_numbers = isinstance(raw, list) and not any(isinstance(part, str) for part in raw)
-    return shapes_in(json.dumps(raw) if is_numbers else model.text("shape", ""))
+    return parse_shapes(json.dumps(raw) if is_numbers else model.text("shape", ""))

@@ -12,7 +12,7 @@ from modeldyno.api.inc.shapes import (
     Surroundings,
     head_shape,
     note_shape,
-    seconds,
+    run_seconds,
     state_shape,
     utc_text,
 )
@@ -41,7 +41,7 @@ def benchmark_shape(
         "model": surroundings.model,
         "dataset": surroundings.dataset,
         "mode": benchmark.mode,
-        "result": _result(outcome, cell),
+        "result": _result_shape(outcome, cell),
         "batch_size": requested.batch_size,
         "warmup_iterations": spec.warmup_calls if spec.warmup_calls is not None else WARMUP,
         "iterations": spec.iterations or UNTIL_PRECISE,
@@ -51,11 +51,11 @@ def benchmark_shape(
         "log_path": surroundings.log,
         "execution_command": config_command(surroundings.config) if surroundings.config else "None",
         **state_shape(benchmark, outcome.latest),
-        "note": note_shape(outcome.latest, surroundings, _deviations(outcome, cell)),
+        "note": note_shape(outcome.latest, surroundings, _deviations_text(outcome, cell)),
     }
 
 
-def _result(outcome: BenchmarkOutcome, cell: Json | None) -> Json | None:
+def _result_shape(outcome: BenchmarkOutcome, cell: Json | None) -> Json | None:
     measured, best = outcome.measured, best_cell(outcome.cells)
     if measured is None or best is None:
         return None
@@ -67,7 +67,7 @@ def _result(outcome: BenchmarkOutcome, cell: Json | None) -> Json | None:
         "performance": None if throughput is None else round(throughput, 3),
         "created_at": utc_text(measured.finished_at),
         "last_run_at": utc_text(measured.started_at),
-        "duration": seconds(measured),
+        "duration": run_seconds(measured),
         "run_id": measured.id,
         "latency_ms": None if best.typical_s is None else best.typical_s * 1e3,
         "noise": best.noise,
@@ -77,7 +77,7 @@ def _result(outcome: BenchmarkOutcome, cell: Json | None) -> Json | None:
     return row
 
 
-def _deviations(outcome: BenchmarkOutcome, cell: Json | None) -> str:
+def _deviations_text(outcome: BenchmarkOutcome, cell: Json | None) -> str:
     """How the run differed from the request; empty if it did not."""
     best, requested = best_cell(outcome.cells), outcome.benchmark.spec.cells[0]
     if best is None or len(outcome.benchmark.spec.cells) > 1:
@@ -201,7 +201,7 @@ def history_shape(optimization: Optimization, trials: Sequence[Trial]) -> Json |
     """For details; None before the first trial. Accuracies are fractions, times seconds."""
     if not trials:
         return None
-    return {"id": optimization.id} | _figures(optimization, trials)
+    return {"id": optimization.id} | _history_figures(optimization, trials)
 
 
 def history_event(optimization: Optimization, trials: Sequence[Trial], request_id: str) -> Json:
@@ -211,10 +211,10 @@ def history_event(optimization: Optimization, trials: Sequence[Trial], request_i
         "accuracy_criterion_type": tuning.criterion,
         "accuracy_criterion_value": tuning.threshold,
     }
-    return criterion | _figures(optimization, trials) | {"request_id": request_id}
+    return criterion | _history_figures(optimization, trials) | {"request_id": request_id}
 
 
-def _figures(optimization: Optimization, trials: Sequence[Trial]) -> Json:
+def _history_figures(optimization: Optimization, trials: Sequence[Trial]) -> Json:
     before = next((trial for trial in trials if trial.number == BASELINE), None)
     tuned = [trial for trial in trials if trial.number != BASELINE]
     last = tuned[-1] if tuned else None
@@ -224,21 +224,22 @@ def _figures(optimization: Optimization, trials: Sequence[Trial]) -> Json:
         "minimal_accuracy": None
         if accuracy is None
         else minimal_accuracy(optimization.tuning, accuracy),
-        "baseline_accuracy": _accuracy(before),
-        "baseline_performance": _performance(before),
-        "last_tune_accuracy": _accuracy(last),
-        "last_tune_performance": _performance(last),
-        "best_tune_accuracy": _accuracy(best),
-        "best_tune_performance": _performance(best),
+        "baseline_accuracy": _accuracy_drop(before),
+        "baseline_performance": _performance_gain(before),
+        "last_tune_accuracy": _accuracy_drop(last),
+        "last_tune_performance": _performance_gain(last),
+        "best_tune_accuracy": _accuracy_drop(best),
+        "best_tune_performance": _performance_gain(best),
         "history": [
-            {"accuracy": _accuracy(trial), "performance": _performance(trial)} for trial in tuned
+            {"accuracy": _accuracy_drop(trial), "performance": _performance_gain(trial)}
+            for trial in tuned
         ],
     }
 
 
-def _accuracy(trial: Trial | None) -> list[float] | None:
+def _accuracy_drop(trial: Trial | None) -> list[float] | None:
     return None if trial is None else [] if trial.accuracy is None else [trial.accuracy]
 
 
-def _performance(trial: Trial | None) -> list[float] | None:
+def _performance_gain(trial: Trial | None) -> list[float] | None:
     return None if trial is None else [] if trial.typical_s is None else [trial.typical_s]

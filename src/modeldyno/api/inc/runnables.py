@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Response
 
 from modeldyno.api.inc.announcing import Announcer, RunEvents
-from modeldyno.api.inc.dummy_sizes import changed_sizes, dataset_sizes, unfit_note
+from modeldyno.api.inc.dummy_sizes import changed_sizes, note_if_unfit, sizes_from_dataset
 from modeldyno.api.inc.operations import PROCESSING, Operations
 from modeldyno.api.inc.parameters import Parameters
 from modeldyno.api.inc.shapes import (
     NO_DATASET,
     Json,
     Surroundings,
-    all_pages,
     dataset_shape,
+    iterate_all_pages,
     model_shape,
 )
 from modeldyno.core.benchmarks import Benchmark
@@ -64,15 +64,23 @@ class Runnables:
 
         def file(parameters: Parameters, file_name: str) -> Path | None:
             run = service.details(parameters.id()).latest
-            path = self.history.path(run.id) / file_name if run else None
+            path = self.history.folder_path(run.id) / file_name if run else None
             return path if path and path.is_file() else None
 
         return {
             name: lambda parameters: events.details(parameters.id()),
-            f"{name}/execute": lambda parameters: self._execute(parameters, name, service),
-            f"{name}/delete": lambda parameters: self._delete(parameters, name, service, cascade),
-            f"{name}/config.yaml": lambda parameters: _config(parameters, file(parameters, CONFIG)),
-            f"{name}/output.log": lambda parameters: _log(parameters, file(parameters, "log.txt")),
+            f"{name}/execute": lambda parameters: self._execute_operation(
+                parameters, name, service
+            ),
+            f"{name}/delete": lambda parameters: self._delete_operation(
+                parameters, name, service, cascade
+            ),
+            f"{name}/config.yaml": lambda parameters: _config_response(
+                parameters, file(parameters, CONFIG)
+            ),
+            f"{name}/output.log": lambda parameters: _log_response(
+                parameters, file(parameters, "log.txt")
+            ),
         }
 
     # ------------------------------------------------------------ surroundings
@@ -85,46 +93,49 @@ class Runnables:
     ) -> Surroundings:
         """For the details of one, with the reason of its job."""
         dataset = self.dataset(runnable.dataset_id)
-        surroundings = _surroundings(self.records.models.get(runnable.model_id), dataset)
-        return replace(surroundings, **self._files(latest), reason=self.reason(latest))
+        surroundings = _make_surroundings(self.records.models.get(runnable.model_id), dataset)
+        return replace(surroundings, **self._file_paths(latest), reason=self.job_reason(latest))
 
     def all_surroundings(
         self, project_id: ProjectId
     ) -> Callable[[Benchmark | Profile, LatestRun | None], Surroundings | None]:
         """For a list, in two queries; None if the model has just been deleted."""
-        models = {model.id: model for model in all_pages(self.records.models.page, project_id)}
+        models = {
+            model.id: model for model in iterate_all_pages(self.records.models.page, project_id)
+        }
         datasets: dict[DatasetId | None, Dataset] = {
-            dataset.id: dataset for dataset in all_pages(self.records.datasets.page, project_id)
+            dataset.id: dataset
+            for dataset in iterate_all_pages(self.records.datasets.page, project_id)
         }
 
         @cache  # few models and datasets, many rows
         def shared(model_id: ModelId, dataset_id: DatasetId | None) -> Surroundings | None:
             model = models.get(model_id)
-            return _surroundings(model, datasets.get(dataset_id)) if model else None
+            return _make_surroundings(model, datasets.get(dataset_id)) if model else None
 
         def surroundings(
             runnable: Benchmark | Profile, latest: LatestRun | None
         ) -> Surroundings | None:
             without_run = shared(runnable.model_id, runnable.dataset_id)
-            files = self._files(latest)
+            files = self._file_paths(latest)
             return replace(without_run, **files) if without_run and files else without_run
 
         return surroundings
 
-    def _files(self, latest: LatestRun | None) -> Json:
+    def _file_paths(self, latest: LatestRun | None) -> Json:
         if latest is None or latest.started_at is None:
             return {}
-        folder = self.history.path(latest.id)
+        folder = self.history.folder_path(latest.id)
         return {"config": f"{folder}/{CONFIG}", "log": f"{folder}/log.txt"}
 
-    def reason(self, latest: LatestRun | None) -> str:
-        job = self.records.jobs.of_run(latest.id) if latest else None
+    def job_reason(self, latest: LatestRun | None) -> str:
+        job = self.records.jobs.find_of_run(latest.id) if latest else None
         return job.reason if job else ""
 
     # ------------------------------------------------------------ changes
 
     def sizes(self, dataset_id: DatasetId | None, model_id: ModelId) -> dict[str, int]:
-        return dataset_sizes(self.dataset(dataset_id), self.records.models.get(model_id))
+        return sizes_from_dataset(self.dataset(dataset_id), self.records.models.get(model_id))
 
     def changed_model(self, before: Benchmark | Profile, dataset_id: DatasetId | None) -> ModelSpec:
         """With the sizes of the new dataset, if there is one."""
@@ -137,7 +148,7 @@ class Runnables:
 
     # ------------------------------------------------------------ operations
 
-    def _execute(
+    def _execute_operation(
         self, parameters: Parameters, name: str, service: RunnableService[Any, Any]
     ) -> Json:
         """Answers at once; the announcer reports the outcome. If starting raises, nothing was
@@ -156,7 +167,7 @@ class Runnables:
             self.announcer.remember(job.run_id, request_id)
         return PROCESSING
 
-    def _delete(
+    def _delete_operation(
         self, parameters: Parameters, name: str, service: RunnableService[Any, Any], cascade: bool
     ) -> Json:
         """Answers ``{"id": null}``, and deletes nothing, if number and name do not match.
@@ -170,25 +181,25 @@ class Runnables:
             if service.get(number).name != parameters.text("name"):
                 return {"id": None}
             self.jobs.stop(RunOf(service.kind, number))
-            with self.archive.deleting():
+            with self.archive.translated_deletion():
                 service.delete(number, cascade=cascade)
         except NotFound:  # perhaps another client was quicker
             return {"id": None}
         return {"id": number}
 
 
-def _surroundings(model: Model, dataset: Dataset | None) -> Surroundings:
+def _make_surroundings(model: Model, dataset: Dataset | None) -> Surroundings:
     """Without a run."""
     return Surroundings(
         model=model_shape(model),
         dataset=dataset_shape(dataset) if dataset else NO_DATASET,
-        unfit=unfit_note(dataset, model),
+        unfit=note_if_unfit(dataset, model),
         cores=len(allowed_cpus()),
     )
 
 
 @contextlib.contextmanager
-def before_first_run(noun: str, state: State) -> Iterator[None]:
+def translated_state_errors(noun: str, state: State) -> Iterator[None]:
     """Words the refusal to change settings after a run as clients know it."""
     try:
         yield
@@ -202,17 +213,19 @@ def before_first_run(noun: str, state: State) -> Iterator[None]:
         ) from error
 
 
-def _config(parameters: Parameters, file: Path | None) -> Response:
+def _config_response(parameters: Parameters, file: Path | None) -> Response:
     if file is None:
         raise FileNotFound("Unable to find config file")
-    return Response(file.read_bytes(), media_type="text/vnd.yaml", headers=_refresh(parameters))
+    return Response(
+        file.read_bytes(), media_type="text/vnd.yaml", headers=_refresh_answer(parameters)
+    )
 
 
-def _log(parameters: Parameters, file: Path | None) -> Response:
+def _log_response(parameters: Parameters, file: Path | None) -> Response:
     if file is None:
         raise FileNotFound("Unable to find output log")
     text = read_chunk(file, max(0, file.stat().st_size - MOST_BYTES), MOST_BYTES).text
-    return Response(text, media_type="text/plain", headers=_refresh(parameters))
+    return Response(text, media_type="text/plain", headers=_refresh_answer(parameters))
 
 
 def request_of(parameters: Parameters) -> str:
@@ -235,7 +248,7 @@ def number_of(parameters: Parameters, name: str) -> int:
     return parameters.id(others[0] if len(others) == 1 else name)
 
 
-def _refresh(parameters: Parameters) -> dict[str, str]:
+def _refresh_answer(parameters: Parameters) -> dict[str, str]:
     """Makes browsers reload after so many seconds."""
     seconds = parameters.integer("autorefresh", 0, most=SLOWEST_S)
     return {"refresh": str(seconds)} if seconds else {}

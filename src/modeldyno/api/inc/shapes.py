@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from modeldyno.api.errors import sentences
+from modeldyno.api.errors import join_sentences
 from modeldyno.core.datasets import Dataset, transform_of
 from modeldyno.core.dictionaries import (
     DOMAINS,
@@ -61,7 +61,7 @@ def state_shape(
         "status": STATUS.get(runnable.state, "error"),
         "created_at": utc_text(runnable.created_at),
         "last_run_at": utc_text(runnable.last_run_at),
-        "duration": seconds(latest, round_s),
+        "duration": run_seconds(latest, round_s),
     }
 
 
@@ -71,7 +71,7 @@ def note_shape(latest: LatestRun | None, surroundings: Surroundings, *more: str)
     return "; ".join(note for note in notes if note)
 
 
-def all_pages(
+def iterate_all_pages(
     page: Callable[[ListQuery], Page[T]], project_id: ProjectId | None = None
 ) -> Iterator[T]:
     """The items of all pages, oldest first: lists of ``/api`` have no pages."""
@@ -89,7 +89,7 @@ def utc_text(at: datetime | None) -> str:
     return "None" if at is None else at.astimezone(UTC).isoformat(" ", "seconds")[:19]
 
 
-def seconds(run: LatestRun | None, round_s: Callable[[float], int] = round) -> int | None:
+def run_seconds(run: LatestRun | None, round_s: Callable[[float], int] = round) -> int | None:
     if run is None or run.started_at is None or run.finished_at is None:
         return None
     return round_s((run.finished_at - run.started_at).total_seconds())
@@ -106,7 +106,7 @@ def why_not_done(latest: LatestRun | None, reason: str) -> str:
 
 
 def failure_text(failure: Mapping[str, str]) -> str:
-    return sentence(sentences(*(failure.get(part, "") for part in ("title", "why", "fix"))))
+    return sentence(join_sentences(*(failure.get(part, "") for part in ("title", "why", "fix"))))
 
 
 def sentence(message: str) -> str:
@@ -135,7 +135,7 @@ NO_MODEL: Json = {
 
 def model_shape(model: Model) -> Json:
     boundary = model.boundary or Boundary()
-    inputs, outputs = _ends(model, boundary)
+    inputs, outputs = _boundary_names(model, boundary)
     return {
         "id": model.id,
         "name": model.name,
@@ -153,7 +153,7 @@ def model_shape(model: Model) -> Json:
     }
 
 
-def _ends(model: Model, boundary: Boundary) -> tuple[list[str], list[str]]:
+def _boundary_names(model: Model, boundary: Boundary) -> tuple[list[str], list[str]]:
     """As the user chose them, or else those of the model."""
     inputs = [spec.name for spec in model.facts.inputs] if model.facts else []
     outputs = [spec.name for spec in model.facts.outputs] if model.facts else []

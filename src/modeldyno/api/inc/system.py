@@ -23,11 +23,11 @@ NAMES: dict[RunKind, str] = {"profile": "profiling"}
 
 def operations(folders: FileBrowser, system: SystemService, jobs: JobRecords) -> Operations:
     def system_info(_: Parameters) -> dict[str, Any]:
-        return _machine(system.machine())
+        return _machine_shape(system.machine())
 
     def queue(_: Parameters) -> dict[str, str]:
         """``{"benchmark_5": "1"}``: the place of each in the queue, "0" of the one that runs."""
-        running, waiting = jobs.in_order()
+        running, waiting = jobs.list_owners_in_order()
         places = [*((run_of, 0) for run_of in running)]
         places += [(run_of, place) for place, run_of in enumerate(waiting, 1)]
         return {f"{NAMES.get(of.kind, of.kind)}_{of.id}": str(place) for of, place in places}
@@ -36,7 +36,7 @@ def operations(folders: FileBrowser, system: SystemService, jobs: JobRecords) ->
         kind = parameters.text("filter", "")
         if kind not in FILTERS:
             raise BadValue(f"There is no filter {kind[:100]!r}", fix=f"Use one of {FILTERS[1:]}")
-        listing = folders.look(parameters.text("path", ""), kind)
+        listing = folders.list_folder(parameters.text("path", ""), kind)
         contents = [
             {
                 "name": entry.path,
@@ -48,7 +48,7 @@ def operations(folders: FileBrowser, system: SystemService, jobs: JobRecords) ->
         return {"path": listing.path, "contents": contents}
 
     def default_path(_: Parameters) -> dict[str, str]:
-        return {"path": folders.first}
+        return {"path": folders.first_folder}
 
     return {
         "system_info": system_info,
@@ -58,7 +58,7 @@ def operations(folders: FileBrowser, system: SystemService, jobs: JobRecords) ->
     }
 
 
-def _machine(machine: Machine) -> dict[str, Any]:
+def _machine_shape(machine: Machine) -> dict[str, Any]:
     host, cpus = machine.host, machine.cpus
     sets = {*host.instruction_sets}
     return {
@@ -75,23 +75,25 @@ def _machine(machine: Machine) -> dict[str, Any]:
             "turboboost_enabled": host.boost,
             "bios_version": cpus.bios or UNKNOWN,
             "kernel": host.kernel,
-            "min_cpu_freq": _megahertz(cpus.min_mhz),
-            "max_cpu_freq": _megahertz(cpus.max_mhz),
+            "min_cpu_freq": _megahertz_text(cpus.min_mhz),
+            "max_cpu_freq": _megahertz_text(cpus.max_mhz),
             "bf16_support": not sets.isdisjoint(("avx512_bf16", "amx_bf16", "bf16")),
         },
         "frameworks": {
             "pytorch_version": machine.versions["torch"],
             "onnx_version": machine.versions["onnx"],
             "tensorflow_version": machine.versions["tensorflow"],
-            "pytorch_sub_dependencies": _versions(machine, "torchvision", "torchaudio"),
-            "onnx_sub_dependencies": _versions(machine, "onnxruntime", "onnxruntime-extensions"),
+            "pytorch_sub_dependencies": _package_versions(machine, "torchvision", "torchaudio"),
+            "onnx_sub_dependencies": _package_versions(
+                machine, "onnxruntime", "onnxruntime-extensions"
+            ),
         },
     }
 
 
-def _versions(machine: Machine, *packages: str) -> dict[str, str | None]:
+def _package_versions(machine: Machine, *packages: str) -> dict[str, str | None]:
     return {f"{name.replace('-', '_')}_version": machine.versions[name] for name in packages}
 
 
-def _megahertz(frequency: float | None) -> str:
+def _megahertz_text(frequency: float | None) -> str:
     return UNKNOWN if frequency is None else f"{frequency:.0f}MHz"

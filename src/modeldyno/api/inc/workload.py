@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from modeldyno.api.inc.announcing import StateChange
-from modeldyno.api.inc.broadcast import Status, failed
+from modeldyno.api.inc.broadcast import Status, failure_data
 from modeldyno.api.inc.operations import PROCESSING
 from modeldyno.api.inc.parameters import MISSING, Parameters
 from modeldyno.core.benchmarks import best_cell
@@ -33,7 +33,7 @@ MODES: dict[str, Mode] = {
     "accuracy": "accuracy",
 }
 NO_ACCURACY = "Accuracy is not measured yet: it comes with datasets in a later version"
-NOTHING_MEASURED = failed(f"Nothing measured. {NO_ACCURACY}", NotYet.code)
+NOTHING_MEASURED = failure_data(f"Nothing measured. {NO_ACCURACY}", NotYet.code)
 NUMBERS = ("instances", "cores_per_instance", "batch_size")  # checked, though we choose them
 
 
@@ -77,21 +77,21 @@ class WorkloadCalls:
         self._announcer = announcer
         self._broadcast = broadcast
         self._progress: dict[RunId, _Progress] = {}
-        for workload in self._service.unfinished():
+        for workload in self._service.load_unfinished():
             self._resume(workload)
         announcer.add_claim(self.on_change)
 
     def begin(self, parameters: Parameters) -> dict[str, Any]:
         """Refuses what cannot be read; then there are no events."""
         models = [
-            _model_request(parameters, side)
+            _read_model_request(parameters, side)
             for side in SIDES
             if side == "input_model" or parameters.value(side) not in (None, "", {})
         ]
         folder = parameters.text("workspace_path", "")
-        workload = self._service.begin(_id(parameters), models, folder, self._remember)
+        workload = self._service.begin(_request_id(parameters), models, folder, self._track)
         if not workload.run_ids:  # nothing to wait for
-            self._report(_Progress(workload))
+            self._report_progress(_Progress(workload))
         return PROCESSING
 
     def on_change(self, change: StateChange) -> bool:
@@ -104,7 +104,7 @@ class WorkloadCalls:
         elif change.state not in ACTIVE and not progress.is_over:
             if change.state == "done":
                 progress.done.add(change.run_id)
-                self._report(progress)
+                self._report_progress(progress)
             else:
                 self._fail(progress, self._announcer.why(change))
         if change.state not in ACTIVE:
@@ -113,7 +113,7 @@ class WorkloadCalls:
 
     # ------------------------------------------------------------ events
 
-    def _remember(self, workload: Workload, progress: _Progress | None = None) -> None:
+    def _track(self, workload: Workload, progress: _Progress | None = None) -> None:
         progress = progress or _Progress(workload)
         for run_id in workload.run_ids:
             self._progress[run_id] = progress
@@ -122,7 +122,7 @@ class WorkloadCalls:
         """A workload of an earlier server, which has reported what was done; what ended otherwise,
         or came last, is still to be reported."""
         progress = _Progress(workload)
-        self._remember(workload, progress)
+        self._track(workload, progress)
         states = self._service.states(workload)
         ended = {run_id: state for run_id, state in states.items() if state not in ACTIVE}
         failures = [run_id for run_id, state in ended.items() if state != "done"]
@@ -133,7 +133,7 @@ class WorkloadCalls:
             if state == "done" and run_id not in unreported
         }
         while (measurement := progress.next()) is not None:
-            self._count(progress, *measurement)
+            self._add_measurement(progress, *measurement)
         for part in workload.parts:
             if part.run_id in unreported and part.run_id is not None:
                 of = RunOf("benchmark", part.benchmark_id or 0)
@@ -143,18 +143,18 @@ class WorkloadCalls:
     def _report_start(self, progress: _Progress) -> None:
         if not progress.workload.is_started:
             progress.workload = replace(progress.workload, is_started=True)
-            self._service.keep(progress.workload)
+            self._service.save(progress.workload)
             self._emit("benchmark_start", progress, {"message": "started"})
 
-    def _report(self, progress: _Progress) -> None:
+    def _report_progress(self, progress: _Progress) -> None:
         """Each measurement that is done, and the end after the last."""
         self._report_start(progress)
         try:
             while (measurement := progress.next()) is not None:
-                self._count(progress, *measurement)
-                self._emit("benchmark_progress", progress, self._so_far(progress))
+                self._add_measurement(progress, *measurement)
+                self._emit("benchmark_progress", progress, self._finished_shape(progress))
         except NotFound:  # deleted a moment after it was done
-            self._fail(progress, self._announcer.why(_deletion(progress)))
+            self._fail(progress, self._announcer.why(_deletion_change(progress)))
             return
         if progress.reported == len(progress.workload.measurements):
             is_good = bool(progress.workload.run_ids)
@@ -168,24 +168,24 @@ class WorkloadCalls:
 
     def _finish(self, progress: _Progress, why: dict[str, Any], *, is_good: bool) -> None:
         note = {"note": progress.workload.note} if progress.workload.note else {}
-        data = self._so_far(progress) | why | note
+        data = self._finished_shape(progress) | why | note
         self._emit("benchmark_finish", progress, data, is_good=is_good)
         progress.is_over = True
         self._service.forget(progress.workload)
 
-    def _count(self, progress: _Progress, part: WorkloadModel, mode: Mode) -> None:
+    def _add_measurement(self, progress: _Progress, part: WorkloadModel, mode: Mode) -> None:
         """Raises NotFound, and counts nothing, if it has been deleted."""
         side = part.wanted.side
         if mode == "accuracy":
             progress.figures |= {f"acc_{side}": None, "message": NO_ACCURACY}
         else:
-            performance, throughput = self._performance(progress, part)
+            performance, throughput = self._read_performance(progress, part)
             progress.details[f"{side}_benchmark"] = {"performance": performance}
             progress.figures[f"perf_throughput_{side}"] = throughput
             self._service.write_log(progress.workload, part)
         progress.reported += 1
 
-    def _performance(
+    def _read_performance(
         self, progress: _Progress, part: WorkloadModel
     ) -> tuple[dict[str, Any], float | None]:
         assert part.benchmark_id is not None
@@ -208,7 +208,7 @@ class WorkloadCalls:
         throughput = best.throughput_per_s if best else None
         return performance, None if throughput is None else round(throughput, 3)
 
-    def _so_far(self, progress: _Progress) -> dict[str, Any]:
+    def _finished_shape(self, progress: _Progress) -> dict[str, Any]:
         return {
             "execution_details": progress.details,
             "progress": progress.fraction,
@@ -222,12 +222,12 @@ class WorkloadCalls:
         self._broadcast.emit(event, status, {"id": progress.workload.id, **data})
 
 
-def _deletion(progress: _Progress) -> StateChange:
+def _deletion_change(progress: _Progress) -> StateChange:
     run_id = next(iter(progress.workload.run_ids))
     return StateChange(run_id, RunOf("benchmark", 0), progress.workload.project_id, "cancelled")
 
 
-def _id(parameters: Parameters) -> str | int:
+def _request_id(parameters: Parameters) -> str | int:
     value = parameters.raw.get("id")
     if isinstance(value, list) and not isinstance(parameters.raw["input_model"], list):
         raise BadValue("id is not a text", why="it is a text or a whole number, not a list")
@@ -236,7 +236,7 @@ def _id(parameters: Parameters) -> str | int:
     return parameters.text("id", "")
 
 
-def _model_request(parameters: Parameters, side: Side) -> WorkloadModelRequest:
+def _read_model_request(parameters: Parameters, side: Side) -> WorkloadModelRequest:
     value = parameters.value(side)
     model = Parameters({"path": value}) if isinstance(value, str) else parameters.nested(side)
     for level in (parameters, model):

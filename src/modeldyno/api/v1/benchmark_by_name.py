@@ -24,12 +24,12 @@ from modeldyno.api.errors import (
     STOPPING,
     Refusal,
     Refused,
-    misunderstood,
     named_document,
     named_refusal,
+    validation_refusal,
 )
-from modeldyno.api.schemas import answers, reference
-from modeldyno.api.v1.paging import parameters, queried
+from modeldyno.api.schemas import response_schemas, schema_reference
+from modeldyno.api.v1.paging import queried, query_parameters
 from modeldyno.api.v1.shape import WORDS, answer
 from modeldyno.core.documents.benchmark_by_name import (
     MeasuredByNameDocument,
@@ -122,11 +122,13 @@ class MeasureByNameRequest(BaseModel):
             raise BadValue(error.title, fix="Write dim=NAME=SIZE, as in dim=seq=16") from error
 
 
-_REFUSED = reference(RefusedByNameDocument)
-_MEASURED = {"anyOf": [reference(MeasuredByNameDocument), reference(MeasuredOnDevicesDocument)]}
-_RESPONSES = answers("One device, or several.", _MEASURED)
+_REFUSED = schema_reference(RefusedByNameDocument)
+_MEASURED = {
+    "anyOf": [schema_reference(MeasuredByNameDocument), schema_reference(MeasuredOnDevicesDocument)]
+}
+_RESPONSES = response_schemas("One device, or several.", _MEASURED)
 for _status in _STATUSES:
-    _RESPONSES |= answers(WORDS[_status], _REFUSED, status=_status)
+    _RESPONSES |= response_schemas(WORDS[_status], _REFUSED, status=_status)
 
 
 def router(service: BenchmarkByName, ends: RunEndCallbacks) -> APIRouter:
@@ -135,7 +137,7 @@ def router(service: BenchmarkByName, ends: RunEndCallbacks) -> APIRouter:
     routes = APIRouter(
         prefix="/benchmark",
         tags=["benchmark by name"],
-        route_class=_in_own_words(service),
+        route_class=_make_route_class(service),
         generate_unique_id_function=lambda route: route.name,  # its answer's title has it
     )
 
@@ -143,7 +145,7 @@ def router(service: BenchmarkByName, ends: RunEndCallbacks) -> APIRouter:
         "/{model_name:path}",
         response_class=Response,
         responses=_RESPONSES,
-        openapi_extra=parameters(MeasureByNameRequest),
+        openapi_extra=query_parameters(MeasureByNameRequest),
     )
     async def benchmark_by_name(
         model_name: Annotated[
@@ -166,10 +168,10 @@ def router(service: BenchmarkByName, ends: RunEndCallbacks) -> APIRouter:
         start = partial(service.start, model_name, query.request())
         measurement = await to_thread.run_sync(start, limiter=beginning)
         if measurement.job is not None:
-            ended = await _awaited(service, ends, measurement.job, request, query.timeout_s)
+            ended = await _wait_then_stop(service, ends, measurement.job, request, query.timeout_s)
             if ended == "left":
                 return Response(status_code=204)  # nobody reads it
-        return await run_in_threadpool(_answer, service, measurement, query)
+        return await run_in_threadpool(_outcome_response, service, measurement, query)
 
     return routes
 
@@ -177,7 +179,7 @@ def router(service: BenchmarkByName, ends: RunEndCallbacks) -> APIRouter:
 # ---------------------------------------------------------------- waiting
 
 
-async def _awaited(
+async def _wait_then_stop(
     service: BenchmarkByName, ends: RunEndCallbacks, job: Job, request: Request, timeout_s: float
 ) -> Literal["over", "left"]:
     """Raises TooBusy or TimedOut when it is late, Refused when the server stops. Whatever happens,
@@ -185,9 +187,9 @@ async def _awaited(
     ended: Ended = "left"
     late: ModeldynoError | None = None
     try:
-        ended = await _until_over(service, ends, job, request, timeout_s)
+        ended = await _wait_until_over(service, ends, job, request, timeout_s)
         if ended == "late":
-            late = _late(await run_in_threadpool(service.has_begun, job), timeout_s)
+            late = _timeout_error(await run_in_threadpool(service.has_begun, job), timeout_s)
     except asyncio.CancelledError:
         # The server is being stopped, and has waited for its answers as long as it would.
         service.stop(job)
@@ -199,13 +201,13 @@ async def _awaited(
     return "over" if ended == "over" else "left"
 
 
-async def _until_over(
+async def _wait_until_over(
     service: BenchmarkByName, ends: RunEndCallbacks, job: Job, request: Request, timeout_s: float
 ) -> Ended:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
     news = asyncio.Event()
-    gone = asyncio.create_task(_leaves(request))
+    gone = asyncio.create_task(_wait_until_disconnected(request))
 
     def wake() -> None:
         loop.call_soon_threadsafe(news.set)
@@ -229,13 +231,13 @@ async def _until_over(
         gone.cancel()
 
 
-async def _leaves(request: Request) -> None:
+async def _wait_until_disconnected(request: Request) -> None:
     """Returns when the client is gone."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def _late(has_begun: bool, timeout_s: float) -> ModeldynoError:
+def _timeout_error(has_begun: bool, timeout_s: float) -> ModeldynoError:
     if has_begun:
         return TimedOut(
             "It took too long to measure",
@@ -252,20 +254,22 @@ def _late(has_begun: bool, timeout_s: float) -> ModeldynoError:
 # ---------------------------------------------------------------- answers
 
 
-def _answer(
+def _outcome_response(
     service: BenchmarkByName, measurement: MeasurementByName, query: MeasureByNameRequest
 ) -> Response:
     """Reads files, and looks through what is installed: not for the loop's own thread."""
     outcomes = service.outcomes(measurement)
     if query.is_list:
-        return _several(service, measurement, query, outcomes)
+        return _response_for_list(service, measurement, query, outcomes)
     (outcome,) = outcomes.values()
     if isinstance(outcome, RunFailure):
-        return _refused(named_refusal(error_of(outcome)), service.devices_of(measurement.engine))
+        return _refusal_response(
+            named_refusal(error_of(outcome)), service.devices_of(measurement.engine)
+        )
     return answer(outcome)
 
 
-def _several(
+def _response_for_list(
     service: BenchmarkByName,
     measurement: MeasurementByName,
     query: MeasureByNameRequest,
@@ -277,18 +281,18 @@ def _several(
         "model_path": measurement.named.path,
         "iterations": query.iterations,
         "results": [
-            _not_measured(device, outcome) if isinstance(outcome, RunFailure) else outcome
+            _not_measured_entry(device, outcome) if isinstance(outcome, RunFailure) else outcome
             for device, outcome in outcomes.items()
         ],
     }
     devices = service.devices_of(measurement.engine)
     failures = [outcome for outcome in outcomes.values() if isinstance(outcome, RunFailure)]
     if len(failures) == len(outcomes):
-        return _refused(named_refusal(error_of(failures[0])), devices, **common)
+        return _refusal_response(named_refusal(error_of(failures[0])), devices, **common)
     return answer({"status": "success", **common, **named_document(None, devices)})
 
 
-def _not_measured(device: str, failure: RunFailure) -> dict[str, Any]:
+def _not_measured_entry(device: str, failure: RunFailure) -> dict[str, Any]:
     refusal = named_refusal(error_of(failure))
     return {
         "status": "error",
@@ -300,20 +304,20 @@ def _not_measured(device: str, failure: RunFailure) -> dict[str, Any]:
     }
 
 
-def _refused(refusal: Refusal, devices: dict[str, str], **more: Any) -> Response:
+def _refusal_response(refusal: Refusal, devices: dict[str, str], **more: Any) -> Response:
     headers = {name.decode(): value.decode() for name, value in refusal.headers}
     return answer(named_document(refusal, devices) | more, refusal.status, **headers)
 
 
-def _with_range(first: dict[str, Any]) -> Refusal:
+def _explain_range(first: dict[str, Any]) -> Refusal:
     """What does not fit, and what would."""
     schema = MeasureByNameRequest.model_json_schema()["properties"].get(str(first["loc"][-1]), {})
     least, most = schema.get("minimum"), schema.get("maximum")
     why = "" if least is None else f"a whole number from {least} to {most} is possible"
-    return replace(misunderstood(first), why=why)
+    return replace(validation_refusal(first), why=why)
 
 
-def _in_own_words(service: BenchmarkByName) -> type[APIRoute]:
+def _make_route_class(service: BenchmarkByName) -> type[APIRoute]:
     """Whatever is refused once the request is here: in our shape, with the devices there are."""
 
     class OwnWords(APIRoute):
@@ -325,14 +329,16 @@ def _in_own_words(service: BenchmarkByName) -> type[APIRoute]:
                 try:
                     return await handle(request)
                 except RequestValidationError as error:
-                    refusal = _with_range(error.errors()[0])
+                    refusal = _explain_range(error.errors()[0])
                 except Refused as error:
-                    return _refused(error.refusal, {})  # at once: the loop is about to end
+                    return _refusal_response(error.refusal, {})  # at once: the loop is about to end
                 except ModeldynoError as error:
                     refusal = named_refusal(error)
                     if isinstance(error, NameAmbiguous):
                         more["candidates"] = list(error.candidates)
-                return _refused(refusal, await run_in_threadpool(service.devices_of), **more)
+                return _refusal_response(
+                    refusal, await run_in_threadpool(service.devices_of), **more
+                )
 
             return answered
 

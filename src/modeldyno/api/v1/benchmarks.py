@@ -11,11 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from modeldyno.api.v1.paging import CELL_FILTERS, ListRequest, OfCells, OfRuns, one_of
+from modeldyno.api.v1.paging import CELL_FILTERS, ListRequest, OfCells, OfRuns, require_one_of
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
-from modeldyno.api.v1.settings import changed, settings_of
+from modeldyno.api.v1.settings import apply_change, settings_of
 from modeldyno.api.v1.shape import Id, answer, gives, json_response
-from modeldyno.api.v1.summaries import copier, joined, json_array, page_of
+from modeldyno.api.v1.summaries import (
+    join_json_members,
+    json_array,
+    make_field_copier,
+    page_of_lines,
+)
 from modeldyno.core.benchmarks import (
     Benchmark,
     BenchmarkDetails,
@@ -59,7 +64,9 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     Sort = str
 else:
-    Sort = one_of(*("created", "name", "state", "last_run", "latency", "throughput"), *NUMBER_PATHS)
+    Sort = require_one_of(
+        *("created", "name", "state", "last_run", "latency", "throughput"), *NUMBER_PATHS
+    )
 
 
 class ListBenchmarksRequest(ListRequest, OfRuns, OfCells):
@@ -79,7 +86,9 @@ def router(
     routes = APIRouter(prefix="/benchmarks", tags=["benchmarks"])
 
     def details(benchmark_id: BenchmarkId, status: int = 200, **headers: str) -> Response:
-        body = _details(benchmarks.details(benchmark_id), benchmarks.versus, archive.numbers_of)
+        body = _details_to_json(
+            benchmarks.details(benchmark_id), benchmarks.compare_to_baseline, archive.numbers_of
+        )
         return json_response(body, status, **headers)
 
     def create(request: NewBenchmarkRequest) -> Benchmark:
@@ -87,26 +96,29 @@ def router(
             ProjectId(request.project_id),
             ModelId(request.model_id),
             request.name or "",
-            partial(requests.benchmark_spec, request),
-            dataset_id=_dataset(request.dataset_id),
+            partial(requests.make_benchmark_spec, request),
+            dataset_id=_to_dataset_id(request.dataset_id),
             start=request.start,
         )
         return made
 
     def change(number: BenchmarkId, request: EditBenchmarkRequest, sent: frozenset[str]) -> None:
         before = benchmark_request(benchmarks.get(number).spec)
-        after = changed(before, request, sent, "benchmark")
+        after = apply_change(before, request, sent, "benchmark")
         benchmarks.edit(
             number,
             name=request.name,
-            dataset_id=_dataset(request.dataset_id),
-            make_spec=partial(requests.benchmark_spec, after) if after else None,
+            dataset_id=_to_dataset_id(request.dataset_id),
+            make_spec=partial(requests.make_benchmark_spec, after) if after else None,
         )
 
     def rows(request: ListBenchmarksRequest) -> Response:
         page = benchmarks.page(request.wanted(), with_cells=request.with_cells)
-        lines = (_line(row, benchmarks.versus, request.with_cells) for row in page.items)
-        return page_of(lines, page.next)
+        lines = (
+            _row_to_json(row, benchmarks.compare_to_baseline, request.with_cells)
+            for row in page.items
+        )
+        return page_of_lines(lines, page.next)
 
     RunnableRoutes("benchmark", routes, benchmarks, records, jobs, archive).add(
         KindRoutes(
@@ -130,7 +142,7 @@ def router(
     @routes.post("/plan", **gives(PlanDocument, 404, 409, 413))
     def plan_benchmark(request: PlanBenchmarkRequest) -> Response:
         """What it would measure and about how long; nothing is kept, nothing is run."""
-        make_spec = partial(requests.benchmark_spec, request)
+        make_spec = partial(requests.make_benchmark_spec, request)
         plan = benchmarks.plan(ModelId(request.model_id), make_spec)
         cells = tuple(CellDocument.planned(*cell) for cell in enumerate(plan.spec.configurations()))
         return answer(PlanDocument.from_fields(plan, cells=cells))
@@ -140,12 +152,12 @@ def router(
         """Texts that measure the same again when they are pasted. None holds the token: they read
         `MODELDYNO_TOKEN`."""
         details = benchmarks.details(BenchmarkId(benchmark_id))
-        return answer(_reproduction(details, str(request.base_url).rstrip("/")))
+        return answer(_make_reproduction(details, str(request.base_url).rstrip("/")))
 
     return routes
 
 
-def _dataset(number: int | None) -> DatasetId | None:
+def _to_dataset_id(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
 
 
@@ -153,14 +165,16 @@ _OUTLINE = ("mode", "axes", "worst_noise")  # one text in the row
 Versus = Callable[[StoredCells], VersusBaseline | None]
 
 
-_of_row = copier(BenchmarkSummary, *_OUTLINE, "vs_baseline", "summary", "cells")
-_of_benchmark = copier(BenchmarkSummary, *_OUTLINE, "model_name", "vs_baseline", "summary", "cells")
+_of_row = make_field_copier(BenchmarkSummary, *_OUTLINE, "vs_baseline", "summary", "cells")
+_of_benchmark = make_field_copier(
+    BenchmarkSummary, *_OUTLINE, "model_name", "vs_baseline", "summary", "cells"
+)
 
 
-_of_versus, _of_ratio = copier(VersusBaselineDocument), copier(RatioDocument)
+_of_versus, _of_ratio = make_field_copier(VersusBaselineDocument), make_field_copier(RatioDocument)
 
 
-def _held(versus: VersusBaseline | None) -> dict[str, Any] | None:
+def _versus_to_json(versus: VersusBaseline | None) -> dict[str, Any] | None:
     """A VersusBaselineDocument."""
     if versus is None:
         return None
@@ -170,11 +184,11 @@ def _held(versus: VersusBaseline | None) -> dict[str, Any] | None:
     return values
 
 
-def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> bytes:
+def _row_to_json(row: BenchmarkRow, versus: Versus, with_cells: bool) -> bytes:
     """A BenchmarkSummary."""
     values = _of_row(row)
-    values["vs_baseline"] = _held(versus(row.cells))
-    return joined(
+    values["vs_baseline"] = _versus_to_json(versus(row.cells))
+    return join_json_members(
         values,
         members=row.outline_json,
         summary=row.summary_json,
@@ -182,22 +196,22 @@ def _line(row: BenchmarkRow, versus: Versus, with_cells: bool) -> bytes:
     )
 
 
-def _details(details: BenchmarkDetails, versus: Versus, numbers_of: NumbersOf) -> bytes:
+def _details_to_json(details: BenchmarkDetails, versus: Versus, numbers_of: NumbersOf) -> bytes:
     """A BenchmarkDetailsDocument."""
     benchmark = details.benchmark
     values = {
         **_of_benchmark(benchmark),
         "model_name": details.model_name,
-        "vs_baseline": _held(versus(details.cells)),
+        "vs_baseline": _versus_to_json(versus(details.cells)),
         "modified_at": benchmark.modified_at,
         "dataset_id": benchmark.dataset_id,
         "latest_run": LatestRunSummary.of(details.latest, numbers_of),
-        "command": _command(details.spec_json, details.model_name),
+        "command": _command_json(details.spec_json, details.model_name),
     }
-    return joined(
+    return join_json_members(
         values,
         members=details.outline_json,
-        settings=_settings(details.spec_json),
+        settings=_settings_json(details.spec_json),
         summary=benchmark.summary_json,
         cells=json_array(details.cells.documents),
     )
@@ -207,21 +221,21 @@ def _details(details: BenchmarkDetails, versus: Versus, numbers_of: NumbersOf) -
 
 
 @lru_cache(maxsize=1024)
-def _settings(spec_json: str) -> str:
-    return json_text(settings_of(_spec(spec_json)), indent=None)
+def _settings_json(spec_json: str) -> str:
+    return json_text(settings_of(_decode_spec(spec_json)), indent=None)
 
 
 @lru_cache(maxsize=1024)
-def _command(spec_json: str, model_name: str) -> str:
-    return bench_command(_spec(spec_json), model_name)
+def _command_json(spec_json: str, model_name: str) -> str:
+    return bench_command(_decode_spec(spec_json), model_name)
 
 
-def _spec(spec_json: str) -> BenchmarkSpec:
+def _decode_spec(spec_json: str) -> BenchmarkSpec:
     spec: BenchmarkSpec = decode(BenchmarkSpec, json.loads(spec_json)["spec"])
     return spec
 
 
-def _reproduction(details: BenchmarkDetails, here: str) -> ReproductionDocument:
+def _make_reproduction(details: BenchmarkDetails, here: str) -> ReproductionDocument:
     benchmark = details.benchmark
     spec = benchmark.spec
     named = replace(spec, model=replace(spec.model, path=details.model_name))
@@ -230,13 +244,13 @@ def _reproduction(details: BenchmarkDetails, here: str) -> ReproductionDocument:
         benchmark.project_id,
         benchmark.model_id,
         benchmark.name,
-        _unusual(settings_of(spec)),
+        _non_default_settings(settings_of(spec)),
         bench_command(spec, details.model_name),
     )
     return ReproductionDocument.from_fields(made, config=config_of(named))
 
 
-def _unusual(settings: dict[str, Any]) -> dict[str, Any]:
+def _non_default_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Those that somebody chose; what follows from the machine is left out."""
     usual = encode(BenchmarkRequest()) | {"memory_limit_bytes": settings["memory_limit_bytes"]}
     return {name: value for name, value in settings.items() if value != usual[name]}

@@ -10,9 +10,9 @@ from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.paging import ListRequest, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
-from modeldyno.api.v1.settings import changed, pairing_of
+from modeldyno.api.v1.settings import apply_change, pairing_of
 from modeldyno.api.v1.shape import json_response
-from modeldyno.api.v1.summaries import copier, joined, page_of
+from modeldyno.api.v1.summaries import join_json_members, make_field_copier, page_of_lines
 from modeldyno.core.benchmarks import Comparison
 from modeldyno.core.documents.comparisons import ComparisonDetailsDocument, ComparisonSummary
 from modeldyno.core.documents.runnables import LatestRunSummary, NumbersOf
@@ -51,7 +51,7 @@ def router(
     routes = APIRouter(prefix="/comparisons", tags=["comparisons"])
 
     def details(comparison_id: ComparisonId, status: int = 200, **headers: str) -> Response:
-        body = _details(comparisons.details(comparison_id), archive.numbers_of)
+        body = _details_to_json(comparisons.details(comparison_id), archive.numbers_of)
         return json_response(body, status, **headers)
 
     def create(request: NewComparisonRequest) -> Comparison:
@@ -59,24 +59,26 @@ def router(
             ProjectId(request.project_id),
             _model_ids(request),
             request.name or "",
-            partial(_spec, request),
+            partial(_make_spec, request),
             start=request.start,
         )
         return made
 
     def change(number: ComparisonId, request: EditComparisonRequest, sent: frozenset[str]) -> None:
-        edited = _edited(comparisons.get(number), request, sent)
+        edited = _apply_changes(comparisons.get(number), request, sent)
         comparisons.change(
             number,
             name=request.name,
             model_ids=_model_ids(edited) if edited else None,
-            make_spec=partial(_spec, edited) if edited else None,
+            make_spec=partial(_make_spec, edited) if edited else None,
         )
 
     def rows(request: ListComparisonsRequest) -> Response:
         page = comparisons.page(request.wanted())
-        lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
-        return page_of(lines, page.next)
+        lines = (
+            join_json_members(_row_values(row), summary=row.summary_json) for row in page.items
+        )
+        return page_of_lines(lines, page.next)
 
     RunnableRoutes("comparison", routes, comparisons, records, jobs, archive).add(
         KindRoutes(
@@ -99,52 +101,52 @@ def _model_ids(request: NewComparisonRequest) -> list[ModelId]:
     return [ModelId(request.a.model_id), ModelId(request.b.model_id)]
 
 
-def _spec(request: NewComparisonRequest, a: Model, b: Model) -> ComparisonSpec:
-    return requests.comparison_between(
-        requests.side_spec(a.name, a.path, request.a),
-        requests.side_spec(b.name, b.path, request.b),
+def _make_spec(request: NewComparisonRequest, a: Model, b: Model) -> ComparisonSpec:
+    return requests.make_comparison_of_sides(
+        requests.make_side_spec(a.name, a.path, request.a),
+        requests.make_side_spec(b.name, b.path, request.b),
         request,
     )
 
 
-def _edited(
+def _apply_changes(
     before: Comparison, change: EditComparisonRequest, sent: frozenset[str]
 ) -> NewComparisonRequest | None:
     """All of it with what was sent; None if that was no more than a name."""
     known = comparison_request(before.spec)
     sides = {
-        "a": change.a or ModelSideRequest(**_values(known.a), model_id=before.a_model_id),
-        "b": change.b or ModelSideRequest(**_values(known.b), model_id=before.b_model_id),
+        "a": change.a or ModelSideRequest(**_request_values(known.a), model_id=before.a_model_id),
+        "b": change.b or ModelSideRequest(**_request_values(known.b), model_id=before.b_model_id),
     }
-    pairing = {name: value for name, value in _values(known).items() if name not in sides}
+    pairing = {name: value for name, value in _request_values(known).items() if name not in sides}
     request = NewComparisonRequest(project_id=before.project_id, **(pairing | sides))
     unsent = {name for name in sides if getattr(change, name) is None}
-    return changed(request, change, sent - unsent - {"name"}, "comparison")
+    return apply_change(request, change, sent - unsent - {"name"}, "comparison")
 
 
-def _values(request: SideRequest | PairingRequest) -> dict[str, Any]:
+def _request_values(request: SideRequest | PairingRequest) -> dict[str, Any]:
     return {field.name: getattr(request, field.name) for field in fields(request)}
 
 
-_alike = copier(ComparisonSummary, "summary", "sentence", "sentence_by_name")
+_alike = make_field_copier(ComparisonSummary, "summary", "sentence", "sentence_by_name")
 
 
-def _row(comparison: Comparison) -> dict[str, Any]:
+def _row_values(comparison: Comparison) -> dict[str, Any]:
     return _alike(comparison) | {
         "sentence": comparison.sentence(),
         "sentence_by_name": comparison.sentence(side_names(comparison.spec)),
     }
 
 
-def _details(details: RunnableDetails[Comparison], numbers_of: NumbersOf) -> bytes:
+def _details_to_json(details: RunnableDetails[Comparison], numbers_of: NumbersOf) -> bytes:
     """A ComparisonDetailsDocument."""
     comparison, (a_name, b_name) = details.runnable, details.model_names
     values = {
-        **_row(comparison),
+        **_row_values(comparison),
         "a_model_name": a_name,
         "b_model_name": b_name,
         "pairing": pairing_of(comparison.spec),
         "latest_run": LatestRunSummary.of(details.latest, numbers_of),
         "command": comparison.spec.command(details.model_names),
     }
-    return joined(values, summary=comparison.summary_json)
+    return join_json_members(values, summary=comparison.summary_json)

@@ -28,7 +28,7 @@ def router(conversions: ConversionService) -> APIRouter:
     def list_conversions(model_id: Id) -> Response:
         """What the model can be converted to, why not to the rest, and what was tried."""
         number = ModelId(model_id)
-        tried = tuple(map(_document, conversions.of(number)))
+        tried = tuple(map(_make_document, conversions.of(number)))
         possible = conversions.possible(number)
         return answer(ConversionsDocument(possible=possible, conversions=tried))
 
@@ -42,21 +42,21 @@ def router(conversions: ConversionService) -> APIRouter:
         events `conversion.progress` and `model.created` tell of it. Asked again while it is under
         way, nothing more happens."""
         made = conversions.start(ModelId(model_id), request.to)
-        return answer(_document(made), 202, location=f"/api/v1/conversions/{made.id}")
+        return answer(_make_document(made), 202, location=f"/api/v1/conversions/{made.id}")
 
     @routes.get("/conversions/{conversion_id}", **gives(ConversionJobDocument, 404))
     def get_document(conversion_id: Id) -> Response:
         """How far it is, or what became of it."""
-        return answer(_document(conversions.get(ConversionId(conversion_id))))
+        return answer(_make_document(conversions.get(ConversionId(conversion_id))))
 
     @routes.post("/conversions/{conversion_id}/cancel", **gives(ConversionJobDocument, 404))
     def cancel_document(conversion_id: Id) -> Response:
         """It ends within two seconds, and nothing is kept. What is over stays as it is."""
-        return answer(_document(conversions.cancel(ConversionId(conversion_id))))
+        return answer(_make_document(conversions.cancel(ConversionId(conversion_id))))
 
     return routes
 
 
-def _document(conversion: Conversion) -> ConversionJobDocument:
+def _make_document(conversion: Conversion) -> ConversionJobDocument:
     failure = FailureDocument.redacted(conversion.failure)
     return ConversionJobDocument.from_fields(conversion, failure=failure)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListRequest, OfProject, listed, parameters
+from modeldyno.api.v1.paging import ListRequest, OfProject, listed, query_parameters
 from modeldyno.api.v1.shape import (
     MOST_ID,
     Id,
@@ -19,7 +19,7 @@ from modeldyno.api.v1.shape import (
     answer,
     gives,
     gives_nothing,
-    page_answer,
+    page_response,
 )
 from modeldyno.core.datasets import NewDataset
 from modeldyno.core.documents.projects import DatasetDocument
@@ -57,13 +57,15 @@ def router(records: Records, archive: Archive) -> APIRouter:
     routes = APIRouter(prefix="/datasets", tags=["datasets"])
 
     @routes.get(
-        "", **gives(page_schema(DatasetDocument)), openapi_extra=parameters(ListDatasetsRequest)
+        "",
+        **gives(page_schema(DatasetDocument)),
+        openapi_extra=query_parameters(ListDatasetsRequest),
     )
     def list_datasets(
         request: Annotated[ListDatasetsRequest, listed(ListDatasetsRequest)],
     ) -> Response:
         """Newest first unless asked otherwise."""
-        return page_answer(datasets.page(request.wanted()), DatasetDocument.from_fields)
+        return page_response(datasets.page(request.wanted()), DatasetDocument.from_fields)
 
     @routes.post("", **gives(DatasetDocument, 404, 413, status=201))
     @once(records)
@@ -91,7 +93,7 @@ def router(records: Records, archive: Archive) -> APIRouter:
     @routes.delete("/{dataset_id}", **gives_nothing(404, 409))
     def delete_dataset(dataset_id: Id, cascade: bool = False) -> None:
         """With `cascade`, whatever uses it goes along; else only an unused one can be deleted."""
-        with archive.deleting():
+        with archive.translated_deletion():
             datasets.delete(DatasetId(dataset_id), cascade=cascade)
 
     return routes

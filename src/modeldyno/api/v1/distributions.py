@@ -27,6 +27,6 @@ def router(distributions: DistributionService) -> APIRouter:
     ) -> Response:
         """How they lie: in order, in bins, and by percentiles; also while it is measured. Nothing
         was removed."""
-        return answer(distributions.of(RunId(run_id), cell, most_points))
+        return answer(distributions.distribution_of_cell(RunId(run_id), cell, most_points))
 
     return routes

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from fastapi import HTTPException, Response
 from fastapi.responses import StreamingResponse
 
-from modeldyno.api.v1.shape import problems
+from modeldyno.api.v1.shape import documented_problems
 from modeldyno.api.v1.uploads import CONTENT_TYPE, PIECE
 
 _RANGE = re.compile(r"bytes=(\d{0,15})-(\d{0,15})")
@@ -27,11 +27,13 @@ DESCRIBED: dict[int | str, dict[str, Any]] = {
         "content": {CONTENT_TYPE: {"schema": {"type": "string", "format": "binary"}}},
     },
     304: {"description": "You have it already (`If-None-Match`)"},
-    **problems(404, 416),
+    **documented_problems(404, 416),
 }
 
 
-def sent(request_headers: Mapping[str, str], descriptor: int, name: str, sha256: str) -> Response:
+def file_response(
+    request_headers: Mapping[str, str], descriptor: int, name: str, sha256: str
+) -> Response:
     """``asked`` are the request's headers. Takes the descriptor over. Raises 416 when the file does
     not reach so far."""
     file = os.fdopen(descriptor, "rb", buffering=0)
@@ -42,7 +44,7 @@ def sent(request_headers: Mapping[str, str], descriptor: int, name: str, sha256:
         file.close()
         return Response(status_code=304, headers=headers)
     is_same = request_headers.get("if-range", tag) == tag
-    wanted = _wanted(request_headers.get("range", ""), size) if is_same else None
+    wanted = _parse_range(request_headers.get("range", ""), size) if is_same else None
     first, end = wanted or (0, size)
     if first >= end and size:
         file.close()
@@ -54,10 +56,12 @@ def sent(request_headers: Mapping[str, str], descriptor: int, name: str, sha256:
     if wanted is not None:
         headers["Content-Range"] = f"bytes {first}-{end - 1}/{size}"
     status = 200 if wanted is None else 206
-    return StreamingResponse(_pieces(file, first, end), status, headers, media_type=CONTENT_TYPE)
+    return StreamingResponse(
+        _read_pieces(file, first, end), status, headers, media_type=CONTENT_TYPE
+    )
 
 
-def _wanted(text: str, size: int) -> tuple[int, int] | None:
+def _parse_range(text: str, size: int) -> tuple[int, int] | None:
     """From which byte to before which; None for the whole, also when the words make no sense."""
     match = _RANGE.fullmatch(text.strip())
     if match is None or match[1] == match[2] == "":
@@ -68,7 +72,7 @@ def _wanted(text: str, size: int) -> tuple[int, int] | None:
     return None if match[2] and int(match[2]) < first else (first, end)
 
 
-def _pieces(file: FileIO, start: int, end: int) -> Iterator[bytes]:
+def _read_pieces(file: FileIO, start: int, end: int) -> Iterator[bytes]:
     with file:
         file.seek(start)
         while start < end and (piece := file.read(min(PIECE, end - start))):

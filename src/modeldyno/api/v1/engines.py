@@ -19,12 +19,12 @@ def router() -> APIRouter:
     def list_engines() -> Response:
         """Which engines can run here, and how to get the others. Looked up each time, so that what
         was just installed is there."""
-        return answer(EnginesDocument(engines=tuple(map(_redacted, availability()))))
+        return answer(EnginesDocument(engines=tuple(map(_redact_engine, availability()))))
 
     return routes
 
 
-def _redacted(engine: EngineDocument) -> EngineDocument:
+def _redact_engine(engine: EngineDocument) -> EngineDocument:
     return replace(
         engine,
         why_not=without_folders(engine.why_not) if engine.why_not else None,

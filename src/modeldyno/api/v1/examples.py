@@ -21,7 +21,7 @@ from modeldyno.core.examples import (
 )
 from modeldyno.core.ids import ProjectId
 from modeldyno.services.example_fetches import ExampleFetch
-from modeldyno.store.examples import catalogue
+from modeldyno.store.examples import read_catalogue
 
 if TYPE_CHECKING:
     from modeldyno.services.example_fetches import ExampleFetches
@@ -34,7 +34,7 @@ SlugInPath = Annotated[str, fastapi.Path(min_length=1, max_length=100, descripti
 class ImportExampleRequest(RequestBody):
     example: Slug = Field(
         description="The `slug` of one that `GET /examples` lists.",
-        json_schema_extra={"enum": [*catalogue()]},
+        json_schema_extra={"enum": [*read_catalogue()]},
     )
 
 
@@ -51,7 +51,7 @@ def router(examples: ExampleService, fetches: ExampleFetches) -> APIRouter:
     def get_example(example: SlugInPath) -> Response:
         """One of them, and how far it is on its way into projects."""
         status = examples.get(example)
-        under_way = tuple(map(_document, fetches.of(status.example.slug)))
+        under_way = tuple(map(_make_document, fetches.of(status.example.slug)))
         document = ExampleDocument.of(status)
         return answer(ExampleFetchesDocument(example=document, fetches=under_way))
 
@@ -67,10 +67,10 @@ def router(examples: ExampleService, fetches: ExampleFetches) -> APIRouter:
             fetch = fetches.start(ProjectId(project_id), request.example)
         except ExampleNotFound as error:  # 404 would say that there is no such project
             raise Refused(replace(refusal_of(error), status=400)) from error
-        return answer(_document(fetch), 202, location=f"/api/v1/examples/{fetch.example}")
+        return answer(_make_document(fetch), 202, location=f"/api/v1/examples/{fetch.example}")
 
     return routes
 
 
-def _document(fetch: ExampleFetch) -> FetchDocument:
+def _make_document(fetch: ExampleFetch) -> FetchDocument:
     return FetchDocument.from_fields(fetch, failure=FailureDocument.redacted(fetch.failure))

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from modeldyno.api.kept_bytes import KeptBytes
 from modeldyno.api.v1.shape import Id, answer, gives, json_response
 from modeldyno.core.documents.graphs import GraphDocument, ViewDocument
-from modeldyno.core.graphs import Graph, around
+from modeldyno.core.graphs import Graph, enclosing_scopes
 from modeldyno.core.ids import ModelId
 from modeldyno.graphs import drawing
 
@@ -54,15 +54,15 @@ def router(models: ModelService) -> APIRouter:
         `depth` and `expand`: a first look, with as many open as make a picture of some 60 boxes.
         """
         graph = models.graph(ModelId(model_id))
-        opened = _opened(graph, depth, expand) - frozenset(collapse)
+        opened = _choose_open_groups(graph, depth, expand) - frozenset(collapse)
         return answer(ViewDocument.of(graph, graph.view(opened)))
 
     return routes
 
 
-def _opened(graph: Graph, depth: int | None, expand: list[str]) -> frozenset[str]:
+def _choose_open_groups(graph: Graph, depth: int | None, expand: list[str]) -> frozenset[str]:
     if depth is None and not expand:
-        return drawing.opening(graph)
+        return drawing.choose_open_groups(graph)
     deep = [group.scope for group in graph.groups if group.scope.count("/") < (depth or 0)]
-    inside = [scope for opened in expand for scope in around(opened)]
+    inside = [scope for opened in expand for scope in enclosing_scopes(opened)]
     return frozenset((*deep, *inside))

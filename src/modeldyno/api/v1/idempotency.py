@@ -58,7 +58,7 @@ def once(records: Records, *, prepares: bool = False) -> Callable[[Handler], Han
         @wraps(handler)
         def answer(idempotency_key: str | None, **values: Any) -> Response:
             if idempotency_key is None:
-                return keyed.maker(values)()
+                return keyed.make_maker(values)()
             return keyed.answer(idempotency_key, values)
 
         # FastAPI reads this: the handler's own parameters, and ours.
@@ -81,23 +81,25 @@ class _Keyed:
 
     def answer(self, key: str, values: dict[str, Any]) -> Response:
         request = _fingerprint(values)
-        kept = self._kept(key, request)  # before anything slow, and without waiting for writers
+        kept = self._find_kept_answer(
+            key, request
+        )  # before anything slow, and without waiting for writers
         if kept is None:
-            make = self.maker(values)
+            make = self.make_maker(values)
             with self._records.database.writing():
-                kept = self._kept(key, request)  # somebody may have been quicker
+                kept = self._find_kept_answer(key, request)  # somebody may have been quicker
                 if kept is None:
-                    return _sent(self._keep(key, request, make))
-        return _sent(kept, {REPLAYED: "true"})
+                    return _resend(self._make_and_keep(key, request, make))
+        return _resend(kept, {REPLAYED: "true"})
 
-    def maker(self, values: dict[str, Any]) -> Callable[[], Response]:
+    def make_maker(self, values: dict[str, Any]) -> Callable[[], Response]:
         """What is to run inside the transaction."""
         if self._prepares:
             prepared: Callable[[], Response] = self._handler(**values)
             return prepared
         return partial(self._handler, **values)
 
-    def _kept(self, key: str, request: str) -> KeptAnswer | None:
+    def _find_kept_answer(self, key: str, request: str) -> KeptAnswer | None:
         kept = self._records.answers.find(self._route, key)
         if kept is not None and kept.request != request:
             raise KeyReused(
@@ -107,7 +109,7 @@ class _Keyed:
             )
         return kept
 
-    def _keep(self, key: str, request: str, make: Callable[[], Response]) -> KeptAnswer:
+    def _make_and_keep(self, key: str, request: str, make: Callable[[], Response]) -> KeptAnswer:
         made = make()
         body, location = bytes(made.body).decode(), made.headers.get("location")
         answer = KeptAnswer(request=request, status=made.status_code, body=body, location=location)
@@ -115,7 +117,7 @@ class _Keyed:
         return answer
 
 
-def _sent(kept: KeptAnswer, headers: dict[str, str] | None = None) -> Response:
+def _resend(kept: KeptAnswer, headers: dict[str, str] | None = None) -> Response:
     location = {"location": kept.location} if kept.location else {}
     return json_response(kept.body.encode(), kept.status, **location, **(headers or {}))
 

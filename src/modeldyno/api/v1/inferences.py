@@ -34,18 +34,18 @@ def router(inferences: InferenceService) -> APIRouter:
     async def try_model(model_id: Id, body: TryRequest, request: Request) -> Response:
         """Load it and run it once, in a worker of its own with all the walls around it, within a
         minute. What goes wrong in there is in `failure`. It stops when the client disconnects."""
-        begin = inferences.begin
+        begin = inferences.start
         engine = body.engine or ""
         attempt = await run_in_threadpool(begin, ModelId(model_id), engine, body.batch_size)
-        return await _awaited(attempt, request)
+        return await _wait_for_result(attempt, request)
 
     return routes
 
 
-async def _awaited(attempt: PendingInference, request: Request) -> Response:
+async def _wait_for_result(attempt: PendingInference, request: Request) -> Response:
     """Whatever happens, nothing keeps running for a client that is gone."""
-    ends = asyncio.create_task(run_in_threadpool(_document, attempt))
-    gone = asyncio.create_task(_leaves(request))
+    ends = asyncio.create_task(run_in_threadpool(_make_document, attempt))
+    gone = asyncio.create_task(_wait_until_disconnected(request))
     try:
         await asyncio.wait((ends, gone), return_when=asyncio.FIRST_COMPLETED)
         if not ends.done():
@@ -58,12 +58,12 @@ async def _awaited(attempt: PendingInference, request: Request) -> Response:
         gone.cancel()
 
 
-async def _leaves(request: Request) -> None:
+async def _wait_until_disconnected(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def _document(attempt: PendingInference) -> AttemptDocument:
+def _make_document(attempt: PendingInference) -> AttemptDocument:
     """The attempt is over then, and closed."""
     try:
         return AttemptDocument(inference=InferenceDocument.of(attempt.result()))

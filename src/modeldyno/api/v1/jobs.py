@@ -10,8 +10,15 @@ from pydantic import Field
 
 from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.logs import LOG, Limit, Offset, log_answer
-from modeldyno.api.v1.paging import ListRequest, OfRuns, listed, parameters
-from modeldyno.api.v1.shape import Id, RequestBody, answer, gives, page_answer, problems
+from modeldyno.api.v1.paging import ListRequest, OfRuns, listed, query_parameters
+from modeldyno.api.v1.shape import (
+    Id,
+    RequestBody,
+    answer,
+    documented_problems,
+    gives,
+    page_response,
+)
 from modeldyno.core.documents.runs import JobDocument, ProgressDocument
 from modeldyno.core.ids import JobId
 from modeldyno.core.names import name_of_file
@@ -37,10 +44,12 @@ class ListJobsRequest(ListRequest, OfRuns):
 def router(jobs: JobService) -> APIRouter:
     routes = APIRouter(prefix="/jobs", tags=["jobs"])
 
-    @routes.get("", **gives(page_schema(JobDocument)), openapi_extra=parameters(ListJobsRequest))
+    @routes.get(
+        "", **gives(page_schema(JobDocument)), openapi_extra=query_parameters(ListJobsRequest)
+    )
     def list_jobs(request: Annotated[ListJobsRequest, listed(ListJobsRequest)]) -> Response:
         """Those put in the queue last come first; `text` is sought in the run's id."""
-        return page_answer(jobs.page(request.wanted()), job_document)
+        return page_response(jobs.page(request.wanted()), job_document)
 
     @routes.get("/{job_id}", **gives(JobDocument, 404))
     def get_job(job_id: Id) -> Response:
@@ -69,11 +78,14 @@ def router(jobs: JobService) -> APIRouter:
         return answer(job_document(jobs.place(JobId(job_id), request.place)))
 
     @routes.get(
-        "/{job_id}/log", response_class=Response, responses=LOG | problems(404), summary="Job Log"
+        "/{job_id}/log",
+        response_class=Response,
+        responses=LOG | documented_problems(404),
+        summary="Job Log",
     )
     def get_job_log(job_id: Id, offset: Offset = 0, limit: Limit = 64 << 10) -> Response:
         """What its workers printed."""
-        return log_answer(read_chunk(jobs.log(JobId(job_id)), offset, limit))
+        return log_answer(read_chunk(jobs.log_path(JobId(job_id)), offset, limit))
 
     return routes
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from modeldyno.api.v1.paging import parameters, queried
+from modeldyno.api.v1.paging import queried, query_parameters
 from modeldyno.api.v1.shape import answer, gives
 from modeldyno.core.documents.benchmarks import JudgementDocument
 from modeldyno.core.ids import BenchmarkId
@@ -36,18 +36,20 @@ class JudgementRequest(BaseModel):
 def router(judgements: JudgementService) -> APIRouter:
     routes = APIRouter(prefix="/judgements", tags=["benchmarks"])
 
-    @routes.get("", **gives(JudgementDocument, 404), openapi_extra=parameters(JudgementRequest))
+    @routes.get(
+        "", **gives(JudgementDocument, 404), openapi_extra=query_parameters(JudgementRequest)
+    )
     def judge_benchmarks(
         request: Annotated[JudgementRequest, queried(JudgementRequest)],
     ) -> Response:
         """Which of two benchmarks is quicker, cell by cell, with the interval of the ratio and all
         settings side by side. Nothing is measured and nothing is kept."""
-        judgement = judgements.judge(_picked(request.a), _picked(request.b))
+        judgement = judgements.judge(_parse_picked(request.a), _parse_picked(request.b))
         return answer(JudgementDocument.of(judgement))
 
     return routes
 
 
-def _picked(said: str) -> Picked:
+def _parse_picked(said: str) -> Picked:
     number, _, cell = said.partition(":")
     return Picked(BenchmarkId(int(number)), int(cell) if cell else None)

@@ -13,8 +13,16 @@ from starlette.concurrency import run_in_threadpool
 from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1 import downloads, uploads
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListRequest, OfProject, listed, parameters
-from modeldyno.api.v1.shape import Id, Name, RequestBody, answer, gives, gives_nothing, page_answer
+from modeldyno.api.v1.paging import ListRequest, OfProject, listed, query_parameters
+from modeldyno.api.v1.shape import (
+    Id,
+    Name,
+    RequestBody,
+    answer,
+    gives,
+    gives_nothing,
+    page_response,
+)
 from modeldyno.core.documents.models import (
     ModelDetailsDocument,
     ModelDocument,
@@ -79,15 +87,15 @@ def router(
 ) -> APIRouter:
     routes = APIRouter(tags=["models"])
 
-    @routes.get("/models", **gives(_PAGE), openapi_extra=parameters(ListModelsRequest))
+    @routes.get("/models", **gives(_PAGE), openapi_extra=query_parameters(ListModelsRequest))
     def list_models(request: Annotated[ListModelsRequest, listed(ListModelsRequest)]) -> Response:
         """Newest first unless asked otherwise."""
-        return page_answer(models.page(request.wanted()), _summary)
+        return page_response(models.page(request.wanted()), _make_summary)
 
     @routes.get(
         "/projects/{project_id}/models",
         **gives(_PAGE, 404),
-        openapi_extra=parameters(ListProjectModelsRequest),
+        openapi_extra=query_parameters(ListProjectModelsRequest),
     )
     def list_models_of_project(
         project_id: Id,
@@ -95,7 +103,9 @@ def router(
     ) -> Response:
         """As `GET /models?project_id=`, but a project that is not there is an error."""
         project = records.projects.get(ProjectId(project_id))
-        return page_answer(models.page(replace(request.wanted(), project_id=project.id)), _summary)
+        return page_response(
+            models.page(replace(request.wanted(), project_id=project.id)), _make_summary
+        )
 
     @routes.post(
         "/projects/{project_id}/models",
@@ -118,9 +128,9 @@ def router(
         (`PUT /models/{id}/files/{name}`); or all come at once, packed.
         """
         if not packed:
-            _require_plain(name)
+            _require_plain_name(name)
         await run_in_threadpool(records.projects.get, ProjectId(project_id))
-        async with uploads.received(request, files) as incoming:
+        async with uploads.received_upload(request, files) as incoming:
             add = files.add_packed if packed else files.add
             made = await run_in_threadpool(add, ProjectId(project_id), name, incoming)
         return await run_in_threadpool(_added, made)
@@ -150,7 +160,7 @@ def router(
     def delete_model(model_id: Id, cascade: bool = False) -> None:
         """With `cascade`, what was measured with it goes along; else it must be unused. Its files
         go when no other model has the same."""
-        with archive.deleting():
+        with archive.translated_deletion():
             models.delete(ModelId(model_id), cascade=cascade)
 
     @routes.get("/models/{model_id}/file", response_class=Response, responses=downloads.DESCRIBED)
@@ -158,7 +168,7 @@ def router(
         """The model's own file, without weights beside it. One range may be asked for."""
         model = models.get(ModelId(model_id)).model
         descriptor = files.open(model)
-        return downloads.sent(request.headers, descriptor, model.name, model.sha256 or "")
+        return downloads.file_response(request.headers, descriptor, model.name, model.sha256 or "")
 
     @routes.put(
         "/models/{model_id}/files/{name:path}",
@@ -169,7 +179,7 @@ def router(
         """Send one of the files that an `incomplete` model lacks. With the last one, the model is
         looked into again."""
         await run_in_threadpool(files.require_missing_weights, ModelId(model_id), name)
-        async with uploads.received(request, files) as incoming:
+        async with uploads.received_upload(request, files) as incoming:
             changed = await run_in_threadpool(files.add_weights, ModelId(model_id), name, incoming)
         return await run_in_threadpool(_details_of, changed)
 
@@ -197,22 +207,24 @@ def router(
     return routes
 
 
-def _require_plain(name: str) -> None:
+def _require_plain_name(name: str) -> None:
     if len(names_in(name)) != 1:
         raise path_refused(name, "it holds a slash; a model is called by one name")
 
 
-def _summary(model_status: ModelStatus) -> ModelSummary:
-    return ModelSummary.from_fields(model_status.model, **_values(model_status))
+def _make_summary(model_status: ModelStatus) -> ModelSummary:
+    return ModelSummary.from_fields(model_status.model, **_summary_values(model_status))
 
 
 def _details(model_status: ModelStatus, status: int = 200, **headers: str) -> Response:
     facts = model_status.model.facts
-    values = _values(model_status) | {"facts": facts and ModelDocument.of(without_places(facts))}
+    values = _summary_values(model_status) | {
+        "facts": facts and ModelDocument.of(without_places(facts))
+    }
     return answer(ModelDetailsDocument.from_fields(model_status.model, **values), status, **headers)
 
 
-def _values(model_status: ModelStatus) -> dict[str, Any]:
+def _summary_values(model_status: ModelStatus) -> dict[str, Any]:
     """What the model itself does not know."""
     model, facts, trusted = model_status.model, model_status.model.facts, model_status.trusted
     trust = ModelTrustDocument(

@@ -38,11 +38,11 @@ class NoteRequest(RequestBody):
 def router(notes: NoteRecords) -> APIRouter:
     routes = APIRouter(tags=["notes"])
     for kind in subject_kinds():
-        _add(routes, notes, kind)
+        _add_routes(routes, notes, kind)
     return routes
 
 
-def _add(routes: APIRouter, notes: NoteRecords, kind: SubjectKind) -> None:
+def _add_routes(routes: APIRouter, notes: NoteRecords, kind: SubjectKind) -> None:
     path = f"/{kind}s/{{{kind}_id}}/note"
     number = Path(alias=f"{kind}_id", ge=1, le=MOST_ID)
 
@@ -54,7 +54,7 @@ def _add(routes: APIRouter, notes: NoteRecords, kind: SubjectKind) -> None:
     def read(id: int = number) -> Response:
         """What people wrote about it; empty, of version 0, when nobody did. `ETag` is the version,
         for `If-Match`."""
-        return _answer(notes.get(Subject(kind, id)))
+        return _note_response(notes.get(Subject(kind, id)))
 
     @routes.put(
         path,
@@ -66,8 +66,8 @@ def _add(routes: APIRouter, notes: NoteRecords, kind: SubjectKind) -> None:
         if if_match is None:
             raise Refused(VERSION_NEEDED)
         version = None if if_match == "*" else int(if_match.strip('"'))
-        return _answer(notes.write(Subject(kind, id), request.text, version))
+        return _note_response(notes.write(Subject(kind, id), request.text, version))
 
 
-def _answer(note: Note) -> Response:
+def _note_response(note: Note) -> Response:
     return answer(NoteDocument.of(note), ETag=f'"{note.version}"')

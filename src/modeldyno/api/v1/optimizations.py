@@ -17,7 +17,7 @@ from modeldyno.api.v1.shape import (
     answer,
     gives,
     gives_nothing,
-    page_answer,
+    page_response,
 )
 from modeldyno.core.ids import BenchmarkId, DatasetId, ModelId, OptimizationId, ProjectId
 from modeldyno.core.optimization_settings import (
@@ -124,8 +124,8 @@ def router(
             request.type,
             request.precision,
             model_id=ModelId(request.model_id) if request.model_id else None,
-            dataset_id=_dataset(request.dataset_id),
-            settings=_settings(request.settings),
+            dataset_id=_to_dataset_id(request.dataset_id),
+            settings=_tuning_settings(request.settings),
         )
 
     def change(
@@ -136,8 +136,8 @@ def router(
             name=request.name,
             type=request.type,
             precision=request.precision,
-            dataset_id=_dataset(request.dataset_id),
-            settings=_settings(request.settings),
+            dataset_id=_to_dataset_id(request.dataset_id),
+            settings=_tuning_settings(request.settings),
         )
 
     RunnableRoutes("optimization", routes, optimizations, records, jobs, archive).add(
@@ -149,7 +149,7 @@ def router(
             details_document=OptimizationDocument,
             create=create,
             change=change,
-            rows=lambda request: page_answer(optimizations.page(request.wanted()), document_of),
+            rows=lambda request: page_response(optimizations.page(request.wanted()), document_of),
             details=details,
             about="Its settings, its latest run, and what it made.",
             about_new="Kept, not started. This version cannot carry it out yet: a run ends with "
@@ -179,10 +179,10 @@ def router(
     return routes
 
 
-def _dataset(number: int | None) -> DatasetId | None:
+def _to_dataset_id(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
 
 
-def _settings(tuning: TuningRequest | None) -> dict[str, Any] | None:
+def _tuning_settings(tuning: TuningRequest | None) -> dict[str, Any] | None:
     """Those that were sent; None when none was."""
     return (tuning.model_dump(exclude_unset=True) if tuning else None) or None

@@ -39,7 +39,7 @@ from modeldyno.core.runs import ListQuery, State
 MOST = 200
 
 
-def _moment(said: object) -> object:
+def _parse_moment(said: object) -> object:
     """Numbers are no moments here, one needs its zone, and the ends of time are not in all."""
     if not isinstance(said, str) or not re.match(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d", said):
         raise ValueError("a moment is written like 2026-11-15T09:00:00Z")
@@ -53,7 +53,7 @@ def _moment(said: object) -> object:
     return in_utc
 
 
-_Moment = Annotated[datetime | None, BeforeValidator(_moment)]
+_Moment = Annotated[datetime | None, BeforeValidator(_parse_moment)]
 
 
 class ListRequest(BaseModel):
@@ -80,7 +80,7 @@ class ListRequest(BaseModel):
         return ListQuery(descending=said.pop("order") == "descending", **said)
 
 
-def one_of(*words: str) -> Any:
+def require_one_of(*words: str) -> Any:
     """Like ``Literal``, of words that are only known at run time."""
 
     def require(word: str) -> str:
@@ -104,20 +104,20 @@ class OfRuns(OfProject):
 _SIZE = r"^[!-+\--<>-~]+=[1-9][0-9]{0,8}$"
 
 
-def _checked_size(text: str) -> str:
+def _require_size(text: str) -> str:
     if not re.fullmatch(_SIZE, text):
         raise ValueError(f"Cannot read {text!r}: write one dimension and its size, seq=128")
     return text
 
 
-def _filter(axis: CellAxis) -> Any:
+def _axis_filter(axis: CellAxis) -> Any:
     """What a value of it may be."""
     if axis.kind == "word":
         return Annotated[str | None, Field(max_length=50)]
     if axis.kind == "count":
         return Annotated[int | None, Field(ge=1, le=MOST_ID)]
     shape = Field(max_length=100, json_schema_extra={"pattern": _SIZE})
-    return Annotated[str, shape, AfterValidator(_checked_size)] | None
+    return Annotated[str, shape, AfterValidator(_require_size)] | None
 
 
 # Runs have engines, too.
@@ -142,7 +142,7 @@ else:
     OfCells = create_model(
         "OfCells",
         __base__=_OfCells,
-        **{axis.name: (_filter(axis), None) for axis in AXES if axis.name in CELL_FILTERS},
+        **{axis.name: (_axis_filter(axis), None) for axis in AXES if axis.name in CELL_FILTERS},
     )
 
 
@@ -151,9 +151,9 @@ def listed(shape: type[ListRequest]) -> Any:
 
 
 def queried(shape: type[BaseModel]) -> Any:
-    """Like ``Query()``, but much faster: lists are requested often. ``parameters`` tells OpenAPI
-    what may stand in the query; only lists may stand there twice. Without ``async`` it would take a
-    thread."""
+    """Like ``Query()``, but much faster: lists are requested often. ``query_parameters`` tells
+    OpenAPI what may stand in the query; only lists may be there twice. Without ``async`` it would
+    take a thread."""
     fields = shape.model_fields.items()
     repeatable = [name for name, field in fields if get_origin(field.annotation) is list]
 
@@ -163,10 +163,10 @@ def queried(shape: type[BaseModel]) -> Any:
         several = {name: said.getlist(name) for name in repeatable if name in said}
         try:
             if len(said.multi_items()) > len(said) + sum(len(s) - 1 for s in several.values()):
-                raise _misunderstood({"loc": (), "msg": "something was said twice"})
+                raise _validation_error({"loc": (), "msg": "something was said twice"})
             return shape.model_validate(dict(said) | several)
         except ValidationError as error:
-            raise _misunderstood(*error.errors()) from error
+            raise _validation_error(*error.errors()) from error
 
     async def read(request: Request) -> BaseModel:
         return parse(request.scope["query_string"])
@@ -174,11 +174,11 @@ def queried(shape: type[BaseModel]) -> Any:
     return Depends(read)
 
 
-def _misunderstood(*errors: Any) -> RequestValidationError:
+def _validation_error(*errors: Any) -> RequestValidationError:
     return RequestValidationError([{**error, "loc": ("query", *error["loc"])} for error in errors])
 
 
-def parameters(shape: type[BaseModel]) -> dict[str, Any]:
+def query_parameters(shape: type[BaseModel]) -> dict[str, Any]:
     """For ``openapi_extra=`` of what is ``queried``."""
     described = shape.model_json_schema()
     needed = described.get("required", ())

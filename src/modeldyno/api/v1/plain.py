@@ -11,9 +11,9 @@ from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.paging import ListRequest, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
-from modeldyno.api.v1.settings import changed
+from modeldyno.api.v1.settings import apply_change
 from modeldyno.api.v1.shape import json_response
-from modeldyno.api.v1.summaries import copier, joined, page_of
+from modeldyno.api.v1.summaries import join_json_members, make_field_copier, page_of_lines
 from modeldyno.core.codec import encode
 from modeldyno.core.documents.runnables import (
     LatestRunSummary,
@@ -56,11 +56,11 @@ def router(records: Records, models: ModelService, jobs: JobService, archive: Ar
     routes = APIRouter()
     for name, kind in KINDS.items():
         service: RunnableService[int, PlainRunnable] = RunnableService(records, models, jobs, name)
-        routes.routes += _router(name, kind, service, records, jobs, archive).routes
+        routes.routes += _make_router(name, kind, service, records, jobs, archive).routes
     return routes
 
 
-def _router(
+def _make_router(
     name: str,
     kind: PlainKind,
     service: RunnableService[int, PlainRunnable],
@@ -81,17 +81,17 @@ def _router(
         return made
 
     def change(number: int, request: Any, sent: frozenset[str]) -> None:
-        after = changed(kind.settings(service.get(number).spec), request, sent, name)
+        after = apply_change(kind.settings(service.get(number).spec), request, sent, name)
         make_spec = partial(kind.spec, after) if after else None
         service.change(number, name=request.name, make_spec=make_spec)
 
     def rows(query: PlainQuery) -> Response:
         page = service.page(query.wanted())
-        lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
-        return page_of(lines, page.next)
+        lines = (join_json_members(_row(row), summary=row.summary_json) for row in page.items)
+        return page_of_lines(lines, page.next)
 
     def details(number: int, status: int = 200, **headers: str) -> Response:
-        body = _details(service.details(number), kind, archive.numbers_of)
+        body = _details_to_json(service.details(number), kind, archive.numbers_of)
         return json_response(body, status, **headers)
 
     RunnableRoutes(name, routes, service, records, jobs, archive).add(
@@ -111,10 +111,10 @@ def _router(
     return routes
 
 
-_row = copier(RunnableSummary, "summary")
+_row = make_field_copier(RunnableSummary, "summary")
 
 
-def _details(
+def _details_to_json(
     details: RunnableDetails[PlainRunnable], kind: PlainKind, numbers_of: NumbersOf
 ) -> bytes:
     """A RunnableDocument."""
@@ -126,4 +126,4 @@ def _details(
         "latest_run": LatestRunSummary.of(details.latest, numbers_of),
         "command": spec.command(details.model_names),
     }
-    return joined(values, summary=details.runnable.summary_json)
+    return join_json_members(values, summary=details.runnable.summary_json)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from fastapi import APIRouter, Query, Response
 
-from modeldyno.api.schemas import answers, page_schema, reference
+from modeldyno.api.schemas import page_schema, response_schemas, schema_reference
 from modeldyno.api.v1.paging import ListRequest, OfRuns
 from modeldyno.api.v1.runnables import KindRoutes, RunnableRoutes
-from modeldyno.api.v1.runs import attached
-from modeldyno.api.v1.settings import changed, profiling_of
-from modeldyno.api.v1.shape import MOST_ID, Id, answer, gives, json_response, problems
-from modeldyno.api.v1.summaries import copier, joined, page_of
+from modeldyno.api.v1.runs import attachment_headers
+from modeldyno.api.v1.settings import apply_change, profiling_of
+from modeldyno.api.v1.shape import MOST_ID, Id, answer, documented_problems, gives, json_response
+from modeldyno.api.v1.summaries import join_json_members, make_field_copier, page_of_lines
 from modeldyno.core.documents.profiles import (
     AgreementDocument,
     ProfileDetailsDocument,
@@ -24,7 +24,7 @@ from modeldyno.core.documents.profiles import (
 )
 from modeldyno.core.documents.runnables import LatestRunSummary, NumbersOf
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId
-from modeldyno.core.profile_diffs import diff
+from modeldyno.core.profile_diffs import compare_profiles
 from modeldyno.core.profiles import Agreement, Profile, ProfileRowsQuery, spec_of
 from modeldyno.core.requests.measuring import EditProfileRequest, NewProfileRequest, profile_request
 from modeldyno.core.results import ProfileResult
@@ -59,9 +59,9 @@ _ROWS = page_schema(
     TimeDocument,
     run_id={"type": "string"},
     by={"enum": [*get_args(By)]},
-    roof=reference(RoofDocument),
+    roof=schema_reference(RoofDocument),
 )
-_TABLE = answers("One line for each row.", None, "text/csv")
+_TABLE = response_schemas("One line for each row.", None, "text/csv")
 
 
 def router(
@@ -75,7 +75,7 @@ def router(
 
     def details(profile_id: ProfileId, status: int = 200, **headers: str) -> Response:
         agreement = profiles.agreement(profile_id)
-        body = _details(profiles.details(profile_id), agreement, archive.numbers_of)
+        body = _details_to_json(profiles.details(profile_id), agreement, archive.numbers_of)
         return json_response(body, status, **headers)
 
     def result(profile_id: int) -> ProfileResult:
@@ -89,25 +89,25 @@ def router(
             ProjectId(request.project_id),
             ModelId(request.model_id),
             request.name or "",
-            _dataset(request.dataset_id),
-            make_spec=partial(requests.profile_spec, request),
+            _to_dataset_id(request.dataset_id),
+            make_spec=partial(requests.make_profile_spec, request),
             start=request.start,
         )
         return made
 
     def change(number: ProfileId, request: EditProfileRequest, sent: frozenset[str]) -> None:
-        after = changed(profile_request(profiles.get(number).spec), request, sent, "profile")
+        after = apply_change(profile_request(profiles.get(number).spec), request, sent, "profile")
         profiles.edit(
             number,
             name=request.name,
-            dataset_id=_dataset(request.dataset_id),
-            make_spec=partial(requests.profile_spec, after) if after else None,
+            dataset_id=_to_dataset_id(request.dataset_id),
+            make_spec=partial(requests.make_profile_spec, after) if after else None,
         )
 
     def rows(request: ListProfilesRequest) -> Response:
         page = profiles.page(request.wanted())
-        lines = (joined(_row(row), summary=row.summary_json) for row in page.items)
-        return page_of(lines, page.next)
+        lines = (join_json_members(_row(row), summary=row.summary_json) for row in page.items)
+        return page_of_lines(lines, page.next)
 
     RunnableRoutes("profile", routes, profiles, records, jobs, archive).add(
         KindRoutes(
@@ -154,26 +154,28 @@ def router(
     ) -> Response:
         """What changes from this profile (A) to another (B): their latest runs, aligned by node
         and by operator."""
-        return answer(ProfileDiffDocument.of(diff(result(profile_id), result(to), by)))
+        return answer(ProfileDiffDocument.of(compare_profiles(result(profile_id), result(to), by)))
 
-    @routes.get("/{profile_id}/csv", response_class=Response, responses=_TABLE | problems(404))
+    @routes.get(
+        "/{profile_id}/csv", response_class=Response, responses=_TABLE | documented_problems(404)
+    )
     def export_profile_rows(profile_id: Id, by: By = "op") -> Response:
         """The same as a table for a spreadsheet, with a line for what is outside all nodes."""
         text = profiles.csv(ProfileId(profile_id), by)
-        headers = attached(f"profile-{profile_id}-by-{by}.csv")
+        headers = attachment_headers(f"profile-{profile_id}-by-{by}.csv")
         return Response(text, headers=headers, media_type="text/csv; charset=utf-8")
 
     return routes
 
 
-def _dataset(number: int | None) -> DatasetId | None:
+def _to_dataset_id(number: int | None) -> DatasetId | None:
     return None if number is None else DatasetId(number)
 
 
-_row = copier(ProfileSummary, "summary")
+_row = make_field_copier(ProfileSummary, "summary")
 
 
-def _details(
+def _details_to_json(
     details: RunnableDetails[Profile], agreement: Agreement | None, numbers_of: NumbersOf
 ) -> bytes:
     """A ProfileDetailsDocument."""
@@ -189,4 +191,4 @@ def _details(
         "agreement": AgreementDocument.of(agreement) if agreement else None,
         "command": spec.command(details.model_names) if spec else "",
     }
-    return joined(values, summary=profile.summary_json)
+    return join_json_members(values, summary=profile.summary_json)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from modeldyno.api.schemas import answers, page_schema, reference
+from modeldyno.api.schemas import page_schema, response_schemas, schema_reference
 from modeldyno.api.v1.idempotency import once
-from modeldyno.api.v1.paging import ListRequest, listed, parameters
-from modeldyno.api.v1.runs import EXPORT_TEXTS, attached
+from modeldyno.api.v1.paging import ListRequest, listed, query_parameters
+from modeldyno.api.v1.runs import EXPORT_TEXTS, attachment_headers
 from modeldyno.api.v1.shape import (
     MOST_ID,
     Id,
     Name,
     RequestBody,
     answer,
+    documented_problems,
     gives,
     gives_nothing,
-    page_answer,
-    problems,
+    page_response,
 )
 from modeldyno.core.documents.projects import ProjectDocument
 from modeldyno.core.documents.reports import ReportDocument
@@ -56,7 +56,7 @@ class EditProjectRequest(RequestBody):
     accept_noisy: bool = Field(False, description="Of a baseline whose numbers are not sure.")
 
 
-_REPORTED = answers("A file to keep.", reference(ReportDocument), *EXPORT_TEXTS)
+_REPORTED = response_schemas("A file to keep.", schema_reference(ReportDocument), *EXPORT_TEXTS)
 
 
 def router(
@@ -68,13 +68,15 @@ def router(
     projects = records.projects
     routes = APIRouter(prefix="/projects", tags=["projects"])
 
-    @routes.get("", **gives(page_schema(Project)), openapi_extra=parameters(ListProjectsRequest))
+    @routes.get(
+        "", **gives(page_schema(Project)), openapi_extra=query_parameters(ListProjectsRequest)
+    )
     def list_projects(
         request: Annotated[ListProjectsRequest, listed(ListProjectsRequest)],
     ) -> Response:
         """Newest first unless asked otherwise."""
         # As dictionaries: of dataclasses the same JSON takes twice as long.
-        return page_answer(projects.page(request.wanted()), vars)
+        return page_response(projects.page(request.wanted()), vars)
 
     @routes.post("", **gives(Project, 409, 413, status=201))
     @once(records)
@@ -92,13 +94,17 @@ def router(
         return answer(ProjectDocument.from_fields(project, counts=counts))
 
     @routes.get(
-        "/{project_id}/report", response_class=Response, responses=_REPORTED | problems(404)
+        "/{project_id}/report",
+        response_class=Response,
+        responses=_REPORTED | documented_problems(404),
     )
     def report_project(project_id: Id, format: Format = "html") -> Response:
         """The latest result of every benchmark, comparison and profile in it, as one file: a page
         to read, without scripts, Markdown, JSON, or a table of all cells."""
         file = exports.report(ProjectId(project_id), format)
-        return Response(file.text, headers=attached(file.name), media_type=file.media_type)
+        return Response(
+            file.text, headers=attachment_headers(file.name), media_type=file.media_type
+        )
 
     @routes.patch("/{project_id}", **gives(Project, 404, 409, 413))
     def edit_project(project_id: Id, request: EditProjectRequest) -> Response:
@@ -117,7 +123,7 @@ def router(
     @routes.delete("/{project_id}", **gives_nothing(404, 409))
     def delete_project(project_id: Id, cascade: bool = False) -> None:
         """With `cascade`, everything in it goes along; else only an empty one can be deleted."""
-        with archive.deleting():
+        with archive.translated_deletion():
             projects.delete(ProjectId(project_id), cascade=cascade)
 
     return routes

@@ -21,25 +21,25 @@ def router(jobs: JobService) -> APIRouter:
     @routes.get("", **gives(QueueDocument))
     def get_queue() -> Response:
         """All of it in one answer."""
-        return answer(_document(jobs.queue()))
+        return answer(_make_document(jobs.queue()))
 
     @routes.post("/pause", **gives(QueueDocument))
     def pause_queue() -> Response:
         """What runs goes on to its end; nothing begins until somebody resumes, also when the
         server is started anew."""
         jobs.pause()
-        return answer(_document(jobs.queue()))
+        return answer(_make_document(jobs.queue()))
 
     @routes.post("/resume", **gives(QueueDocument))
     def resume_queue() -> Response:
         """What waits begins again."""
         jobs.unpause()
-        return answer(_document(jobs.queue()))
+        return answer(_make_document(jobs.queue()))
 
     return routes
 
 
-def _document(queue: QueueStatus) -> QueueDocument:
+def _make_document(queue: QueueStatus) -> QueueDocument:
     held = {lease.core: lease for lease in queue.leases}
     cores = (
         CoreDocument(core=core, job_id=held[core].job_id, since=held[core].taken_at)

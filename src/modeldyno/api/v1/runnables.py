@@ -13,7 +13,7 @@ from fastapi import APIRouter, Response
 from modeldyno.api.schemas import page_schema
 from modeldyno.api.v1.idempotency import once
 from modeldyno.api.v1.jobs import job_document
-from modeldyno.api.v1.paging import ListRequest, listed, parameters
+from modeldyno.api.v1.paging import ListRequest, listed, query_parameters
 from modeldyno.api.v1.runs import ListRunsRequest, run_lines
 from modeldyno.api.v1.settings import Sent
 from modeldyno.api.v1.shape import Id, answer, gives, gives_nothing
@@ -90,26 +90,28 @@ class RunnableRoutes:
     def _add_list(self, kind: KindRoutes) -> None:
         query = Annotated[kind.query, listed(kind.query)]  # type: ignore[name-defined]
 
-        @self.routes.get("", **gives(page_schema(kind.row)), openapi_extra=parameters(kind.query))
-        @self._named(f"list_{self.kind}s", kind.about_list, request=query)
+        @self.routes.get(
+            "", **gives(page_schema(kind.row)), openapi_extra=query_parameters(kind.query)
+        )
+        @self._with_operation_name(f"list_{self.kind}s", kind.about_list, request=query)
         def list_all(request: Any) -> Response:
             return kind.rows(request)
 
     def _add_new(self, kind: KindRoutes) -> None:
         @self.routes.post("", **gives(kind.details_document, *kind.refusals, status=201))
         @once(self.records)
-        @self._named(f"create_{self.kind}", kind.about_new, request=kind.new)
+        @self._with_operation_name(f"create_{self.kind}", kind.about_new, request=kind.new)
         def create(request: Any) -> Response:
-            return self._made(kind, kind.create(request).id)
+            return self._created_response(kind, kind.create(request).id)
 
     def _add_one(self, kind: KindRoutes) -> None:
         @self.routes.get(self._path, **gives(kind.details_document, 404))
-        @self._named(f"get_{self.kind}", kind.about)
+        @self._with_operation_name(f"get_{self.kind}", kind.about)
         def get(number: Id) -> Response:
             return kind.details(number)
 
         @self.routes.patch(self._path, **gives(kind.details_document, 404, 409, 413))
-        @self._named(f"edit_{self.kind}", kind.about_edit, request=kind.edit)
+        @self._with_operation_name(f"edit_{self.kind}", kind.about_edit, request=kind.edit)
         def edit(number: Id, request: Any, sent: Sent) -> Response:
             kind.change(number, request, sent)
             return kind.details(number)
@@ -118,18 +120,18 @@ class RunnableRoutes:
         left_out = {} if kind.has_cascade else {"cascade": None}
 
         @self.routes.delete(self._path, **gives_nothing(404, 409))
-        @self._named(f"delete_{self.kind}", kind.about_delete, **left_out)
+        @self._with_operation_name(f"delete_{self.kind}", kind.about_delete, **left_out)
         def delete(number: Id, cascade: bool = False) -> None:
-            with self.archive.deleting():
+            with self.archive.translated_deletion():
                 self.service.delete(number, cascade=cascade)
 
     def _add_runs(self) -> None:
         @self.routes.get(
             f"{self._path}/runs",
             **gives(page_schema(RunSummary), 404),
-            openapi_extra=parameters(ListRunsRequest),
+            openapi_extra=query_parameters(ListRunsRequest),
         )
-        @self._named(f"list_{self.kind}_runs")
+        @self._with_operation_name(f"list_{self.kind}_runs")
         def list_runs(
             number: Id, request: Annotated[ListRunsRequest, listed(ListRunsRequest)]
         ) -> Response:
@@ -139,7 +141,7 @@ class RunnableRoutes:
 
         @self.routes.post(f"{self._path}/runs", **gives(JobDocument, 404, 409, status=202))
         @once(self.records)
-        @self._named(f"run_{self.kind}")
+        @self._with_operation_name(f"run_{self.kind}")
         def run(number: Id) -> Response:
             """One more run of it, at the end of the queue."""
             job = self.service.start(number)
@@ -154,18 +156,20 @@ class RunnableRoutes:
             f"{self._path}/rerun", **gives(kind.details_document, 404, 409, status=201)
         )
         @once(self.records)
-        @self._named(f"rerun_{self.kind}", about)
+        @self._with_operation_name(f"rerun_{self.kind}", about)
         def rerun(number: Id) -> Response:
-            return self._made(kind, self.service.rerun(number)[0].id)
+            return self._created_response(kind, self.service.rerun(number)[0].id)
 
-    def _made(self, kind: KindRoutes, number: int) -> Response:
+    def _created_response(self, kind: KindRoutes, number: int) -> Response:
         return kind.details(number, 201, location=f"/api/v1/{self.kind}s/{number}")
 
     @property
     def _path(self) -> str:
         return f"/{{{self.kind}_id}}"
 
-    def _named(self, name: str, about: str = "", **bodies: Any) -> Callable[[Handler], Handler]:
+    def _with_operation_name(
+        self, name: str, about: str = "", **bodies: Any
+    ) -> Callable[[Handler], Handler]:
         """FastAPI and ``once`` go by names: ``number`` is ``benchmark_id`` for them, and so on.
         ``bodies`` are the classes of parameters that are not known where they are written; None
         leaves one out."""

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 
 from modeldyno.api.access import CALLER, Access
 from modeldyno.api.errors import Refusal, Refused
-from modeldyno.api.listening import Listening, set_cookie
+from modeldyno.api.listening import Listening, cookie_header
 from modeldyno.api.v1.shape import answer, gives, gives_nothing
 from modeldyno.core.documents.hosts import SessionDocument, SignInCodeDocument
 from modeldyno.services.sign_ins import CODE_LIFETIME_S
@@ -33,7 +33,7 @@ def router(listening: Listening, access: Access) -> APIRouter:
     def sign_out(request: Request, response: Response) -> None:
         """Ends the cookie that this request came with. A token is no session: it stays good."""
         access.sign_out(request.scope[CALLER])
-        response.headers["Set-Cookie"] = set_cookie(listening.cookie, "", 0)
+        response.headers["Set-Cookie"] = cookie_header(listening.cookie, "", 0)
 
     @routes.post("/codes", **gives(SignInCodeDocument, status=201))
     def create_code(request: Request) -> Response:

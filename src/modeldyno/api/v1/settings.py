@@ -24,7 +24,7 @@ from modeldyno.core.specs import BenchmarkSpec, ComparisonSpec, ProfileSpec, Sid
 R = TypeVar("R")
 
 
-async def _sent(request: Request) -> frozenset[str]:
+async def _read_sent_fields(request: Request) -> frozenset[str]:
     if not await request.body():  # FastAPI refuses it, after it has called us
         return frozenset()
     body = await request.json()
@@ -32,10 +32,10 @@ async def _sent(request: Request) -> frozenset[str]:
 
 
 # The fields that a body has: those of a change that are not sent stay as they are.
-Sent = Annotated[frozenset[str], Depends(_sent)]
+Sent = Annotated[frozenset[str], Depends(_read_sent_fields)]
 
 
-def changed(before: R, change: object, sent: frozenset[str], kind: str) -> R | None:
+def apply_change(before: R, change: object, sent: frozenset[str], kind: str) -> R | None:
     """The request of before with what was sent; None if that was no setting.
 
     Raises BadValue for settings of the terminal that a server does not accept.
@@ -76,7 +76,7 @@ def profiling_of(spec: ProfileSpec) -> dict[str, Any]:
 def pairing_of(spec: ComparisonSpec) -> dict[str, Any]:
     """A PairingDocument."""
     document = encode(comparison_request(spec)) | {"budget_s": spec.seconds}
-    sides = {"a": _side(spec.a, document["a"]), "b": _side(spec.b, document["b"])}
+    sides = {"a": _side_settings(spec.a, document["a"]), "b": _side_settings(spec.b, document["b"])}
     return {name: document[name] for name in field_names(PairingDocument)} | sides
 
 
@@ -88,6 +88,6 @@ SETTINGS: dict[str, tuple[str, Callable[[Any], dict[str, Any]]]] = {
 }
 
 
-def _side(side: SideSpec, document: dict[str, Any]) -> dict[str, Any]:
+def _side_settings(side: SideSpec, document: dict[str, Any]) -> dict[str, Any]:
     inputs = {name: document[name] for name in ("dims", "values", "inputs", "signature")}
     return inputs | {"label": name_of_file(side.label)} | document

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import to_json
 from typing_extensions import TypeAliasType
 
-from modeldyno.api.schemas import Json, answers, reference
+from modeldyno.api.schemas import Json, response_schemas, schema_reference
 from modeldyno.core.runs import Page
 
 V = TypeVar("V")
@@ -29,18 +29,18 @@ class RequestBody(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _whole(cls, said: Any) -> Any:
-        return _with_whole_numbers(said)
+        return _convert_whole_floats(said)
 
 
-def _with_whole_numbers(said: Any) -> Any:
+def _convert_whole_floats(said: Any) -> Any:
     """Not deeper than ``bodies.py`` lets pass."""
     match said:
         case float() if said.is_integer():
             return int(said)
         case list():
-            return [_with_whole_numbers(child) for child in said]
+            return [_convert_whole_floats(child) for child in said]
         case dict():
-            return {name: _with_whole_numbers(child) for name, child in said.items()}
+            return {name: _convert_whole_floats(child) for name, child in said.items()}
         case _:
             return said
 
@@ -69,7 +69,7 @@ def json_response(body: bytes, status: int = 200, **headers: str) -> Response:
     return Response(body, status, named, media_type="application/json")
 
 
-def page_answer(page: Page[V], document: Callable[[V], object]) -> Response:
+def page_response(page: Page[V], document: Callable[[V], object]) -> Response:
     return answer({"items": [document(item) for item in page.items], "next": page.next})
 
 
@@ -79,18 +79,22 @@ def gives(shape: type[Any] | Json, *refusals: int, status: int = 200) -> dict[st
     if isinstance(shape, dict):
         about, schema = "A page of the list.", shape
     else:
-        about, schema = inspect.cleandoc(shape.__doc__ or ""), reference(shape)
-    responses = answers(about, schema, status=status) | problems(*refusals)
+        about, schema = inspect.cleandoc(shape.__doc__ or ""), schema_reference(shape)
+    responses = response_schemas(about, schema, status=status) | documented_problems(*refusals)
     described = {"status_code": status, "response_class": Response, "responses": responses}
     return described | {"response_model": None}
 
 
 def gives_nothing(*refusals: int) -> dict[str, Any]:
     """The same of a route that answers without a body. (FastAPI's own class gives it a type.)"""
-    return {"status_code": 204, "response_class": Response, "responses": problems(*refusals)}
+    return {
+        "status_code": 204,
+        "response_class": Response,
+        "responses": documented_problems(*refusals),
+    }
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def documented_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """For ``responses=``: what may go wrong with an operation, and with every one.
 
     That each is a ``ProblemDocument`` is said by ``api/openapi.py``: FastAPI would make six

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Response
 
 from modeldyno.api.v1.shape import Id, gives, json_response
-from modeldyno.api.v1.summaries import joined, json_array
+from modeldyno.api.v1.summaries import join_json_members, json_array
 from modeldyno.core.benchmarks import MeasuredCell
 from modeldyno.core.documents.projects import OverviewDocument
 from modeldyno.core.ids import ProjectId
@@ -29,27 +29,27 @@ def router(standings: ProjectOverviewService) -> APIRouter:
         standing = standings.of(ProjectId(project_id))
         counts = {f"{kind}s": count for kind, count in standing.counts.items()}
         values = {
-            "activity": [_redacted(event) for event in standing.activity],
+            "activity": [_redact_event(event) for event in standing.activity],
             "next_steps": standing.next_steps,
             "counts": counts | {"active_jobs": standing.active},
         }
-        best = json_array(_best(best, standing) for best in standing.best)
-        return json_response(joined(values, best=best))
+        best = json_array(_best_json(best, standing) for best in standing.best)
+        return json_response(join_json_members(values, best=best))
 
     return routes
 
 
-def _best(best: Best, standing: ProjectStanding) -> str:
+def _best_json(best: Best, standing: ProjectStanding) -> str:
     """A LeaderDocument."""
     values = {"objective": best.objective, "is_clear": best.is_clear, "note": best.note}
-    return joined(
+    return join_json_members(
         values,
-        leader="null" if best.leader is None else _contender(best.leader, standing),
-        tied=json_array(_contender(cell, standing) for cell in best.tied),
+        leader="null" if best.leader is None else _contender_json(best.leader, standing),
+        tied=json_array(_contender_json(cell, standing) for cell in best.tied),
     ).decode()
 
 
-def _contender(cell: MeasuredCell, standing: ProjectStanding) -> str:
+def _contender_json(cell: MeasuredCell, standing: ProjectStanding) -> str:
     """A ContenderDocument."""
     values = {
         "benchmark_id": cell.benchmark_id,
@@ -58,8 +58,8 @@ def _contender(cell: MeasuredCell, standing: ProjectStanding) -> str:
         "model_name": standing.model_names.get(cell.model_id, ""),
     }
     document = standing.documents[cell.figures.run_id][cell.figures.number]
-    return joined(values, cell=document).decode()
+    return join_json_members(values, cell=document).decode()
 
 
-def _redacted(event: Happened) -> Happened:
+def _redact_event(event: Happened) -> Happened:
     return replace(event, sentence=without_folders(event.sentence))

@@ -34,20 +34,20 @@ def router(system: SystemService) -> APIRouter:
     @routes.get("", **gives(SystemDocument))
     def get_system() -> Response:
         """The machine it runs on, the workspace, the queue, and who has which core."""
-        return answer(_document(system.facts()))
+        return answer(_make_document(system.facts()))
 
     @routes.post("/doctor", **gives(DoctorDocument, 409))
     def examine_system() -> Response:
         """Is this machine fit to measure? Takes about two seconds, on a core of its own; the
         document is that of `modeldyno doctor --json`."""
         checkup = system.examine()
-        findings = tuple(map(_redacted, checkup.findings))
+        findings = tuple(map(_redact_finding, checkup.findings))
         return answer(DoctorDocument.of(replace(checkup, findings=findings)))
 
     return routes
 
 
-def _redacted(finding: Finding) -> Finding:
+def _redact_finding(finding: Finding) -> Finding:
     return replace(
         finding,
         value=without_folders(finding.value),
@@ -56,7 +56,7 @@ def _redacted(finding: Finding) -> Finding:
     )
 
 
-def _document(facts: SystemFacts) -> SystemDocument:
+def _make_document(facts: SystemFacts) -> SystemDocument:
     host, sandbox = facts.host, facts.sandbox
     return SystemDocument.from_fields(
         facts,

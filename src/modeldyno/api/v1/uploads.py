@@ -33,14 +33,14 @@ BODY: dict[str, Any] = {
 
 
 @asynccontextmanager
-async def received(request: Request, files: ModelFiles) -> AsyncIterator[Incoming]:
+async def received_upload(request: Request, files: ModelFiles) -> AsyncIterator[Incoming]:
     """The whole body, on disk; it is removed at the end unless it was kept, and so is what a client
     sent that disconnected."""
     announced = int(request.headers.get("content-length", 0))
     receiving: AbstractContextManager[IncomingUpload] = files.receiving(announced)
     upload = await run_in_threadpool(receiving.__enter__)
     try:
-        await _receive(request, upload.incoming)
+        await _receive_body(request, upload.incoming)
         upload.release_slot()
         yield upload.incoming
     finally:
@@ -49,7 +49,7 @@ async def received(request: Request, files: ModelFiles) -> AsyncIterator[Incomin
             await run_in_threadpool(receiving.__exit__, None, None, None)
 
 
-async def _receive(request: Request, incoming: Incoming) -> None:
+async def _receive_body(request: Request, incoming: Incoming) -> None:
     gathered = bytearray()
     try:
         async for piece in request.stream():

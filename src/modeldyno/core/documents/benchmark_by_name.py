@@ -189,20 +189,20 @@ def measured_by_name(cell: CellDocument, place: NamedPlace) -> dict[str, Any]:
     public = {name: value for name, value in document.items() if name not in _LEFT_OUT}
     return {
         "status": "success",
-        "avg_inference_time_ms": _rounded(latency.mean),
-        "throughput_samples_per_sec": _rounded(throughput.value),
+        "avg_inference_time_ms": _round_figure(latency.mean),
+        "throughput_samples_per_sec": _round_figure(throughput.value),
         "input_shape": shapes[0] if shapes else None,
         "iterations": cell.samples,
         "warmup": cell.warmup_calls,
         **percentiles(latency, cell.samples),
-        "min_ms": _rounded(latency.min),
-        "max_ms": _rounded(latency.max),
-        "std_ms": _rounded(latency.stdev),
+        "min_ms": _round_figure(latency.min),
+        "max_ms": _round_figure(latency.max),
+        "std_ms": _round_figure(latency.stdev),
         **public,
         **asdict(place),
         "energy_note": cell.energy_note or "",
         "effective_device": public["device"],
-        "note": _in_the_query("; ".join(cell.notes) or None),
+        "note": _reword_for_query("; ".join(cell.notes) or None),
     }
 
 
@@ -213,17 +213,17 @@ def percentiles(latency: LatencyDocument, samples: int) -> dict[str, Any]:
     lacking = sorted((number, name) for name, number in needed.items() if number is not None)
     note = ", ".join(f"{name} needs {number} iterations" for number, name in lacking)
     return {
-        "p50_ms": None if needed["p50"] else _rounded(latency.typical.value),
-        "p95_ms": _rounded(latency.p95.value),
-        "p99_ms": _rounded(latency.p99.value),
+        "p50_ms": None if needed["p50"] else _round_figure(latency.typical.value),
+        "p95_ms": _round_figure(latency.p95.value),
+        "p99_ms": _round_figure(latency.p99.value),
         "percentiles_note": f"{note}; there were {samples}" if note else None,
     }
 
 
-def _in_the_query(note: str | None) -> str | None:
+def _reword_for_query(note: str | None) -> str | None:
     """How to choose a size here: ``--dim`` is the terminal's."""
     return note and _DIM.sub(lambda match: "dim=" + match[1].replace(" ", ","), note)
 
 
-def _rounded(figure: float | None) -> float | None:
+def _round_figure(figure: float | None) -> float | None:
     return None if figure is None else round(figure, _DECIMALS)

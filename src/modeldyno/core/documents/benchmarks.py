@@ -442,11 +442,11 @@ class JudgementDocument(Described):
             judgement,
             cells=tuple(map(CellJudgementDocument.of, judgement.cells)),
             settings=tuple(map(SettingDocument.from_fields, judgement.settings)),
-            settings_differing=_differing(judgement.settings),
+            settings_differing=_count_differing(judgement.settings),
             environment=tuple(map(SettingDocument.from_fields, judgement.environment)),
-            environment_differing=_differing(judgement.environment),
+            environment_differing=_count_differing(judgement.environment),
         )
 
 
-def _differing(settings: tuple[Setting, ...]) -> int:
+def _count_differing(settings: tuple[Setting, ...]) -> int:
     return sum(setting.differs for setting in settings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal
 
-from modeldyno.core.deviations import Deviation, fallback_share, ran_as
+from modeldyno.core.deviations import Deviation, describe_effective_run, fallback_share
 from modeldyno.core.documents.described import (
     Amount,
     Count,
@@ -13,8 +13,8 @@ from modeldyno.core.documents.described import (
     Schema,
     Share,
     Size,
-    milliseconds,
     shared_fields,
+    to_milliseconds,
 )
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import (
@@ -203,7 +203,9 @@ class EffectiveDocument(Described):
 
     @classmethod
     def of(cls, facts: SessionFacts) -> EffectiveDocument:
-        return cls.from_fields(facts, fallback_share=fallback_share(facts), text=ran_as(facts))
+        return cls.from_fields(
+            facts, fallback_share=fallback_share(facts), text=describe_effective_run(facts)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +253,7 @@ class SideBySideDocument(Described):
         )
 
 
-def _exported(head: str, label: str, format: Format) -> FigureColumn:
+def _export_column(head: str, label: str, format: Format) -> FigureColumn:
     """Of a figure that only CSV has."""
     return FigureColumn(
         head=head, label=label, format=format, in_tables=False, in_lists="never", on_card=False
@@ -330,11 +332,11 @@ class CellDocument(CellHead):
     device_ms: Amount | None = None
     """Median time of a call by the device's own clock, its cache flushed before; null for devices
     without one."""
-    load_ms: Annotated[Amount | None, _exported("load", "Load time", "time")] = None
+    load_ms: Annotated[Amount | None, _export_column("load", "Load time", "time")] = None
     """Time to load the model with the engine already imported: median of the first session of each
     process."""
     first_inference_ms: Annotated[
-        Amount | None, _exported("first call", "First inference", "time")
+        Amount | None, _export_column("first call", "First inference", "time")
     ] = None
     """Binding the inputs and the first call after loading: median of the first session of each
     process."""
@@ -359,7 +361,7 @@ class CellDocument(CellHead):
     without a meter."""
     energy_note: str | None = None
     """What was metered, or why there is no energy figure."""
-    samples: Annotated[Count, _exported("samples", "Samples", "count")] = 0
+    samples: Annotated[Count, _export_column("samples", "Samples", "count")] = 0
     """Timings taken, in all sessions together."""
     sessions: Annotated[
         Count,
@@ -391,7 +393,7 @@ class CellDocument(CellHead):
     was stopped."""
     contention: Annotated[
         Annotated[float, Schema(minimum=1)] | None,
-        _exported("contention", "Contention", "amount"),
+        _export_column("contention", "Contention", "amount"),
     ] = None
     """How many times longer than its work everything took; 1 is undisturbed."""
     contention_source: Literal["cpu-time", "pressure"] | None = None
@@ -419,9 +421,9 @@ class CellDocument(CellHead):
     time did not end it."""
     side_by_side: SideBySideDocument | None = None
     """What several instances did at the same time; null of a single one."""
-    machine_speed: Annotated[Amount | None, _exported("speed", "Speed of the machine", "share")] = (
-        None
-    )
+    machine_speed: Annotated[
+        Amount | None, _export_column("speed", "Speed of the machine", "share")
+    ] = None
     """How fast this machine was, as a share of its usual speed: a fixed piece of work before each
     session, against the median of the latest runs here. Null before there are three of them."""
     tokens_per_s: Annotated[
@@ -459,9 +461,9 @@ class CellDocument(CellHead):
             shape=_shape_text(cell),
             sandbox=str(cell.sandbox) if cell.sandbox else None,
             effective=EffectiveDocument.of(facts) if facts else None,
-            **(_figures(cell.measurement) if cell.measurement else {})
+            **(_figure_fields(cell.measurement) if cell.measurement else {})
             | _token_figures(cell)
-            | _parity(cell),
+            | _parity_fields(cell),
         )
 
     @classmethod
@@ -490,23 +492,23 @@ def _shape_text(cell: CellResult) -> str:
     return ", ".join(texts[:MOST_SHAPES]) + (f" and {more} more" if more > 0 else "")
 
 
-def _parity(cell: CellResult) -> dict[str, Any]:
+def _parity_fields(cell: CellResult) -> dict[str, Any]:
     if cell.parity is not None:
         return {"parity": cell.parity, "parity_to": "first cell"}
     own = cell.measurement.parity if cell.measurement else None
     return {"parity": own, "parity_to": "its own sessions" if own else None}
 
 
-def _figures(measurement: Measurement) -> dict[str, Any]:
+def _figure_fields(measurement: Measurement) -> dict[str, Any]:
     memory, together = measurement.memory, measurement.side_by_side
     return shared_fields(CellDocument, measurement) | {
         "latency_ms": LatencyDocument.of(measurement.latency, measurement.samples),
-        "throughput_per_s": _throughput(measurement),
-        "interval_note": _interval_note(measurement),
-        "cpu_ms": milliseconds(measurement.cpu_s),
-        "device_ms": milliseconds(measurement.device_s),
-        "load_ms": milliseconds(measurement.load_s),
-        "first_inference_ms": milliseconds(measurement.first_inference_s),
+        "throughput_per_s": _throughput_figure(measurement),
+        "interval_note": _note_on_interval(measurement),
+        "cpu_ms": to_milliseconds(measurement.cpu_s),
+        "device_ms": to_milliseconds(measurement.device_s),
+        "load_ms": to_milliseconds(measurement.load_s),
+        "first_inference_ms": to_milliseconds(measurement.first_inference_s),
         "peak_memory_bytes": memory.peak_bytes - memory.engine_bytes if memory else None,
         "peak_device_memory_bytes": memory.device_peak_bytes if memory else None,
         "memory_bytes": MemoryDocument.of(memory) if memory else None,
@@ -524,12 +526,12 @@ def _token_figures(cell: CellResult) -> dict[str, Any]:
         return {}
     first = Figure.of_estimate(measured.latency.typical, 1e3) if call.past == 0 else None
     return {
-        "tokens_per_s": _throughput(measured, call.tokens),
+        "tokens_per_s": _throughput_figure(measured, call.tokens),
         "time_to_first_token_ms": first,
     }
 
 
-def _throughput(measurement: Measurement, scale: int = 1) -> Figure:
+def _throughput_figure(measurement: Measurement, scale: int = 1) -> Figure:
     """Everything done over all the time is no mean of sessions, and may lie beside theirs: the
     interval is widened to hold it. ``scale`` is what one item counts."""
     total, over = measurement.throughput_per_s * scale, measurement.throughput
@@ -546,7 +548,7 @@ def _throughput(measurement: Measurement, scale: int = 1) -> Figure:
     )
 
 
-def _interval_note(measurement: Measurement) -> str | None:
+def _note_on_interval(measurement: Measurement) -> str | None:
     if measurement.latency.typical.is_over_units:
         return None
     note = f"{counted(measurement.sessions, 'session')}; an interval needs {FEWEST_SESSIONS}"

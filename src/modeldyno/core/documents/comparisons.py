@@ -14,7 +14,7 @@ from modeldyno.core.documents.described import (
     Schema,
     Share,
     Size,
-    milliseconds,
+    to_milliseconds,
 )
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure, LevelDocument
@@ -130,7 +130,7 @@ class ComparisonDocument(ResultHead):
             result,
             ratio=Figure.of_estimate(result.ratio),
             margin=result.spec.margin,
-            gate=_gate(result),
+            gate=_gate_document(result),
             typical_ratio=Figure.of_estimate(result.typical_ratio),
             a=SideDocument.of(result.a),
             b=SideDocument.of(result.b),
@@ -139,7 +139,7 @@ class ComparisonDocument(ResultHead):
         )
 
 
-def _gate(result: ComparisonResult) -> GateDocument | None:
+def _gate_document(result: ComparisonResult) -> GateDocument | None:
     allowed = result.spec.fail_if_slower
     if result.gate is None or allowed is None:
         return None
@@ -243,7 +243,7 @@ class RankedDocument(RankedHead):
             **axis_fields(side.ran, cls) if side else dict.fromkeys(axis_names(cls)),
             engine_version=side.facts.engine_version if side else None,
             format=side.model.format if side else None,
-            floor_ms=milliseconds(floor_s),
+            floor_ms=to_milliseconds(floor_s),
             ratio=Figure.of_estimate(ranked.ratio) if ranked.ratio else None,
             max_rel_error=parity.max_rel_error if parity else None,
             error=FailureDocument.of(ranked.failure) if ranked.failure else None,

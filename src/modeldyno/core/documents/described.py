@@ -94,7 +94,7 @@ Sha256 = Annotated[str, Schema(pattern="^[0-9a-f]{64}$")]
 RunName = Annotated[str, Schema(pattern="^[0-9]{8}-[0-9]{6}-[0-9a-f]{6}$")]
 
 
-def milliseconds(seconds: float | None) -> float | None:
+def to_milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * 1e3
 
 
@@ -107,7 +107,7 @@ def json_text(document: Any, indent: int | None = 2) -> str:
     separators = (",", ":") if indent is None else None
     try:
         return json.dumps(
-            document, indent=indent, separators=separators, default=_members, allow_nan=False
+            document, indent=indent, separators=separators, default=_to_members, allow_nan=False
         )
     except ValueError:
         return json.dumps(json_value(document), indent=indent, separators=separators)
@@ -123,10 +123,10 @@ def json_value(document: Any) -> Any:
         return document if math.isfinite(document) else None
     if document is None or isinstance(document, (str, int)):
         return document
-    return json_value(_members(document))
+    return json_value(_to_members(document))
 
 
-def _members(document: Any) -> Any:
+def _to_members(document: Any) -> Any:
     if isinstance(document, datetime):
         return document.astimezone(UTC).isoformat().replace("+00:00", "Z")
     kind: type[Any] = type(document)
@@ -138,7 +138,7 @@ def _members(document: Any) -> Any:
 def shared_fields(kind: Any, source: Any) -> dict[str, Any]:
     """The fields of ``kind`` that ``source``, a dataclass, has as well, with their values."""
     kinds: tuple[Any, Any] = kind, type(source)
-    return {name: getattr(source, name) for name in _names_alike(*kinds)}
+    return {name: getattr(source, name) for name in _shared_field_names(*kinds)}
 
 
 def field_names(kind: Any) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ def field_names(kind: Any) -> tuple[str, ...]:
 
 
 @cache
-def _names_alike(kind: Any, source: Any) -> tuple[str, ...]:
+def _shared_field_names(kind: Any, source: Any) -> tuple[str, ...]:
     known = field_names(source)
     return tuple(name for name in field_names(kind) if name in known or hasattr(source, name))
 

@@ -9,7 +9,14 @@ from types import MappingProxyType
 from typing import Any, Literal, get_args, get_type_hints
 
 from modeldyno.core import figures
-from modeldyno.core.documents.described import Amount, Count, Described, Share, Size, milliseconds
+from modeldyno.core.documents.described import (
+    Amount,
+    Count,
+    Described,
+    Share,
+    Size,
+    to_milliseconds,
+)
 from modeldyno.core.ids import RunId
 from modeldyno.core.results import Estimate, Latency, Repeat, Tail
 
@@ -79,8 +86,8 @@ class Figure(Described):
         low_s, high_s = span_s or (None, None)
         return cls(
             value=value_s * 1e3,
-            low=milliseconds(low_s),
-            high=milliseconds(high_s),
+            low=to_milliseconds(low_s),
+            high=to_milliseconds(high_s),
             level=0.95 if span_s else None,
             of="repeats",
             n=repeats,
@@ -153,7 +160,7 @@ class LatencyDocument(Described):
             typical=Figure.of_estimate(latency.typical, 1e3),
             floor=Figure.of_estimate(latency.floor, 1e3),
             mean=latency.mean_s * 1e3,
-            stdev=milliseconds(latency.stdev_s),
+            stdev=to_milliseconds(latency.stdev_s),
             min=latency.min_s * 1e3,
             max=latency.largest_s * 1e3,
             p90=Figure.of_tail(latency.p90, samples, 1e3),

@@ -15,7 +15,7 @@ from modeldyno.core.documents.described import (
     Schema,
     Share,
     Size,
-    milliseconds,
+    to_milliseconds,
 )
 from modeldyno.core.hosts import HostFacts, HostWeather
 from modeldyno.core.results import Noise
@@ -141,7 +141,7 @@ class WeatherDocument(Described):
         return cls.from_fields(
             weather,
             cpu_pressure=weather.pressure,
-            throttled_ms=milliseconds(weather.throttled_s),
+            throttled_ms=to_milliseconds(weather.throttled_s),
         )
 
 

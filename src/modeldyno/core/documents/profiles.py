@@ -16,7 +16,7 @@ from modeldyno.core.documents.described import (
     RunName,
     Schema,
     Size,
-    milliseconds,
+    to_milliseconds,
 )
 from modeldyno.core.documents.figures import Figure, LevelDocument
 from modeldyno.core.documents.hosts import Peaks, WeatherDocument
@@ -37,10 +37,10 @@ from modeldyno.core.profile_diffs import (
     diff_sentence,
     side_name,
 )
-from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow, Slice, slices
+from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow, Slice, make_slices
 from modeldyno.core.requests.measuring import ProfileRequest
 from modeldyno.core.results import Noise, ProfileResult
-from modeldyno.core.roofline import Bound, Held, Roof, held, roof_of
+from modeldyno.core.roofline import Bound, Held, Roof, compare_to_roof, roof_of
 from modeldyno.core.sessions import CallContract
 
 
@@ -62,8 +62,8 @@ class RoofDocument(Described):
     @classmethod
     def of(cls, roof: Roof) -> RoofDocument:
         return cls(
-            gflop_per_s=_giga(roof.flops_per_s),
-            gbyte_per_s=_giga(roof.bytes_per_s),
+            gflop_per_s=_to_giga(roof.flops_per_s),
+            gbyte_per_s=_to_giga(roof.bytes_per_s),
             ridge_flop_per_byte=roof.ridge,
             text=roof.text,
         )
@@ -93,8 +93,8 @@ class WorkDocument(Described):
         return cls(
             flop=flop,
             bytes=moved_bytes,
-            gflop_per_s=_giga(reached.flops_per_s),
-            gbyte_per_s=_giga(reached.bytes_per_s),
+            gflop_per_s=_to_giga(reached.flops_per_s),
+            gbyte_per_s=_to_giga(reached.bytes_per_s),
             flop_per_byte=reached.flop_per_byte,
             bound=reached.bound,
             bound_reason=reached.reason,
@@ -145,7 +145,7 @@ class TimeDocument(Described):
             share=time.share if is_known else None,
             cumulative_share=time.cumulative,
             cpu_ms=time.cpu_s * 1e3 if is_known else None,
-            accelerator_ms=milliseconds(time.accelerator_s),
+            accelerator_ms=to_milliseconds(time.accelerator_s),
             recorded_ms=time.recorded_s * 1e3,
             work=WorkDocument.of(time.flop, time.moved_bytes, time.held(roof)),
         )
@@ -159,7 +159,7 @@ class TimeDocument(Described):
         unknown: str = "",
     ) -> TimeDocument:
         """Of a row of the database, which keeps less."""
-        reached = held(row.flop, row.moved_bytes, row.total_s, roof, unknown)
+        reached = compare_to_roof(row.flop, row.moved_bytes, row.total_s, roof, unknown)
         return cls(
             node=row.node if isinstance(row, ProfileRow) else None,
             op_type=row.op_type,
@@ -171,8 +171,8 @@ class TimeDocument(Described):
             unknown=unknown or None,
             share=row.total_s / latency_s if latency_s and not unknown else None,
             cumulative_share=None,
-            cpu_ms=None if unknown else milliseconds(row.cpu_s),
-            accelerator_ms=milliseconds(row.accelerator_s),
+            cpu_ms=None if unknown else to_milliseconds(row.cpu_s),
+            accelerator_ms=to_milliseconds(row.accelerator_s),
             recorded_ms=None,
             work=WorkDocument.of(row.flop, row.moved_bytes, reached),
         )
@@ -201,9 +201,9 @@ class AgreementDocument(Described):
     def of(cls, agreement: Agreement) -> AgreementDocument:
         return cls.from_fields(
             agreement,
-            latency_ms=_figure(agreement.latency_s),
+            latency_ms=_seconds_figure(agreement.latency_s),
             sum_ms=Figure(value=agreement.sum_s * 1e3),
-            outside_ms=_figure(agreement.outside_s),
+            outside_ms=_seconds_figure(agreement.outside_s),
         )
 
 
@@ -215,11 +215,11 @@ def _known_figure(
     return Figure.of_span(seconds, span_s, repeats)
 
 
-def _figure(seconds: float | None) -> Figure | None:
+def _seconds_figure(seconds: float | None) -> Figure | None:
     return None if seconds is None else Figure(value=seconds * 1e3)
 
 
-def _giga(number: float | None) -> float | None:
+def _to_giga(number: float | None) -> float | None:
     return None if number is None else number / 1e9
 
 
@@ -321,8 +321,8 @@ class ProfileDocument(ResultHead):
             profiler_overhead=result.profiled_s / result.latency_s - 1,
             event_cost_us=result.event_cost_s * 1e6,
             repeats=repeats,
-            operators=tuple(TimeDocument.of(t, repeats, roof) for t in slices(result, "op")),
-            nodes=tuple(TimeDocument.of(t, repeats, roof) for t in slices(result, "node")),
+            operators=tuple(TimeDocument.of(t, repeats, roof) for t in make_slices(result, "op")),
+            nodes=tuple(TimeDocument.of(t, repeats, roof) for t in make_slices(result, "node")),
             roof=RoofDocument.of(roof),
             weather=WeatherDocument.of(result.weather),
             artifacts=tuple(map(ArtifactDocument.from_fields, result.artifacts)),
@@ -381,7 +381,7 @@ class ChangeDocument(Described):
     def of(cls, change: Change, diff: ProfileDiff) -> ChangeDocument:
         return cls.from_fields(
             change,
-            delta_ms=milliseconds(change.delta_s),
+            delta_ms=to_milliseconds(change.delta_s),
             a=DiffPartDocument.of(change.a, diff.a.repeats) if change.a else None,
             b=DiffPartDocument.of(change.b, diff.b.repeats) if change.b else None,
         )

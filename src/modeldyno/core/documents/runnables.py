@@ -14,7 +14,7 @@ from modeldyno.core.documents.described import Amount, Count, Described, RunName
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure, LevelDocument
 from modeldyno.core.ids import RunId
-from modeldyno.core.requests.axes import as_ran, axis_fields, unique
+from modeldyno.core.requests.axes import axis_fields, drop_duplicates, with_effective_settings
 from modeldyno.core.results import ComparisonResult, Noise, ProfileResult, Verdict
 from modeldyno.core.runs import LatestRun, RunState, State
 from modeldyno.core.specs import CellSpec, RunSpec
@@ -53,20 +53,23 @@ class SummaryDocument(SharedAxes):
     def of_spec(cls, spec: RunSpec) -> SummaryDocument:
         """Before anything is measured: the settings that all cells share."""
         cells = spec.configurations()
-        return cls(**_axes({name: _shared(cells, name) for name in NAMES}))
+        return cls(**_axes_fields({name: _shared_value(cells, name) for name in NAMES}))
 
     @classmethod
     def of_cell(cls, cell: CellDocument) -> SummaryDocument:
         latency = cell.latency_ms
         return cls.from_fields(
             cell,
-            **_axes(axis_fields(cell)),
+            **_axes_fields(axis_fields(cell)),
             latency_ms=None
             if latency is None
             else LevelDocument(
-                **{name: _listed(getattr(latency, name)) for name in field_names(LevelDocument)}
+                **{
+                    name: _figure_for_list(getattr(latency, name))
+                    for name in field_names(LevelDocument)
+                }
             ),
-            throughput_per_s=cell.throughput_per_s and _listed(cell.throughput_per_s),
+            throughput_per_s=cell.throughput_per_s and _figure_for_list(cell.throughput_per_s),
         )
 
     @classmethod
@@ -95,7 +98,9 @@ class SummaryDocument(SharedAxes):
             Figure.of_span(latency_s, span, result.repeats), Figure(value=result.floor_s * 1e3)
         )
         return cls(
-            **_axes(axis_fields(as_ran(cell, result.batch_size, result.facts))),
+            **_axes_fields(
+                axis_fields(with_effective_settings(cell, result.batch_size, result.facts))
+            ),
             latency_ms=latency if math.isfinite(latency_s) else None,
             throughput_per_s=Figure(value=result.batch_size / latency_s) if latency_s else None,
             sessions=result.repeats,
@@ -106,10 +111,10 @@ class SummaryDocument(SharedAxes):
 
     def without_figures(self) -> SummaryDocument:
         """The settings alone: what is known of the next run."""
-        return SummaryDocument(**_axes(axis_fields(self)))
+        return SummaryDocument(**_axes_fields(axis_fields(self)))
 
 
-def _number_paths() -> Iterator[tuple[str, str]]:
+def _find_number_paths() -> Iterator[tuple[str, str]]:
     for name, hint in get_type_hints(SummaryDocument).items():
         kinds = get_args(hint) or (hint,)
         if Figure in kinds:
@@ -119,21 +124,21 @@ def _number_paths() -> Iterator[tuple[str, str]]:
 
 
 # What lists can be sorted by, and where it is in the JSON: every number of a summary.
-NUMBER_PATHS = dict(_number_paths())
+NUMBER_PATHS = dict(_find_number_paths())
 
 
-def _axes(axes: dict[str, Any]) -> dict[str, Any]:
+def _axes_fields(axes: dict[str, Any]) -> dict[str, Any]:
     """No engine stands for the first that reads the model, no sizes for the model's own."""
     return {name: value or None for name, value in axes.items()} | {"items": items_of(axes)}
 
 
-def _shared(cells: tuple[CellSpec, ...], name: str) -> Any:
+def _shared_value(cells: tuple[CellSpec, ...], name: str) -> Any:
     """The value that all cells have, or None."""
-    values = unique(getattr(cell, name) for cell in cells)
+    values = drop_duplicates(getattr(cell, name) for cell in cells)
     return values[0] if len(values) == 1 else None
 
 
-def _listed(figure: Figure) -> Figure:
+def _figure_for_list(figure: Figure) -> Figure:
     """An interval within sessions leaves out what differs between them: lists do not show it."""
     return Figure(value=figure.value) if figure.of == "samples" else figure
 

@@ -15,7 +15,7 @@ from modeldyno.core.documents.described import (
     RunName,
     Sha256,
     Size,
-    milliseconds,
+    to_milliseconds,
 )
 from modeldyno.core.documents.failures import FailureDocument
 from modeldyno.core.documents.figures import Figure
@@ -193,10 +193,10 @@ class ProgressDocument(Described):
         if progress is None:
             return cls(units_planned=units_planned, **others)
         cells = tuple(
-            CellProgressDocument.from_fields(cell, estimate_ms=milliseconds(cell.estimate_s))
+            CellProgressDocument.from_fields(cell, estimate_ms=to_milliseconds(cell.estimate_s))
             for cell in progress.cells
         )
-        ms = milliseconds(progress.estimate_s)
+        ms = to_milliseconds(progress.estimate_s)
         return cls.from_fields(progress, estimate_ms=ms, cells=cells, **others)
 
     def progress(self) -> Progress:
@@ -205,7 +205,7 @@ class ProgressDocument(Described):
             self.units_done,
             self.units_planned,
             self.doing,
-            _seconds(self.estimate_ms),
+            _ms_to_seconds(self.estimate_ms),
             self.relative_half_width,
             self.remaining_s,
             self.ratio,
@@ -214,7 +214,7 @@ class ProgressDocument(Described):
                     cell.name,
                     cell.sessions,
                     cell.state,
-                    _seconds(cell.estimate_ms),
+                    _ms_to_seconds(cell.estimate_ms),
                     cell.relative_half_width,
                 )
                 for cell in self.cells
@@ -232,7 +232,7 @@ class JobProgressDocument(ProgressDocument):
     """The run that it is."""
 
 
-def _seconds(ms: float | None) -> float | None:
+def _ms_to_seconds(ms: float | None) -> float | None:
     return None if ms is None else ms / 1e3
 
 
@@ -276,7 +276,7 @@ class JobDocument(Described):
         return self.state not in ACTIVE
 
     @property
-    def estimatemilliseconds(self) -> float | None:
+    def estimate_ms(self) -> float | None:
         return self.progress.estimate_ms if self.progress else None
 
 

@@ -28,7 +28,9 @@ def axis_fields(cell: object, kind: Any = CellSpec) -> dict[str, Any]:
     return {name: getattr(cell, name) for name in axis_names(kind)}
 
 
-def as_ran(spec: CellSpec, batch_size: int, facts: SessionFacts | None) -> CellSpec:
+def with_effective_settings(
+    spec: CellSpec, batch_size: int, facts: SessionFacts | None
+) -> CellSpec:
     """A cell as it actually ran, as far as known."""
     if facts is None:
         return replace(spec, batch_size=batch_size)
@@ -37,11 +39,11 @@ def as_ran(spec: CellSpec, batch_size: int, facts: SessionFacts | None) -> CellS
     return replace(spec, **read_back | {"batch_size": batch_size})
 
 
-def is_alike(a: object, b: object, axes: Iterable[CellAxis]) -> bool:
+def has_same_axes(a: object, b: object, axes: Iterable[CellAxis]) -> bool:
     return all(getattr(a, axis.name) == getattr(b, axis.name) for axis in axes)
 
 
-def unique(values: Iterable[T]) -> list[T]:
+def drop_duplicates(values: Iterable[T]) -> list[T]:
     """Without duplicates, in order; the values need not be hashable."""
     kept: list[T] = []
     for each in values:
@@ -56,12 +58,12 @@ def unique(values: Iterable[T]) -> list[T]:
 def values_of(axis: CellAxis, cells: Iterable[object]) -> Any:
     """Each value once, in the order of the cells: a list, or for sizes, lists by name. Without
     defaults of engine and precision."""
-    values = unique(getattr(cell, axis.name) for cell in cells)
+    values = drop_duplicates(getattr(cell, axis.name) for cell in cells)
     if axis.kind != "sizes":
         return [each for each in values if each not in ("", None)]
     sizes = [sizes or {} for sizes in values]
-    names = unique(name for each in sizes for name in each)
-    return {name: unique(each[name] for each in sizes if name in each) for name in names}
+    names = drop_duplicates(name for each in sizes for name in each)
+    return {name: drop_duplicates(each[name] for each in sizes if name in each) for name in names}
 
 
 def axis_values(cells: Sequence[CellSpec]) -> dict[str, Any]:
@@ -97,7 +99,7 @@ def axis_choices(request: Any) -> dict[str, tuple[Any, ...]]:
     for axis in AXES:
         choices = getattr(request, axis.field, None)
         if axis.kind == "sizes":
-            values[axis.field] = _combined(choices or {})
+            values[axis.field] = _combine_sizes(choices or {})
         elif isinstance(choices, tuple | list):
             values[axis.field] = tuple(choices)
         elif getattr(request, axis.name, None) is not None:
@@ -108,7 +110,7 @@ def axis_choices(request: Any) -> dict[str, tuple[Any, ...]]:
 def combinations(values: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     """The fields of a cell for each combination, without duplicates; ``values`` by field of the
     axis, which has its default if they are empty or absent."""
-    choices = [unique(values.get(axis.field) or (axis.usual,)) for axis in NESTED]
+    choices = [drop_duplicates(values.get(axis.field) or (axis.usual,)) for axis in NESTED]
     names = [axis.name for axis in NESTED]
     return (dict(zip(names, each, strict=True)) for each in product(*choices))
 
@@ -123,7 +125,7 @@ def sizes_of(cell: CellSpec) -> dict[str, int]:
     return {name: size for axis in SIZES for name, size in getattr(cell, axis.name).items()}
 
 
-def _combined(sizes: Mapping[str, Any]) -> tuple[dict[str, int], ...]:
+def _combine_sizes(sizes: Mapping[str, Any]) -> tuple[dict[str, int], ...]:
     """Every combination of the dimensions with several sizes."""
     own = {name: several(own) for name, own in sizes.items() if len(several(own)) > 1}
     for name, numbers in own.items():

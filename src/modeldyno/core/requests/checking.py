@@ -180,11 +180,11 @@ def require_valid(request: Any, naming: Naming = by_option, *, on_server: bool =
 
 def hints(cls: Any) -> dict[str, Any]:
     """The annotated type of each field, in order."""
-    return _hints(cls)
+    return _field_types(cls)
 
 
 @functools.cache
-def _hints(cls: Any) -> dict[str, Any]:
+def _field_types(cls: Any) -> dict[str, Any]:
     known = typing.get_type_hints(cls, include_extras=True)
     return {field.name: known[field.name] for field in dataclasses.fields(cls)}
 
@@ -228,12 +228,12 @@ def _require_one_of(name: str, kinds: tuple[Any, ...], value: Any, on_server: bo
     if value is None and types.NoneType in kinds:
         return
     for kind in kinds:
-        plain = _plain(kind)
+        plain = _strip_annotation(kind)
         is_choice = get_origin(plain) is Literal
-        if (is_choice and isinstance(value, str)) or (not is_choice and _is_of(value, plain)):
+        if (is_choice and isinstance(value, str)) or (not is_choice and _is_of_type(value, plain)):
             _require(name, kind, value, on_server)
             return
-    raise _wrong(name, tuple(kind for kind in kinds if kind is not types.NoneType))
+    raise _wrong_type_error(name, tuple(kind for kind in kinds if kind is not types.NoneType))
 
 
 def _require_bound(name: str, bound: object, value: Any, on_server: bool) -> None:
@@ -255,17 +255,17 @@ def _require_bound(name: str, bound: object, value: Any, on_server: bool) -> Non
 
 
 def _require_type(name: str, value: Any, kinds: tuple[Any, ...], accepted: tuple[Any, ...]) -> None:
-    if not any(_is_of(value, kind) for kind in kinds):
-        raise _wrong(name, accepted)
+    if not any(_is_of_type(value, kind) for kind in kinds):
+        raise _wrong_type_error(name, accepted)
 
 
-def _plain(kind: Any) -> Any:
+def _strip_annotation(kind: Any) -> Any:
     """The type itself: ``tuple`` of ``Annotated[tuple[int, ...], Length(5)]``."""
     plain = get_args(kind)[0] if get_origin(kind) is Annotated else kind
     return tuple if get_origin(plain) is tuple else plain
 
 
-def _is_of(value: Any, kind: Any) -> bool:
+def _is_of_type(value: Any, kind: Any) -> bool:
     if isinstance(value, bool):
         return kind is bool
     if kind is tuple:
@@ -273,8 +273,10 @@ def _is_of(value: Any, kind: Any) -> bool:
     return isinstance(value, (int, float) if kind is float else kind)
 
 
-def _wrong(name: str, kinds: tuple[Any, ...]) -> BadValue:
-    words = " or ".join(dict.fromkeys(_WORDS.get(_plain(kind), "a text") for kind in kinds))
+def _wrong_type_error(name: str, kinds: tuple[Any, ...]) -> BadValue:
+    words = " or ".join(
+        dict.fromkeys(_WORDS.get(_strip_annotation(kind), "a text") for kind in kinds)
+    )
     return BadValue(f"{name} has an invalid value", why=f"it takes {words}")
 
 

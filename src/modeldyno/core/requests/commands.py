@@ -66,13 +66,13 @@ def profile_command(spec: ProfileSpec, model: str) -> str:
 def compare_command(spec: ComparisonSpec, a: str, b: str) -> str:
     """``modeldyno compare old.onnx new.onnx@cores=2``."""
     request = comparison_request(spec)
-    words = ["modeldyno", "compare", _side(a, spec.a), _side(b, spec.b)]
-    if (margin := _share(request.margin)) != _share(PairingRequest().margin):
+    words = ["modeldyno", "compare", _side_text(a, spec.a), _side_text(b, spec.b)]
+    if (margin := _share_text(request.margin)) != _share_text(PairingRequest().margin):
         words += ["--margin", margin]
     if spec.fail_if_slower is not None:
-        words += ["--fail-if-slower", _share(spec.fail_if_slower)]
-    words += _options(request.a, _OF_INPUTS) + _architecture(spec.a.model)
-    return shlex.join([*words, *_budget(request.budget), *_options(request, _OF_A_RUN)])
+        words += ["--fail-if-slower", _share_text(spec.fail_if_slower)]
+    words += _options_of(request.a, _OF_INPUTS) + _architecture_options(spec.a.model)
+    return shlex.join([*words, *_budget_options(request.budget), *_options_of(request, _OF_A_RUN)])
 
 
 def config_command(path: str) -> str:
@@ -94,7 +94,7 @@ def config_of(spec: BenchmarkSpec) -> dict[str, Any]:
     for name, annotation in hints(BenchmarkRequest).items():
         key, setting = by_key(name, option_of(annotation)), getattr(request, name)
         if setting != getattr(usual, name) or key in _ALWAYS:
-            values[key] = _one_or_many(setting) if name in _AXES else _listed(setting)
+            values[key] = _one_or_many(setting) if name in _AXES else _to_list(setting)
     values.pop("memory_limit", None)
     budget = values.pop("budget", None)
     if not isinstance(budget, str):
@@ -110,36 +110,40 @@ def config_of(spec: BenchmarkSpec) -> dict[str, Any]:
 def _command(
     name: str, model: str, request: BenchmarkRequest | ProfileRequest, file: ModelSpec
 ) -> str:
-    words = ["modeldyno", name, model, *_options(request, _axes_of(request))]
-    words += _options(request, _OF_A_CALL) + _options(request, _OF_INPUTS) + _architecture(file)
-    words += _budget(getattr(request, "budget", "default"))
-    return shlex.join(words + _options(request, _OF_A_RUN))
+    words = ["modeldyno", name, model, *_options_of(request, _axis_options(request))]
+    words += (
+        _options_of(request, _OF_A_CALL)
+        + _options_of(request, _OF_INPUTS)
+        + _architecture_options(file)
+    )
+    words += _budget_options(getattr(request, "budget", "default"))
+    return shlex.join(words + _options_of(request, _OF_A_RUN))
 
 
-def _axes_of(request: RepeatableRequest) -> list[str]:
+def _axis_options(request: RepeatableRequest) -> list[str]:
     names = {name for a in AXES if a.kind != "sizes" for name in (a.field, a.name)}
     return [name for name in hints(type(request)) if name in names]
 
 
-def _options(request: RepeatableRequest, names: Iterable[str]) -> list[str]:
+def _options_of(request: RepeatableRequest, names: Iterable[str]) -> list[str]:
     """The fields with these names that the request has and that are not defaults."""
     annotations, words = hints(type(request)), []
     for name in names:
-        if name not in annotations or getattr(request, name) == _usual(request, name):
+        if name not in annotations or getattr(request, name) == _usual_value(request, name):
             continue
         option = _REPEATED.get(name) or by_option(name, option_of(annotations[name]))
-        words += _option(f"--{option.replace('_', '-')}", getattr(request, name), name)
+        words += _option_words(f"--{option.replace('_', '-')}", getattr(request, name), name)
     return words
 
 
-def _usual(request: RepeatableRequest, name: str) -> Any:
+def _usual_value(request: RepeatableRequest, name: str) -> Any:
     if name == "warmup" and getattr(request, "iterations", None) is not None:
         return USUAL_WARMUP
     like = PairingRequest if isinstance(request, PairingRequest) else type(request)
     return getattr(like(), name)
 
 
-def _option(option: str, setting: Any, name: str) -> list[str]:
+def _option_words(option: str, setting: Any, name: str) -> list[str]:
     match setting:
         case "required" | "off" if name == "sandbox":
             return ["--require-sandbox" if setting == "required" else "--no-sandbox"]
@@ -148,7 +152,11 @@ def _option(option: str, setting: Any, name: str) -> list[str]:
         case True if name != "spinning":
             return [option]
         case dict():
-            return [word for key in setting for word in (option, f"{key}={_texts(setting[key])}")]
+            return [
+                word
+                for key in setting
+                for word in (option, f"{key}={_setting_texts(setting[key])}")
+            ]
         case tuple() if name in _REPEATED:
             return [word for each in setting for word in (option, each)]
         case tuple():
@@ -156,48 +164,52 @@ def _option(option: str, setting: Any, name: str) -> list[str]:
         case float():
             return [option, f"{setting:g}"]
         case _:
-            return [option, _text(setting)]
+            return [option, _setting_text(setting)]
 
 
-def _architecture(model: ModelSpec) -> list[str]:
+def _architecture_options(model: ModelSpec) -> list[str]:
     if model.architecture is None:
         return []
     words = ["--architecture", model.architecture.factory]
     for name, argument in model.architecture.arguments.items():
-        words += ["--arg", f"{name}={_text(argument)}"]
+        words += ["--arg", f"{name}={_setting_text(argument)}"]
     return words
 
 
-def _budget(budget: str | float) -> list[str]:
+def _budget_options(budget: str | float) -> list[str]:
     if budget == "default":
         return []
     return [f"--{budget}"] if isinstance(budget, str) else ["--budget", f"{budget:g}"]
 
 
-def _side(name: str, side: SideSpec) -> str:
+def _side_text(name: str, side: SideSpec) -> str:
     request, usual = side_request(side), SideRequest()
     words = {
-        by_option(field, option_of(annotation)): _text(getattr(request, field))
+        by_option(field, option_of(annotation)): _setting_text(getattr(request, field))
         for field, annotation in hints(SideRequest).items()
         if field not in _REPEATED and getattr(request, field) != getattr(usual, field)
     }
-    words |= {key: _text(option) for key, option in request.options.items()}
+    words |= {key: _setting_text(option) for key, option in request.options.items()}
     options = ",".join(f"{key}={word}" for key, word in words.items())
     return f"{name}@{options}" if options else name
 
 
-def _share(share: float) -> str:
+def _share_text(share: float) -> str:
     return f"{share * 100:g}%"
 
 
-def _text(setting: object) -> str:
+def _setting_text(setting: object) -> str:
     if isinstance(setting, bool):
         return "on" if setting else "off"
     return setting if isinstance(setting, str) else json.dumps(setting)
 
 
-def _texts(setting: object) -> str:
-    return ",".join(map(_text, setting)) if isinstance(setting, tuple) else _text(setting)
+def _setting_texts(setting: object) -> str:
+    return (
+        ",".join(map(_setting_text, setting))
+        if isinstance(setting, tuple)
+        else _setting_text(setting)
+    )
 
 
 def _one_or_many(values: tuple[Any, ...]) -> Any:
@@ -205,8 +217,8 @@ def _one_or_many(values: tuple[Any, ...]) -> Any:
     return [*values] if len(values) > 1 else values[0] if values else None
 
 
-def _listed(setting: Any) -> Any:
+def _to_list(setting: Any) -> Any:
     """With lists in place of tuples."""
     if isinstance(setting, dict):
-        return {name: _listed(own) for name, own in setting.items()}
+        return {name: _to_list(own) for name, own in setting.items()}
     return [*setting] if isinstance(setting, tuple) else setting

@@ -106,16 +106,16 @@ MemoryLimit = Annotated[
 Seed = Annotated[int, Range(0, server=2**31 - 1)]
 
 
-def _plain(json: Any) -> Any:
+def _to_plain(json: Any) -> Any:
     """JSON does not distinguish ``1.0`` from ``1``, and its lists are our tuples. (Nesting is
     limited by ``api/bodies.py``.)"""
     match json:
         case float() if json.is_integer():
             return int(json)
         case list():
-            return tuple(map(_plain, json))
+            return tuple(map(_to_plain, json))
         case dict():
-            return {name: _plain(member) for name, member in json.items()}
+            return {name: _to_plain(member) for name, member in json.items()}
         case _:
             return json
 
@@ -126,7 +126,7 @@ def without_defaults(schema: dict[str, Any]) -> None:
         described.pop("default", None)
 
 
-def _opened_as_answer(schema: dict[str, Any]) -> None:
+def _allow_more_fields(schema: dict[str, Any]) -> None:
     """For answers, which have all fields and may get more; a request needs few."""
     if len(schema.get("required", ())) == len(schema["properties"]):
         schema.pop("additionalProperties", None)
@@ -141,7 +141,7 @@ class Request:
         "extra": "forbid",
         "strict": True,
         "json_schema_serialization_defaults_required": True,
-        "json_schema_extra": _opened_as_answer,
+        "json_schema_extra": _allow_more_fields,
     }
 
     @classmethod
@@ -149,7 +149,7 @@ class Request:
         schema = handler(source)
         # The fields are strict; the body itself is a dictionary, not yet an instance.
         handler.resolve_ref_schema(schema)["strict"] = False
-        first = {"type": "no-info", "function": _plain}
+        first = {"type": "no-info", "function": _to_plain}
         return {"type": "function-before", "function": first, "schema": schema}
 
 

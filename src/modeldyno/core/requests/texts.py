@@ -156,10 +156,10 @@ def parse_input(text: str) -> InputSpec:
             why=f"known types are {', '.join(DTYPES)}",
             fix=f"Did you mean {close[0]}?" if close else "Use one of those",
         )
-    return InputSpec(name, dtype, tuple(_dim(part) for part in sizes.split(",") if part))
+    return InputSpec(name, dtype, tuple(_parse_dim(part) for part in sizes.split(",") if part))
 
 
-def _dim(text: str) -> Dim:
+def _parse_dim(text: str) -> Dim:
     if text.isidentifier():
         return text
     size = parse_int("a size in --input", text)
@@ -345,19 +345,19 @@ class LocalProfileWords(ProfileWords, FileWords, total=False): ...
 
 def request_of(kind: type[R], words: Mapping[str, Any], **more: Any) -> R:
     """The request that keyword arguments of Python describe, with ``more`` fields."""
-    return fill_request(kind, words, **_budget(kind, words), **more)
+    return fill_request(kind, words, **_read_budget(kind, words), **more)
 
 
 def typed_request(kind: type[R], words: Mapping[str, Any], **more: Any) -> R:
     """The same from a terminal, where numbers and lists are text: ``1,8``."""
-    return fill_request(kind, words, read=_typed_value, **_budget(kind, words), **more)
+    return fill_request(kind, words, read=_typed_value, **_read_budget(kind, words), **more)
 
 
 def file_of(path: str | Path, words: Mapping[str, Any]) -> ModelFile:
     return fill_request(ModelFile, words, path=path)
 
 
-def _budget(kind: type[Request], words: Mapping[str, Any]) -> dict[str, Any]:
+def _read_budget(kind: type[Request], words: Mapping[str, Any]) -> dict[str, Any]:
     if "budget" not in hints(kind):
         return {}
     quick, thorough = (words.get(name, False) for name in _LENGTHS)
@@ -377,20 +377,20 @@ def fill_request(
     for field, annotation in hints(kind).items():
         name = naming(field, option_of(annotation))
         if field not in more and not _is_left_out(annotation, words.get(name)):
-            more[field] = (read or _value)(name, annotation, words[name])
+            more[field] = (read or _keep_value)(name, annotation, words[name])
     return kind(**more)
 
 
 def _is_left_out(annotation: Any, value: Any) -> bool:
-    return value is None or (value == "" and _origin(annotation) is not tuple)
+    return value is None or (value == "" and _origin_type(annotation) is not tuple)
 
 
-def _value(_: str, annotation: Any, value: Any) -> Any:
-    match _origin(annotation):
+def _keep_value(_: str, annotation: Any, value: Any) -> Any:
+    match _origin_type(annotation):
         case kind if kind is tuple:
-            return tuple(value) if _is_listed(value) else (value,)
+            return tuple(value) if _is_list(value) else (value,)
         case kind if kind is dict and isinstance(value, Mapping) and _has_lists(annotation):
-            return {key: tuple(own) if _is_listed(own) else own for key, own in value.items()}
+            return {key: tuple(own) if _is_list(own) else own for key, own in value.items()}
         case _:
             return value
 
@@ -398,24 +398,24 @@ def _value(_: str, annotation: Any, value: Any) -> Any:
 def _has_lists(annotation: Any) -> bool:
     """``Annotated[dict[str, int | tuple[int, ...]], …]``"""
     plain = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
-    return any(_origin(kind) is tuple for kind in get_args(get_args(plain)[1]))
+    return any(_origin_type(kind) is tuple for kind in get_args(get_args(plain)[1]))
 
 
-def _is_listed(value: Any) -> bool:
+def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _typed_value(name: str, annotation: Any, value: Any) -> Any:
     if not isinstance(value, str):
-        return _value(name, annotation, value)
-    if _origin(annotation) is not tuple:
+        return _keep_value(name, annotation, value)
+    if _origin_type(annotation) is not tuple:
         return parse_value(f"--{name}", annotation, value)
     inner = get_args(get_args(annotation)[0])[0]
     parts = (part.strip() for part in value.split(","))
     return tuple(parse_value(f"--{name}", inner, part) for part in parts if part)
 
 
-def _origin(annotation: Any) -> Any:
+def _origin_type(annotation: Any) -> Any:
     plain = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
     return get_origin(plain)
 
@@ -427,7 +427,7 @@ def takes(words: type, *kinds: type[Request]) -> Callable[[F], F]:
     """For functions with ``**words``: shows them in ``help()``, and refuses unknown ones."""
     defaults: dict[str, Any] = dict.fromkeys(words.__annotations__)
     for kind in kinds:
-        defaults |= {name: usual for name, usual in _usual(kind).items() if name in defaults}
+        defaults |= {name: usual for name, usual in _usual_words(kind).items() if name in defaults}
     defaults |= {name: False for name in _LENGTHS if name in defaults}
 
     def decorate(function: F) -> F:
@@ -454,7 +454,7 @@ def takes(words: type, *kinds: type[Request]) -> Callable[[F], F]:
     return decorate
 
 
-def _usual(kind: type[Request]) -> dict[str, Any]:
+def _usual_words(kind: type[Request]) -> dict[str, Any]:
     """The default of each word; a single value in place of a tuple of one."""
     annotations = hints(kind)
     defaults = {}

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from modeldyno.core.errors import ArchiveRefused, PathRefused, StorageFailed
 from modeldyno.core.names import names_in
-from modeldyno.formats.containers.members import Member, members, refused
+from modeldyno.formats.containers.members import Member, archive_refused_error, members
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -80,7 +80,7 @@ def _extract(
     archive.seek(0)
     total = 0
     for member in members(archive):
-        names = taken.take(member)
+        names = taken.require_free(member)
         if member.pieces is None:
             with _open_folder(folder, names):
                 continue
@@ -95,16 +95,16 @@ def _extract(
                 check_room(len(piece))
                 _write(target, piece)
         if size != member.size_bytes:
-            raise refused("a member is longer or shorter than it says")
+            raise archive_refused_error("a member is longer or shorter than it says")
         total += size
         yield Extracted("/".join(names), size)
 
 
 def _require_within(size: int, packed: int, limits: ArchiveLimits) -> None:
     if size > limits.total_bytes:
-        raise refused(f"it would fill more than {limits.total_bytes >> 20} MiB")
+        raise archive_refused_error(f"it would fill more than {limits.total_bytes >> 20} MiB")
     if size > limits.free_bytes and size > limits.ratio * packed:
-        raise refused(f"it unpacks to more than {limits.ratio} times its size")
+        raise archive_refused_error(f"it unpacks to more than {limits.ratio} times its size")
 
 
 class _TakenNames:
@@ -114,33 +114,33 @@ class _TakenNames:
         self._folders: dict[str, str] = {}  # as compared → as spelled
         self._files: set[str] = set()
 
-    def take(self, member: Member) -> tuple[str, ...]:
+    def require_free(self, member: Member) -> tuple[str, ...]:
         try:
             names = names_in(member.name)
         except PathRefused as error:
-            raise refused(f"a member has no plain name: {error.why}") from error
+            raise archive_refused_error(f"a member has no plain name: {error.why}") from error
         folders = names if member.pieces is None else names[:-1]
         for depth in range(1, len(folders) + 1):
             self._take_folder("/".join(folders[:depth]))
         if member.pieces is not None:
             key = _comparison_key(member.name)
             if key in self._files or key in self._folders:
-                raise _name_clash()
+                raise _name_clash_error()
             self._files.add(key)
         return names
 
     def _take_folder(self, name: str) -> None:
         key = _comparison_key(name)
         if key in self._files or self._folders.setdefault(key, name) != name:
-            raise _name_clash()
+            raise _name_clash_error()
 
 
 def _comparison_key(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def _name_clash() -> ArchiveRefused:
-    return refused("two members have one name, or nearly")
+def _name_clash_error() -> ArchiveRefused:
+    return archive_refused_error("two members have one name, or nearly")
 
 
 @contextmanager

@@ -44,7 +44,7 @@ class Flatbuffer:
         if self._reads_left < 0:
             raise Damaged("its parts refer to each other repeatedly")
         first, last = place // _BLOCK, (place + max(1, count) - 1) // _BLOCK
-        blocks = [self._block(number) for number in range(first, last + 1)]
+        blocks = [self._read_block(number) for number in range(first, last + 1)]
         start = place - first * _BLOCK
         content = (blocks[0] if len(blocks) == 1 else b"".join(blocks))[start : start + count]
         if len(content) != count:  # it was truncated meanwhile
@@ -54,7 +54,7 @@ class Flatbuffer:
     def number(self, layout: str, place: int) -> Any:
         return struct.unpack(layout, self.bytes_at(place, struct.calcsize(layout)))[0]
 
-    def _block(self, number: int) -> bytes:
+    def _read_block(self, number: int) -> bytes:
         block = self._blocks.get(number)
         if block is None:
             if len(self._blocks) >= _MOST_BLOCKS:
@@ -83,11 +83,11 @@ class Table:
         self._fields = struct.unpack(f"<{count}H", buffer.bytes_at(vtable + 4, 2 * count))
 
     def integer(self, field: int, layout: str = "<i", default: int = 0) -> int:
-        place = self._at(field)
+        place = self._field_position(field)
         return default if place is None else int(self._buffer.number(layout, place))
 
     def float32(self, field: int) -> float:
-        place = self._at(field)
+        place = self._field_position(field)
         return 0.0 if place is None else float(self._buffer.number("<f", place))
 
     def text(self, field: int) -> str:
@@ -99,43 +99,43 @@ class Table:
         return text.decode("utf-8", "replace")
 
     def table(self, field: int) -> Table | None:
-        place = self._at(field)
-        return None if place is None else Table(self._buffer, self._follow(place))
+        place = self._field_position(field)
+        return None if place is None else Table(self._buffer, self._follow_offset(place))
 
     def tables(self, field: int) -> Iterator[Table]:
         vector = self.vector(field, 4) or Vector(0, 0)
         for number in range(vector.count):
-            yield Table(self._buffer, self._follow(vector.start + 4 * number))
+            yield Table(self._buffer, self._follow_offset(vector.start + 4 * number))
 
     def ints(self, field: int) -> tuple[int, ...]:
-        return self._values(field, "i", 4)
+        return self._read_vector(field, "i", 4)
 
     def longs(self, field: int) -> tuple[int, ...]:
-        return self._values(field, "q", 8)
+        return self._read_vector(field, "q", 8)
 
     def floats(self, field: int) -> tuple[float, ...]:
-        return self._values(field, "f", 4)
+        return self._read_vector(field, "f", 4)
 
     def vector(self, field: int, element_bytes: int) -> Vector | None:
         """None if absent."""
-        place = self._at(field)
+        place = self._field_position(field)
         if place is None:
             return None
-        start = self._follow(place)
+        start = self._follow_offset(place)
         count = self._buffer.number("<I", start)
         end = start + 4 + count * element_bytes
         if end > self._buffer.size:
             raise Damaged(f"a part of it ends at byte {end}, and it has {self._buffer.size}")
         return Vector(start + 4, count)
 
-    def _values(self, field: int, letter: str, size: int) -> tuple[Any, ...]:
+    def _read_vector(self, field: int, letter: str, size: int) -> tuple[Any, ...]:
         vector = self.vector(field, size) or Vector(0, 0)
         content = self._buffer.bytes_at(vector.start, size * vector.count)
         return struct.unpack(f"<{vector.count}{letter}", content)
 
-    def _at(self, field: int) -> int | None:
+    def _field_position(self, field: int) -> int | None:
         offset = self._fields[field] if field < len(self._fields) else 0
         return self._place + offset if offset else None
 
-    def _follow(self, place: int) -> int:
+    def _follow_offset(self, place: int) -> int:
         return place + int(self._buffer.number("<I", place))

@@ -42,61 +42,65 @@ def members(file: BinaryIO) -> Iterator[Member]:
 
     Raises ArchiveRefused.
     """
-    with _damage_refused():
-        for member in _members(file):
-            pieces = None if member.pieces is None else _translating_damage(member.pieces)
+    with _translated_damage():
+        for member in _iterate_members(file):
+            pieces = (
+                None if member.pieces is None else _translate_damage_while_reading(member.pieces)
+            )
             yield replace(member, pieces=pieces)
 
 
-def _translating_damage(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    with _damage_refused():
+def _translate_damage_while_reading(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    with _translated_damage():
         yield from pieces
 
 
 @contextmanager
-def _damage_refused() -> Iterator[None]:
+def _translated_damage() -> Iterator[None]:
     try:
         yield
     except _BROKEN as error:
-        raise refused("it is damaged: " + (str(error) or type(error).__name__)[:200]) from error
+        raise archive_refused_error(
+            "it is damaged: " + (str(error) or type(error).__name__)[:200]
+        ) from error
 
 
-def refused(why: str) -> ArchiveRefused:
+def archive_refused_error(why: str) -> ArchiveRefused:
     return ArchiveRefused(
         "The archive cannot be unpacked", why=why, fix="Pack only plain files, as zip or tar.gz"
     )
 
 
-def _members(file: BinaryIO) -> Iterator[Member]:
+def _iterate_members(file: BinaryIO) -> Iterator[Member]:
     head = file.read(512)
     file.seek(0)
     if head.startswith(b"PK\x03\x04"):
-        return _zip(file)
+        return _zip_entries(file)
     if head.startswith(b"\x1f\x8b"):
-        return _tar(cast(BinaryIO, gzip.GzipFile(fileobj=file)))
+        return _tar_entries(cast(BinaryIO, gzip.GzipFile(fileobj=file)))
     if head[257:262] == b"ustar":
-        return _tar(file)
-    raise refused("it is neither zip nor tar nor tar.gz")
+        return _tar_entries(file)
+    raise archive_refused_error("it is neither zip nor tar nor tar.gz")
 
 
 # ---------------------------------------------------------------- zip
 
 
-def _zip(file: BinaryIO) -> Iterator[Member]:
+def _zip_entries(file: BinaryIO) -> Iterator[Member]:
     _require_small_directory(file)
     with zipfile.ZipFile(file) as archive:
         entries = sorted(archive.infolist(), key=lambda listed: listed.header_offset)
         if len(entries) > MOST_MEMBERS:
-            raise refused(f"it has more than {MOST_MEMBERS} members")
+            raise archive_refused_error(f"it has more than {MOST_MEMBERS} members")
         end = 0
         for listed in entries:
-            end = _check_place(file, listed, end)
+            end = _locate_zip_content(file, listed, end)
             name, packed = listed.orig_filename, listed.compress_size
             if listed.is_dir():
                 yield Member(name.removesuffix("/"), 0, packed, None)
                 continue
             with archive.open(listed) as member:
-                yield Member(name, listed.file_size, packed, _pieces(member.read))
+                yield Member(name, listed.file_size, packed, _read_pieces(member.read))
 
 
 def _require_small_directory(file: BinaryIO) -> None:
@@ -107,7 +111,7 @@ def _require_small_directory(file: BinaryIO) -> None:
     tail = file.read()
     at = tail.rfind(b"PK\x05\x06")
     if at < 0 or len(tail) - at < 22:
-        raise refused("it has no table of contents")
+        raise archive_refused_error("it has no table of contents")
     stated = struct.unpack_from("<I", tail, at + 12)[0]
     locator = tail[max(0, at - 20) : at]
     if locator.startswith(b"PK\x06\x07"):
@@ -115,24 +119,24 @@ def _require_small_directory(file: BinaryIO) -> None:
         record = file.read(56)
         stated = struct.unpack_from("<Q", record, 40)[0]
     if stated > _LARGEST_DIRECTORY:
-        raise refused("its table of contents is too large")
+        raise archive_refused_error("its table of contents is too large")
 
 
-def _check_place(file: BinaryIO, listed: zipfile.ZipInfo, end: int) -> int:
+def _locate_zip_content(file: BinaryIO, listed: zipfile.ZipInfo, end: int) -> int:
     """Where the member ends. The table of contents and the member's own header must agree."""
     if not listed.filename:
-        raise refused("a member has no name")
+        raise archive_refused_error("a member has no name")
     kind = stat.S_IFMT(listed.external_attr >> 16)
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR) or (kind == stat.S_IFDIR) > listed.is_dir():
-        raise refused("a member is a link or a device")
+        raise archive_refused_error("a member is a link or a device")
     if listed.flag_bits & 0x1:
-        raise refused("a member is encrypted")
+        raise archive_refused_error("a member is encrypted")
     if listed.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise refused("a member is packed in a way that we do not read")
+        raise archive_refused_error("a member is packed in a way that we do not read")
     if listed.is_dir() and listed.file_size:
-        raise refused("a folder has content")
+        raise archive_refused_error("a folder has content")
     if listed.header_offset < end or (end == 0 and listed.header_offset != 0):
-        raise refused("members overlap, or something stands before them")
+        raise archive_refused_error("members overlap, or something stands before them")
     file.seek(listed.header_offset)
     header = file.read(30)
     fields = struct.unpack("<4s2xHH4xIIIHH", header)
@@ -141,33 +145,33 @@ def _check_place(file: BinaryIO, listed: zipfile.ZipInfo, end: int) -> int:
     encoding = "utf-8" if flags & 0x800 else "cp437"
     listed_as = (listed.flag_bits, listed.compress_type, listed.orig_filename)
     if signature != b"PK\x03\x04" or (flags, method, name.decode(encoding)) != listed_as:
-        raise refused("its table of contents and its members disagree")
+        raise archive_refused_error("its table of contents and its members disagree")
     has_sizes_behind = bool(flags & 0x8)  # the member
     sizes = ((crc, listed.CRC), (packed, listed.compress_size), (size, listed.file_size))
     for stated, expected in sizes:
         if stated != expected and stated != 0xFFFFFFFF and not (has_sizes_behind and stated == 0):
-            raise refused("its table of contents and its members disagree")
+            raise archive_refused_error("its table of contents and its members disagree")
     return listed.header_offset + 30 + names + extra + listed.compress_size
 
 
 # ---------------------------------------------------------------- tar
 
 
-def _tar(stream: BinaryIO) -> Iterator[Member]:
+def _tar_entries(stream: BinaryIO) -> Iterator[Member]:
     """Header by header: ``tarfile`` itself would follow whatever an extended header asks for."""
     for _ in range(MOST_MEMBERS + 1):
-        header = _tar_header(stream)
+        header = _read_tar_header(stream)
         if header is None:
             return
-        pieces = None if header.isdir() else _exactly(stream, header.size)
+        pieces = None if header.isdir() else _read_pieces_up_to(stream, header.size)
         yield Member(header.name, header.size, None, pieces)
         if pieces is not None and any(True for _ in pieces):
-            raise refused("a member was not read to its end")
-        _read(stream, -header.size % tarfile.BLOCKSIZE)
-    raise refused(f"it has more than {MOST_MEMBERS} members")
+            raise archive_refused_error("a member was not read to its end")
+        _read_exactly(stream, -header.size % tarfile.BLOCKSIZE)
+    raise archive_refused_error(f"it has more than {MOST_MEMBERS} members")
 
 
-def _tar_header(stream: BinaryIO) -> tarfile.TarInfo | None:
+def _read_tar_header(stream: BinaryIO) -> tarfile.TarInfo | None:
     """The next member, with the long name that may precede it; None at the end."""
     stated: dict[str, str] = {}
     for _ in range(4):  # a global, an extended and a long name, then the member
@@ -175,48 +179,48 @@ def _tar_header(stream: BinaryIO) -> tarfile.TarInfo | None:
         if len(block) == tarfile.BLOCKSIZE and not block.strip(b"\0") and not stated:
             return None
         if len(block) < tarfile.BLOCKSIZE:
-            raise refused("it ends before its end")
+            raise archive_refused_error("it ends before its end")
         member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
         if member.size < 0:
-            raise refused("a member has a negative size")
+            raise archive_refused_error("a member has a negative size")
         match member.type:
             case tarfile.GNUTYPE_LONGNAME:
-                stated["path"] = _extension(stream, member.size).rstrip(b"\0").decode()
+                stated["path"] = _read_extension(stream, member.size).rstrip(b"\0").decode()
             case tarfile.XHDTYPE | tarfile.XGLTYPE:
-                stated |= _records(_extension(stream, member.size))
+                stated |= _parse_extension_records(_read_extension(stream, member.size))
             case tarfile.REGTYPE | tarfile.AREGTYPE | tarfile.DIRTYPE:
-                return _completed(member, stated)
+                return _apply_extension(member, stated)
             case _:
-                raise refused("a member is a link, a device or sparse")
-    raise refused("a member has too many headers")
+                raise archive_refused_error("a member is a link, a device or sparse")
+    raise archive_refused_error("a member has too many headers")
 
 
-def _completed(member: tarfile.TarInfo, stated: dict[str, str]) -> tarfile.TarInfo:
+def _apply_extension(member: tarfile.TarInfo, stated: dict[str, str]) -> tarfile.TarInfo:
     if any(key.startswith("GNU.sparse") or key == "linkpath" for key in stated):
-        raise refused("a member is a link, a device or sparse")
+        raise archive_refused_error("a member is a link, a device or sparse")
     member.name = stated.get("path", member.name)
     if member.isdir():
         member.name = member.name.rstrip("/")
         if member.size or "size" in stated:
-            raise refused("a folder has content")
+            raise archive_refused_error("a folder has content")
     elif member.name.endswith("/"):
-        raise refused("a file is named like a folder")
+        raise archive_refused_error("a file is named like a folder")
     if "size" in stated:
         if not stated["size"].isdecimal():
-            raise refused("a member has no sensible size")
+            raise archive_refused_error("a member has no sensible size")
         member.size = int(stated["size"])
     return member
 
 
-def _extension(stream: BinaryIO, size: int) -> bytes:
+def _read_extension(stream: BinaryIO, size: int) -> bytes:
     if size > _LARGEST_EXTENSION:
-        raise refused("a member's name is too long")
-    content = _read(stream, size)
-    _read(stream, -size % tarfile.BLOCKSIZE)
+        raise archive_refused_error("a member's name is too long")
+    content = _read_exactly(stream, size)
+    _read_exactly(stream, -size % tarfile.BLOCKSIZE)
     return content
 
 
-def _records(content: bytes) -> dict[str, str]:
+def _parse_extension_records(content: bytes) -> dict[str, str]:
     """``13 path=a/b\\n`` and so on: each line begins with its length."""
     records: dict[str, str] = {}
     while content.strip(b"\0"):
@@ -224,7 +228,7 @@ def _records(content: bytes) -> dict[str, str]:
         record, content = content[:length], content[length:]
         key, separator, value = record.partition(b" ")[2].partition(b"=")
         if length < 5 or not separator or not value.endswith(b"\n"):
-            raise refused("a member's extended header is damaged")
+            raise archive_refused_error("a member's extended header is damaged")
         records[key.decode()] = value[:-1].decode()
     return records
 
@@ -232,20 +236,20 @@ def _records(content: bytes) -> dict[str, str]:
 # ---------------------------------------------------------------- reading
 
 
-def _pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
+def _read_pieces(read: Callable[[int], bytes]) -> Iterator[bytes]:
     while piece := read(PIECE):
         yield piece
 
 
-def _exactly(stream: BinaryIO, size: int) -> Iterator[bytes]:
+def _read_pieces_up_to(stream: BinaryIO, size: int) -> Iterator[bytes]:
     while size:
-        piece = _read(stream, min(PIECE, size))
+        piece = _read_exactly(stream, min(PIECE, size))
         size -= len(piece)
         yield piece
 
 
-def _read(stream: BinaryIO, size: int) -> bytes:
+def _read_exactly(stream: BinaryIO, size: int) -> bytes:
     content = stream.read(size)
     if len(content) != size:
-        raise refused("it ends in the middle of a member")
+        raise archive_refused_error("it ends in the middle of a member")
     return content

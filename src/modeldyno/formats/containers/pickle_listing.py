@@ -81,7 +81,7 @@ def list_pickle(pickled: bytes) -> PickleListing:
         stream.seek(listing.length)
         if listing.length and pickled[listing.length : listing.length + 1] != b"\x80":
             break  # torch's old format: numbers follow the pickles
-        _PickleMachine(listing).walk(stream)
+        _PickleMachine(listing).interpret(stream)
         listing.length = stream.tell()
     return listing
 
@@ -92,7 +92,7 @@ class _PickleMachine:
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
 
-    def walk(self, stream: io.BytesIO) -> None:
+    def interpret(self, stream: io.BytesIO) -> None:
         try:
             for opcode, argument, _ in pickletools.genops(stream):
                 self._step(opcode, argument)
@@ -112,7 +112,7 @@ class _PickleMachine:
             stack.append(self._import(module, attribute))
         elif name == "INST":
             made = self._import(*argument.split(" ", 1))
-            stack.append(PickleCall(made, self._to_mark()))
+            stack.append(PickleCall(made, self._pop_to_mark()))
         elif name.startswith("EXT"):
             stack.append(self._import("copyreg extension", argument))
         elif name in ("REDUCE", "NEWOBJ", "NEWOBJ_EX"):
@@ -121,10 +121,10 @@ class _PickleMachine:
             arguments, function = stack.pop(), stack.pop()
             stack.append(self._call(function, arguments))
         elif name == "OBJ":
-            parts = self._to_mark()
+            parts = self._pop_to_mark()
             stack.append(self._call(parts[0], parts[1:]))
         elif name == "TUPLE":
-            stack.append(self._to_mark())
+            stack.append(self._pop_to_mark())
         elif name in ("EMPTY_TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"):
             count = 0 if name == "EMPTY_TUPLE" else int(name[-1])
             items = tuple(stack[len(stack) - count :])
@@ -147,13 +147,13 @@ class _PickleMachine:
         elif name == "STOP":
             self._listing.root = stack[-1]
         else:
-            self._other(opcode)
+            self._apply_rare_opcode(opcode)
 
-    def _other(self, opcode: Any) -> None:
+    def _apply_rare_opcode(self, opcode: Any) -> None:
         """Any opcode that names nothing: changes the stack as pickletools describes."""
         taken = opcode.stack_before
         if pickletools.markobject in taken:
-            self._to_mark()
+            self._pop_to_mark()
             taken = taken[: taken.index(pickletools.markobject)]
         if len(self._stack) < len(taken):
             raise IndexError(f"{opcode.name} needs more than there is")
@@ -163,7 +163,7 @@ class _PickleMachine:
         else:
             self._stack[bottom:] = [_OPAQUE] * len(opcode.stack_after)
 
-    def _to_mark(self) -> tuple[Any, ...]:
+    def _pop_to_mark(self) -> tuple[Any, ...]:
         items: list[Any] = []
         while (item := self._stack.pop()) is not _MARK:
             items.append(item)
@@ -179,7 +179,7 @@ class _PickleMachine:
 
     def _call(self, function: Any, arguments: Any) -> Any:
         if isinstance(function, Global) and function.name in _REBUILDERS:
-            tensor = _tensor(arguments)
+            tensor = _listed_tensor_of_call(arguments)
             if tensor is not None:
                 self._listing.tensors.append(tensor)
                 return tensor
@@ -206,7 +206,7 @@ _DTYPES = {
 }
 
 
-def _tensor(arguments: Any) -> ListedTensor | None:
+def _listed_tensor_of_call(arguments: Any) -> ListedTensor | None:
     """(storage, offset, size, stride, …), where storage is ("storage", class, key, device, n)."""
     match arguments:
         case (Persistent(key=("storage", Global(name=name), str(key), *_)), int(offset), size, *_):

@@ -57,7 +57,7 @@ class TruncatedField(DamagedMessage):
         super().__init__("the file ends inside a field")
         self.field = field  # None: inside a tag or a number
         self.available = available  # bytes of the field that are there
-        self.rest = rest  # of ``values``: the field's number, and these bytes
+        self.rest = rest  # of ``read_fields``: the field's number, and these bytes
 
 
 class NotProtobuf(DamagedMessage):
@@ -78,13 +78,13 @@ def require_protobuf_size(path: Path, kind: str, fix: str) -> None:
         )
 
 
-def fields(file: BinaryIO, start: int, end: int) -> Iterator[Field]:
+def read_file_fields(file: BinaryIO, start: int, end: int) -> Iterator[Field]:
     """Every field between two offsets; raises DamagedMessage at the first that makes no sense."""
     position = start
     for _ in range(_MOST_FIELDS):
         if position == end:
             return
-        field = _field(file, position, end)
+        field = _read_field(file, position, end)
         position = field.start + field.length
         if position > end:
             raise TruncatedField(field, end - field.start)
@@ -92,16 +92,16 @@ def fields(file: BinaryIO, start: int, end: int) -> Iterator[Field]:
     raise NotProtobuf(position)
 
 
-def _field(file: BinaryIO, position: int, end: int) -> Field:
+def _read_field(file: BinaryIO, position: int, end: int) -> Field:
     file.seek(position)
     header = file.read(min(_LONGEST_HEADER, end - position))
-    tag, used = _varint(header, 0, position)
+    tag, used = _read_varint(header, 0, position)
     number, wire = tag >> 3, _WIRES.get(tag & 7)
     if number == 0 or wire is None:
         raise NotProtobuf(position)
     if wire in _FIXED_BYTES:
         return Field(number, wire, position + used, _FIXED_BYTES[wire])
-    value, after = _varint(header, used, position)
+    value, after = _read_varint(header, used, position)
     if wire is Wire.VARINT:
         return Field(number, wire, position + used, after - used, value)
     return Field(number, wire, position + after, value)
@@ -110,23 +110,23 @@ def _field(file: BinaryIO, position: int, end: int) -> Field:
 # ---------------------------------------------------------------- messages in memory
 
 
-def values(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+def read_fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Every field of a message: its number, and its value (an unsigned number, or bytes).
 
     Raises TruncatedField or NotProtobuf.
     """
     position, end = 0, len(message)
     while position < end:
-        tag, position = _varint(message, position)
+        tag, position = _read_varint(message, position)
         number, wire = tag >> 3, _WIRES.get(tag & 7)
         if number == 0 or wire is None:
             raise NotProtobuf(position)
         if wire is Wire.VARINT:
-            value, position = _varint(message, position)
+            value, position = _read_varint(message, position)
             yield number, value & _LARGEST_NUMBER
             continue
         if wire is Wire.BYTES:
-            length, position = _varint(message, position)
+            length, position = _read_varint(message, position)
         else:
             length = _FIXED_BYTES[wire]
         if length > end - position:
@@ -136,20 +136,20 @@ def values(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
         yield number, content if wire is Wire.BYTES else int.from_bytes(content, "little")
 
 
-def packed(numbers: memoryview) -> Iterator[int]:
+def read_packed_varints(numbers: memoryview) -> Iterator[int]:
     """Numbers written one after the other; raises TruncatedField or NotProtobuf."""
     position = 0
     while position < len(numbers):
-        number, position = _varint(numbers, position)
+        number, position = _read_varint(numbers, position)
         yield number & _LARGEST_NUMBER
 
 
-def signed(number: int) -> int:
+def to_signed(number: int) -> int:
     """The int64 that protobuf writes as this unsigned number."""
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
-def _varint(message: bytes | memoryview, at: int, offset: int = 0) -> tuple[int, int]:
+def _read_varint(message: bytes | memoryview, at: int, offset: int = 0) -> tuple[int, int]:
     """The number at ``message[at:]``, and the position after it.
 
     ``offset`` is what NotProtobuf reports as the place of the field.

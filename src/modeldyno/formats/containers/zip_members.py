@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import ModelUnreadable
-from modeldyno.formats.refusals import damaged
+from modeldyno.formats.refusals import damaged_file_error
 
 LARGEST_MEMBER = 256 << 20  # bytes of a pickle or a graph; weights are never read
 _BROKEN = (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, zlib.error)
@@ -36,9 +36,9 @@ class ModelArchive:
         self._path = path
         self.members: dict[str, str] = {}
         for name in member_names(path) or ():
-            if without_folder(name) in self.members:  # readers differ on which of the two counts
-                raise self._damaged(without_folder(name), "there are two of that name")
-            self.members[without_folder(name)] = name
+            if strip_top_folder(name) in self.members:  # readers differ on which of the two counts
+                raise self._damaged_error(strip_top_folder(name), "there are two of that name")
+            self.members[strip_top_folder(name)] = name
 
     def __contains__(self, name: str) -> bool:
         return name in self.members
@@ -55,28 +55,28 @@ class ModelArchive:
             ):
                 content = member.read(LARGEST_MEMBER + 1)
         except _BROKEN as error:
-            raise self._damaged(name, str(error)) from error
+            raise self._damaged_error(name, str(error)) from error
         if len(content) > LARGEST_MEMBER:
-            raise self._damaged(name, f"it has more than {LARGEST_MEMBER >> 20} MiB")
+            raise self._damaged_error(name, f"it has more than {LARGEST_MEMBER >> 20} MiB")
         return content
 
     def json(self, name: str) -> Any:
         try:
             return json.loads(self.read(name))
         except (ValueError, RecursionError) as error:
-            raise self._damaged(name, f"it is not JSON: {error}") from error
+            raise self._damaged_error(name, f"it is not JSON: {error}") from error
 
-    def _damaged(self, name: str, why: str) -> ModelUnreadable:
+    def _damaged_error(self, name: str, why: str) -> ModelUnreadable:
         printable = "".join(c if c.isprintable() else "�" for c in name)[:100]
-        return damaged(self._path, f"its part {printable!r} cannot be read: {why}"[:300])
+        return damaged_file_error(self._path, f"its part {printable!r} cannot be read: {why}"[:300])
 
 
-def without_folder(name: str) -> str:
+def strip_top_folder(name: str) -> str:
     """``model/data.pkl`` → ``data.pkl``: torch puts everything into a single folder."""
     return name.partition("/")[2] or name
 
 
-def pickles_of(archive_bytes: bytes) -> list[bytes]:
+def split_pickles(archive_bytes: bytes) -> list[bytes]:
     """The pickles of an archive that is itself a member; archives inside it are ignored."""
     try:
         with zipfile.ZipFile(io.BytesIO(archive_bytes)) as archive:

@@ -17,8 +17,8 @@ from typing import Any
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import Dim, InputSpec, ModelFacts, TensorSpec
 from modeldyno.formats.containers.zip_members import ModelArchive
-from modeldyno.formats.model_facts import model_facts
-from modeldyno.formats.refusals import damaged, printable_name
+from modeldyno.formats.model_facts import make_model_facts
+from modeldyno.formats.refusals import damaged_file_error, printable_name
 
 CONFIG, WEIGHTS, METADATA = "config.json", "model.weights.h5", "metadata.json"
 INPUT = "InputLayer"
@@ -52,18 +52,18 @@ def read(path: Path) -> ModelFacts:
     """Raises ModelUnreadable or UnsafeFormat."""
     archive = ModelArchive(path)
     config = read_description(path, archive)
-    layers = list(every_layer(config))
-    weights, notes = _weights(path)
-    return model_facts(
+    layers = list(walk_layers(config))
+    weights, notes = _count_weights(path)
+    return make_model_facts(
         path,
         "keras",
         "tensorflow",
-        inputs=_inputs(path, config),
-        outputs=_outputs(config),
+        inputs=_read_inputs(path, config),
+        outputs=_read_outputs(config),
         weights=weights,
         operators=(layer["class_name"] for layer in layers if layer["class_name"] != INPUT),
         names=map(name_of, layers),
-        producer=f"Keras {_version(archive)}".strip(),
+        producer=f"Keras {_read_keras_version(archive)}".strip(),
         notes=notes,
     )
 
@@ -78,16 +78,16 @@ def read_description(path: Path, archive: ModelArchive) -> dict[str, Any]:
         )
     config = archive.json(CONFIG)
     if not isinstance(config, dict):
-        raise _damaged(path, "its description is not an object")
+        raise _damaged_error(path, "its description is not an object")
     _require_only_keras(path, {k: v for k, v in config.items() if k != "compile_config"}, _DEEPEST)
     if config.get("class_name") not in _MODELS or not isinstance(config.get("config"), dict):
-        raise _unsafe(path, f"the model itself is a {str(config.get('class_name'))[:100]!r}")
-    if not all(isinstance(layer, dict) for layer in _listed(config["config"].get("layers"))):
-        raise _damaged(path, "a layer in its description is not an object")
+        raise _unsafe_error(path, f"the model itself is a {str(config.get('class_name'))[:100]!r}")
+    if not all(isinstance(layer, dict) for layer in _to_layer_list(config["config"].get("layers"))):
+        raise _damaged_error(path, "a layer in its description is not an object")
     return config
 
 
-def every_layer(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def walk_layers(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """All layers, including those of nested models, but not nested models themselves."""
     waiting = [config]
     count = 0
@@ -104,7 +104,7 @@ def every_layer(config: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def layers_of(model: dict[str, Any]) -> list[dict[str, Any]]:
     inner = model.get("config")
-    listed = _listed(inner.get("layers")) if isinstance(inner, dict) else []
+    listed = _to_layer_list(inner.get("layers")) if isinstance(inner, dict) else []
     return [layer for layer in listed if isinstance(layer, dict)]
 
 
@@ -113,11 +113,11 @@ def is_input(layer: dict[str, Any]) -> bool:
 
 
 def name_of(layer: dict[str, Any]) -> str:
-    name = layer.get("name") or settings(layer).get("name")
+    name = layer.get("name") or layer_config(layer).get("name")
     return name[:256] if isinstance(name, str) else ""
 
 
-def settings(layer: dict[str, Any]) -> dict[str, Any]:
+def layer_config(layer: dict[str, Any]) -> dict[str, Any]:
     config = layer.get("config")
     return config if isinstance(config, dict) else {}
 
@@ -131,12 +131,12 @@ def shape_of(sizes: Any) -> tuple[Dim, ...] | None:
 def dtype_of(policy: Any) -> str:
     """From a name or a policy: ``mixed_float16`` computes in float16."""
     if isinstance(policy, dict):
-        policy = settings(policy).get("name")
+        policy = layer_config(policy).get("name")
     name = policy if isinstance(policy, str) else "float32"
     return name.removeprefix("mixed_")[:100]
 
 
-def ends(history: Any) -> list[tuple[str, int, int]]:
+def find_sources(history: Any) -> list[tuple[str, int, int]]:
     """From ``["dense", 0, 0]`` (layer, call, number of the output), or nested lists of these."""
     if isinstance(history, dict):
         history = list(history.values())
@@ -145,23 +145,28 @@ def ends(history: Any) -> list[tuple[str, int, int]]:
     match history:
         case [str(layer), int(call), int(output)] if type(call) is type(output) is int:
             return [(layer, call, output)]
-    return [end for each in history[:1000] if isinstance(each, list | dict) for end in ends(each)]
+    return [
+        end
+        for each in history[:1000]
+        if isinstance(each, list | dict)
+        for end in find_sources(each)
+    ]
 
 
-def built_shape(layer: dict[str, Any]) -> tuple[Dim, ...] | None:
+def output_shape_of(layer: dict[str, Any]) -> tuple[Dim, ...] | None:
     """The input shape that the layer was built for."""
     config = layer.get("build_config")
     return shape_of(config.get("input_shape")) if isinstance(config, dict) else None
 
 
-def _inputs(path: Path, config: dict[str, Any]) -> Iterator[InputSpec]:
+def _read_inputs(path: Path, config: dict[str, Any]) -> Iterator[InputSpec]:
     inner = config["config"]
     layers = {name_of(layer): layer for layer in layers_of(config)}
-    names = [name for name, _, _ in ends(inner.get("input_layers"))]
+    names = [name for name, _, _ in find_sources(inner.get("input_layers"))]
     if config["class_name"] == "Sequential":
         names = [name for name, layer in layers.items() if is_input(layer)][:1]
     if not names:
-        shape = built_shape(config)
+        shape = output_shape_of(config)
         if shape is None:
             raise ModelUnreadable(
                 f"{printable_name(path)} does not declare its inputs",
@@ -170,20 +175,20 @@ def _inputs(path: Path, config: dict[str, Any]) -> Iterator[InputSpec]:
             )
         yield InputSpec("input_layer", "float32", shape)
     for name in names:
-        declared = settings(layers.get(name, {}))
+        declared = layer_config(layers.get(name, {}))
         shape = shape_of(declared.get("batch_shape", declared.get("batch_input_shape")))
         yield InputSpec(name, dtype_of(declared.get("dtype")), shape)
 
 
-def _outputs(config: dict[str, Any]) -> Iterator[TensorSpec]:
+def _read_outputs(config: dict[str, Any]) -> Iterator[TensorSpec]:
     layers = {name_of(layer): layer for layer in layers_of(config)}
-    names = [name for name, _, _ in ends(config["config"].get("output_layers"))]
+    names = [name for name, _, _ in find_sources(config["config"].get("output_layers"))]
     for name in names or list(layers)[-1:]:
-        dtype = dtype_of(settings(layers.get(name, {})).get("dtype"))
+        dtype = dtype_of(layer_config(layers.get(name, {})).get("dtype"))
         yield TensorSpec(name, dtype, None)
 
 
-def _weights(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
+def _count_weights(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
     """Elements by dtype, and notes. h5py comes with Keras."""
     try:
         import h5py
@@ -203,17 +208,17 @@ def _weights(path: Path) -> tuple[dict[str, int], tuple[str, ...]]:
         ):
             weights.visititems(count)
     except (OSError, RuntimeError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise _damaged(path, f"its weights cannot be read: {str(error)[:200]}") from error
+        raise _damaged_error(path, f"its weights cannot be read: {str(error)[:200]}") from error
     return dict(counts.most_common()), ()
 
 
-def _version(archive: ModelArchive) -> str:
+def _read_keras_version(archive: ModelArchive) -> str:
     metadata = archive.json(METADATA) if METADATA in archive else {}
     version = metadata.get("keras_version") if isinstance(metadata, dict) else ""
     return version[:50] if isinstance(version, str) else ""
 
 
-def _listed(layers: Any) -> list[Any]:
+def _to_layer_list(layers: Any) -> list[Any]:
     return layers if isinstance(layers, list) else []
 
 
@@ -222,7 +227,7 @@ def _listed(layers: Any) -> list[Any]:
 
 def _require_only_keras(path: Path, description: Any, deeper: int) -> None:
     if deeper == 0:
-        raise _damaged(path, f"its description is nested deeper than {_DEEPEST}")
+        raise _damaged_error(path, f"its description is nested deeper than {_DEEPEST}")
     if isinstance(description, dict) and "class_name" in description:
         _require_keras_class(path, description)
     inner = description.values() if isinstance(description, dict) else description
@@ -234,21 +239,23 @@ def _require_keras_class(path: Path, layer: dict[str, Any]) -> None:
     name, module = layer["class_name"], layer.get("module")
     registered = layer.get("registered_name")
     if name in _CLASSES_WITH_CODE:
-        raise _unsafe(path, f"it has a {name} layer, which is code of its author")
+        raise _unsafe_error(path, f"it has a {name} layer, which is code of its author")
     if name in _VALUE_CLASSES and not module:
         return
     if not isinstance(name, str) or not _CLASS.fullmatch(name):
-        raise _unsafe(path, f"it names a class {str(name)[:100]!r}")
+        raise _unsafe_error(path, f"it names a class {str(name)[:100]!r}")
     if registered not in (None, name, f"keras>{name}"):
-        raise _unsafe(path, f"it needs the class {str(registered)[:100]!r}, which Keras lacks")
+        raise _unsafe_error(
+            path, f"it needs the class {str(registered)[:100]!r}, which Keras lacks"
+        )
     if module is not None and not (isinstance(module, str) and _MODULES.fullmatch(module)):
-        raise _unsafe(path, f"it would import {name!r} from {str(module)[:100]!r}")
-    vocabulary = settings(layer).get("vocabulary")
+        raise _unsafe_error(path, f"it would import {name!r} from {str(module)[:100]!r}")
+    vocabulary = layer_config(layer).get("vocabulary")
     if isinstance(vocabulary, str):
-        raise _unsafe(path, f"its {name} layer reads the file {vocabulary!r}")
+        raise _unsafe_error(path, f"its {name} layer reads the file {vocabulary!r}")
 
 
-def _unsafe(path: Path, why: str) -> UnsafeFormat:
+def _unsafe_error(path: Path, why: str) -> UnsafeFormat:
     return UnsafeFormat(
         f"{printable_name(path)} is a Keras model that needs more than Keras's own layers",
         why=f"{why}; loading it would run that"[:400],
@@ -257,5 +264,5 @@ def _unsafe(path: Path, why: str) -> UnsafeFormat:
     )
 
 
-def _damaged(path: Path, why: str) -> ModelUnreadable:
-    return damaged(path, why, fix="Copy, download or save it again")
+def _damaged_error(path: Path, why: str) -> ModelUnreadable:
+    return damaged_file_error(path, why, fix="Copy, download or save it again")

@@ -12,7 +12,7 @@ from pathlib import Path
 from modeldyno.core.models import TensorNames
 from modeldyno.formats.containers.flatbuffer import Damaged, Flatbuffer, Table
 from modeldyno.formats.litert.schema import CUSTOM, DTYPES, OPERATORS
-from modeldyno.formats.refusals import damaged
+from modeldyno.formats.refusals import damaged_file_error
 
 MAGIC, MAGIC_AT = b"TFL3", 4
 HIGHEST_RANK = 64
@@ -70,14 +70,14 @@ def is_litert(head: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[LiteRtFile]:
+def opened_file(path: Path) -> Iterator[LiteRtFile]:
     """Settings of operators can be read only while it is open. Raises ModelUnreadable."""
     try:
         with path.open("rb") as file:
             yield _read_file(Flatbuffer(file))
     except (Damaged, struct.error) as error:
         fix = "Copy, download or convert it again"
-        raise damaged(path, str(error), "a damaged LiteRT model", fix) from error
+        raise damaged_file_error(path, str(error), "a damaged LiteRT model", fix) from error
 
 
 def _read_file(buffer: Flatbuffer) -> LiteRtFile:
@@ -87,17 +87,17 @@ def _read_file(buffer: Flatbuffer) -> LiteRtFile:
         raise Damaged(f"it has version {version} of the format, and only {_VERSION} exists")
     if model.vector(8, 4) or model.vector(9, 4):
         raise Damaged("it keeps weights in other files, which is not supported")
-    codes = [_operator_code(code) for code in model.tables(1)]
-    stored = [_stored_bytes(buffer, entry) for entry in model.tables(4)]
-    subgraphs = tuple(_subgraph(table, codes, stored) for table in model.tables(2))
+    codes = [_read_operator_code(code) for code in model.tables(1)]
+    stored = [_count_stored_bytes(buffer, entry) for entry in model.tables(4)]
+    subgraphs = tuple(_read_subgraph(table, codes, stored) for table in model.tables(2))
     if not subgraphs:
         raise Damaged("it has no graph")
-    signatures = [(table.integer(4, "<I"), _signature(table)) for table in model.tables(7)]
+    signatures = [(table.integer(4, "<I"), _read_signature(table)) for table in model.tables(7)]
     main = tuple(signature for number, signature in signatures if number == 0)
     return LiteRtFile(version, model.text(3), subgraphs, main, len(signatures) - len(main))
 
 
-def _operator_code(code: Table) -> tuple[str, bool]:
+def _read_operator_code(code: Table) -> tuple[str, bool]:
     """An operator's name, and whether it is custom."""
     number = max(
         code.integer(0, "<b"), code.integer(3)
@@ -107,7 +107,7 @@ def _operator_code(code: Table) -> tuple[str, bool]:
     return (OPERATORS[number] if number in range(len(OPERATORS)) else f"OPERATOR_{number}"), False
 
 
-def _stored_bytes(buffer: Flatbuffer, entry: Table) -> int:
+def _count_stored_bytes(buffer: Flatbuffer, entry: Table) -> int:
     """The size of a constant's values, inside or, in very large files, behind all tables."""
     inside = entry.vector(0, 1)
     if inside is not None and inside.count:
@@ -120,16 +120,18 @@ def _stored_bytes(buffer: Flatbuffer, entry: Table) -> int:
     return size
 
 
-def _subgraph(table: Table, codes: Sequence[tuple[str, bool]], stored: Sequence[int]) -> Subgraph:
-    tensors = tuple(_tensor(entry, stored) for entry in table.tables(0))
-    operators = tuple(_operator(entry, codes, len(tensors)) for entry in table.tables(3))
+def _read_subgraph(
+    table: Table, codes: Sequence[tuple[str, bool]], stored: Sequence[int]
+) -> Subgraph:
+    tensors = tuple(_read_tensor(entry, stored) for entry in table.tables(0))
+    operators = tuple(_read_operator(entry, codes, len(tensors)) for entry in table.tables(3))
     ends = table.ints(1), table.ints(2)
     for numbers in ends:
         _require_tensors(numbers, len(tensors), lowest=0)
     return Subgraph(table.text(4), tensors, *ends, operators)
 
 
-def _tensor(table: Table, stored: Sequence[int]) -> LiteRtTensor:
+def _read_tensor(table: Table, stored: Sequence[int]) -> LiteRtTensor:
     dtype, buffer = table.integer(1, "<b"), table.integer(2, "<I")
     if buffer >= len(stored) and buffer:
         name = table.text(3)[:100]
@@ -152,7 +154,7 @@ def _tensor(table: Table, stored: Sequence[int]) -> LiteRtTensor:
     )
 
 
-def _operator(table: Table, codes: Sequence[tuple[str, bool]], tensors: int) -> Operator:
+def _read_operator(table: Table, codes: Sequence[tuple[str, bool]], tensors: int) -> Operator:
     number = table.integer(0, "<I")
     if number >= len(codes):
         raise Damaged(f"an operator has the type {number}, and there are {len(codes)}")
@@ -175,7 +177,7 @@ def _require_tensors(numbers: Sequence[int], tensors: int, lowest: int) -> None:
         raise Damaged(f"it uses tensors that do not exist: it has {tensors}")
 
 
-def _signature(table: Table) -> TensorNames:
+def _read_signature(table: Table) -> TensorNames:
     inputs, outputs = (
         {port.text(0): port.integer(1, "<I") for port in table.tables(field)} for field in (0, 1)
     )

@@ -53,55 +53,59 @@ Kind = Literal["int", "ints", "bool", "float", "padding", "activation", "dtype"]
 Settings = tuple[tuple[str, int, Kind], ...]  # name, number of the field, how it is written
 
 
-def _settings(kind: Kind, first: int, *names: str) -> Settings:
+def _number_settings(kind: Kind, first: int, *names: str) -> Settings:
     """Settings of the same kind in consecutive fields."""
     return tuple((name, first + place, kind) for place, name in enumerate(names))
 
 
-def _activation(field: int) -> Settings:
+def _activation_setting(field: int) -> Settings:
     return (("activation", field, "activation"),)
 
 
-def _dilation(first: int) -> Settings:
-    return _settings("int", first, "dilation_w", "dilation_h")
+def _dilation_settings(first: int) -> Settings:
+    return _number_settings("int", first, "dilation_w", "dilation_h")
 
 
-_CONV: Settings = (("padding", 0, "padding"), *_settings("int", 1, "stride_w", "stride_h"))
+_CONV: Settings = (("padding", 0, "padding"), *_number_settings("int", 1, "stride_w", "stride_h"))
 _CORNERS = ("align_corners", "half_pixel_centers")
 _SLICE_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 _ASYMMETRIC = "asymmetric_quantize_inputs"
 
 # By the number of the table that contains them; settings of other operators are not shown.
 SETTINGS: dict[int, Settings] = {
-    1: (*_CONV, *_activation(3), *_dilation(4)),
-    2: (*_CONV, ("depth_multiplier", 3, "int"), *_activation(4), *_dilation(5)),
-    5: (*_CONV, *_settings("int", 3, "filter_width", "filter_height"), *_activation(5)),
-    8: (*_activation(0), *_settings("bool", 2, "keep_num_dims", _ASYMMETRIC)),
-    9: _settings("float", 0, "beta"),
-    10: (*_settings("int", 0, "axis"), *_activation(1)),
-    11: _activation(0),  # ADD
-    15: _settings("bool", 2, *_CORNERS),
-    17: _settings("ints", 0, "new_shape"),
-    19: _settings("int", 0, "block_size"),  # SPACE_TO_DEPTH
-    21: _activation(0),  # MUL
-    23: _settings("int", 0, "axis", "batch_dims"),
-    27: _settings("bool", 0, "keep_dims"),
-    28: _activation(0),  # SUB
-    29: _activation(0),  # DIV
-    30: _settings("ints", 0, "squeeze_dims"),
-    32: _settings("int", 0, *_SLICE_MASKS),
-    35: _settings("int", 0, "num_splits"),
-    37: _settings("dtype", 0, "in_data_type", "out_data_type"),
-    49: (*_CONV, *_activation(3)),
-    59: _settings("int", 0, "values_count", "axis"),
-    61: _settings("int", 0, "axis"),
-    64: _settings("int", 0, "num", "axis"),
-    74: _settings("bool", 0, *_CORNERS),
-    75: _settings("float", 0, "alpha"),
-    94: _settings("int", 0, "block_size"),  # DEPTH_TO_SPACE
-    101: _settings("bool", 0, "adj_x", "adj_y", _ASYMMETRIC),
-    102: _settings("bool", 0, "exclusive", "reverse"),
-    116: _settings("bool", 0, "approximate"),
+    1: (*_CONV, *_activation_setting(3), *_dilation_settings(4)),
+    2: (*_CONV, ("depth_multiplier", 3, "int"), *_activation_setting(4), *_dilation_settings(5)),
+    5: (
+        *_CONV,
+        *_number_settings("int", 3, "filter_width", "filter_height"),
+        *_activation_setting(5),
+    ),
+    8: (*_activation_setting(0), *_number_settings("bool", 2, "keep_num_dims", _ASYMMETRIC)),
+    9: _number_settings("float", 0, "beta"),
+    10: (*_number_settings("int", 0, "axis"), *_activation_setting(1)),
+    11: _activation_setting(0),  # ADD
+    15: _number_settings("bool", 2, *_CORNERS),
+    17: _number_settings("ints", 0, "new_shape"),
+    19: _number_settings("int", 0, "block_size"),  # SPACE_TO_DEPTH
+    21: _activation_setting(0),  # MUL
+    23: _number_settings("int", 0, "axis", "batch_dims"),
+    27: _number_settings("bool", 0, "keep_dims"),
+    28: _activation_setting(0),  # SUB
+    29: _activation_setting(0),  # DIV
+    30: _number_settings("ints", 0, "squeeze_dims"),
+    32: _number_settings("int", 0, *_SLICE_MASKS),
+    35: _number_settings("int", 0, "num_splits"),
+    37: _number_settings("dtype", 0, "in_data_type", "out_data_type"),
+    49: (*_CONV, *_activation_setting(3)),
+    59: _number_settings("int", 0, "values_count", "axis"),
+    61: _number_settings("int", 0, "axis"),
+    64: _number_settings("int", 0, "num", "axis"),
+    74: _number_settings("bool", 0, *_CORNERS),
+    75: _number_settings("float", 0, "alpha"),
+    94: _number_settings("int", 0, "block_size"),  # DEPTH_TO_SPACE
+    101: _number_settings("bool", 0, "adj_x", "adj_y", _ASYMMETRIC),
+    102: _number_settings("bool", 0, "exclusive", "reverse"),
+    116: _number_settings("bool", 0, "approximate"),
 }
 
 # Of absent fields, if not 0.

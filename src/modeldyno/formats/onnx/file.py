@@ -13,10 +13,10 @@ from modeldyno.formats.containers.protobuf import (
     NotProtobuf,
     TruncatedField,
     Wire,
-    fields,
+    read_file_fields,
     require_protobuf_size,
 )
-from modeldyno.formats.refusals import damaged
+from modeldyno.formats.refusals import damaged_file_error
 
 if TYPE_CHECKING:
     import onnx
@@ -34,7 +34,7 @@ def decoding_names(path: Path) -> Iterator[None]:
     try:
         yield
     except UnicodeDecodeError as error:
-        raise damaged(path, "a name in it is not UTF-8 text") from error
+        raise damaged_file_error(path, "a name in it is not UTF-8 text") from error
 
 
 def parse(path: Path) -> onnx.ModelProto:
@@ -46,7 +46,7 @@ def parse(path: Path) -> onnx.ModelProto:
     try:
         return onnx.load(path, format="protobuf", load_external_data=False)
     except DecodeError as error:
-        raise damaged(path, _describe_damage(path), "a damaged ONNX model") from error
+        raise damaged_file_error(path, _describe_damage(path), "a damaged ONNX model") from error
 
 
 def _require_size(path: Path) -> None:
@@ -103,7 +103,7 @@ def _copy_tensor(file: BinaryIO, tensor: Field) -> bytes:
 def _fields_with_offsets(file: BinaryIO, start: int, end: int) -> Iterator[tuple[int, Field]]:
     """Each field, with the offset at which its tag begins."""
     begin = start
-    for field in fields(file, start, end):
+    for field in read_file_fields(file, start, end):
         yield begin, field
         begin = field.start + field.length
 
@@ -141,7 +141,7 @@ def _describe_damage(path: Path) -> str:
 def _find_damage(file: BinaryIO, message: Any, start: int, end: int, where: str) -> str | None:
     counts: dict[int, int] = {}
     try:
-        for field in fields(file, start, end):
+        for field in read_file_fields(file, start, end):
             index = counts.get(field.number, 0)
             counts[field.number] = index + 1
             damage = _find_damage_in(file, message, field, index)

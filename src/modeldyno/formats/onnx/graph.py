@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 from modeldyno.core.graphs import Attribute, Graph, Scalar, TensorKind
 from modeldyno.core.models import TensorSpec
 from modeldyno.formats import name_scopes
-from modeldyno.formats.file_reading import decoded
+from modeldyno.formats.file_reading import decode_text
 from modeldyno.formats.graph_attributes import (
     LONGEST_NAME,
     LONGEST_TEXT,
     MOST_ATTRIBUTES,
-    list_attribute,
-    number,
-    scalar,
+    make_list_attribute,
+    to_number_scalar,
+    to_scalar,
 )
 from modeldyno.formats.graph_building import Ends, GraphBuilder, Names, NestedGraph, Parts
 from modeldyno.formats.onnx.file import LARGEST_CONSTANT, decoding_names, parse_without_weights
 from modeldyno.formats.onnx.messages import (
     MOST_WRITTEN_OUT,
     dtype_name,
-    functions_of,
-    graphs,
-    tensor_spec,
-    tensors,
+    iterate_graphs,
+    iterate_tensors,
+    make_tensor_spec,
+    sort_out_functions,
 )
 
 if TYPE_CHECKING:
@@ -49,14 +49,14 @@ def read_graph(path: Path, infer_shapes: bool = True) -> Graph:
     """Raises ModelUnreadable, or GraphUnavailable if the graph is too large."""
     with decoding_names(path):
         model = parse_without_weights(path)
-        count = sum(len(graph.node) for graph in graphs(model))
+        count = sum(len(graph.node) for graph in iterate_graphs(model))
         count += sum(len(function.node) for function in model.functions)
         builder = GraphBuilder(path)
         builder.require_room(count)
         _drop_weights(model)
         note = ""
         if infer_shapes:
-            model, note = _with_shapes(model)
+            model, note = _infer_shapes(model)
         return _OnnxGraphReader(builder, model).read(note)
 
 
@@ -71,17 +71,17 @@ class _OnnxGraphReader:
         graph = self._model.graph
         if note:
             self._builder.add_note(note)
-        inputs, outputs = self._graph(graph, Names(), "input", (), 0)
+        inputs, outputs = self._add_graph(graph, Names(), "input", (), 0)
         for function in self._functions.values():
-            self._function(function)
+            self._add_function(function)
         if self._unshaped:
             self._builder.add_note(f"{self._unshaped} tensors have no known shape")
         return self._builder.finish("onnx", graph.name, inputs, outputs)
 
-    def _graph(
+    def _add_graph(
         self, graph: onnx.GraphProto, names: Names, input_kind: TensorKind, parts: Parts, depth: int
     ) -> Ends:
-        types = {v.name: _spec(v) for v in (*graph.value_info, *graph.input, *graph.output)}
+        types = {v.name: _tensor_spec(v) for v in (*graph.value_info, *graph.input, *graph.output)}
         weights = [(tensor, tensor.dims) for tensor in graph.initializer]
         weights += [(sparse.values, sparse.dims) for sparse in graph.sparse_initializer]
         for tensor, dims in weights:
@@ -94,18 +94,18 @@ class _OnnxGraphReader:
             if declared.name not in names.maps[0]:
                 self._declare(names, declared.name, input_kind, types)
                 inputs.append(self._builder.tensor_id(names, declared.name))
-        self._nodes(graph.node, names, types, parts, depth)
+        self._add_nodes(graph.node, names, types, parts, depth)
         return inputs, [self._builder.tensor_id(names, output.name) for output in graph.output]
 
-    def _function(self, function: onnx.FunctionProto) -> None:
+    def _add_function(self, function: onnx.FunctionProto) -> None:
         """A function can refer to its arguments only; its body is listed once."""
 
         def read(parts: Parts, depth: int) -> Ends:
             names = Names()
-            types = {declared.name: _spec(declared) for declared in function.value_info}
+            types = {declared.name: _tensor_spec(declared) for declared in function.value_info}
             for name in dict.fromkeys(function.input):
                 self._declare(names, name, "argument", types)
-            self._nodes(function.node, names, types, parts, depth)
+            self._add_nodes(function.node, names, types, parts, depth)
             inputs, outputs = (
                 [self._builder.tensor_id(names, name) for name in side]
                 for side in (function.input, function.output)
@@ -114,7 +114,7 @@ class _OnnxGraphReader:
 
         self._builder.add_body(_function_scope(function), function.name, 0, read, "function")
 
-    def _nodes(
+    def _add_nodes(
         self,
         nodes: Iterable[onnx.NodeProto],
         names: Names,
@@ -123,32 +123,32 @@ class _OnnxGraphReader:
         depth: int,
     ) -> None:
         # All outputs are declared before the first input is looked up.
-        outputs = [(node, self._outputs(node, names, types)) for node in nodes]
+        outputs = [(node, self._declare_outputs(node, names, types)) for node in nodes]
         for position, (node, made) in enumerate(outputs):
             function = self._functions.get((node.domain, node.op_type))
             self._builder.add_node(
                 node.op_type,
                 node.name,
                 position,
-                (*parts, *_without(parts, _scope_of(node))),
+                (*parts, *_strip_scope(parts, _scope_of(node))),
                 [self._builder.tensor_id(names, name) if name else "" for name in node.input],
                 made,
-                attributes(node.attribute),
+                read_attributes(node.attribute),
                 domain="" if node.domain in _OWN_DOMAINS else node.domain,
-                nested=list(self._nested(node, names)),
+                nested=list(self._add_nested_graphs(node, names)),
                 depth=depth,
                 function=_function_scope(function) if function is not None else (),
             )
 
-    def _nested(self, node: onnx.NodeProto, outer: Names) -> Iterator[NestedGraph]:
+    def _add_nested_graphs(self, node: onnx.NodeProto, outer: Names) -> Iterator[NestedGraph]:
         for attribute in node.attribute:
             labelled = [(attribute.name, attribute.g)] if attribute.HasField("g") else []
             labelled += [(f"{attribute.name}.{i}", g) for i, g in enumerate(attribute.graphs)]
             for label, graph in labelled:
-                read = partial(self._graph, graph, outer.new_child(), "argument")
+                read = partial(self._add_graph, graph, outer.new_child(), "argument")
                 yield NestedGraph(label, graph.name, read)
 
-    def _outputs(
+    def _declare_outputs(
         self, node: onnx.NodeProto, names: Names, types: dict[str, TensorSpec]
     ) -> list[str]:
         ids = []
@@ -177,21 +177,21 @@ def _function_scope(function: onnx.FunctionProto) -> Parts:
 
 
 def _scope_of(node: onnx.NodeProto) -> Parts:
-    metadata = {decoded(entry.key): decoded(entry.value) for entry in node.metadata_props}
-    scope = name_scopes.from_metadata(metadata) if metadata else None
+    metadata = {decode_text(entry.key): decode_text(entry.value) for entry in node.metadata_props}
+    scope = name_scopes.scopes_from_metadata(metadata) if metadata else None
     if scope is not None:
         return scope
-    return name_scopes.from_name(decoded(node.name or next(iter(node.output), "")))
+    return name_scopes.scopes_from_name(decode_text(node.name or next(iter(node.output), "")))
 
 
-def _without(around: Parts, parts: Parts) -> Parts:
+def _strip_scope(around: Parts, parts: Parts) -> Parts:
     """Names inside a body may repeat the scopes around it."""
     plain = tuple(part for part in around if not part.endswith("]"))
     return parts[len(plain) :] if plain and parts[: len(plain)] == plain else parts
 
 
-def _spec(declared: onnx.ValueInfoProto) -> TensorSpec:
-    spec = tensor_spec(declared)
+def _tensor_spec(declared: onnx.ValueInfoProto) -> TensorSpec:
+    spec = make_tensor_spec(declared)
     if spec.shape is None:
         return spec
     known = tuple(
@@ -205,20 +205,20 @@ def _spec(declared: onnx.ValueInfoProto) -> TensorSpec:
 
 def _drop_weights(model: onnx.ModelProto) -> None:
     """Remove numbers and the names of other files; keep types and shapes."""
-    for tensor in tensors(model):
+    for tensor in iterate_tensors(model):
         if tensor.data_location or tensor.ByteSize() > LARGEST_CONSTANT:
             for field in (*_NUMBERS_OF_TENSOR, "external_data", "data_location"):
                 tensor.ClearField(field)
 
 
-def _with_shapes(model: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
+def _infer_shapes(model: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
     """The model with every shape that can be inferred, and a note if that failed."""
     if not _lacks_shapes(model):
         return model, ""
     size = model.ByteSize()
     if size > _LARGEST_INFERRED:
         return model, f"shapes are those in the file: {size >> 20} MiB are too much to infer more"
-    if functions_of(model).are_too_many:
+    if sort_out_functions(model).are_too_many:
         return model, (
             "shapes are those in the file: the calls of its functions stand for more than "
             f"{MOST_WRITTEN_OUT} nodes"
@@ -233,7 +233,7 @@ def _with_shapes(model: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
 
 
 def _lacks_shapes(model: onnx.ModelProto) -> bool:
-    for graph in graphs(model):
+    for graph in iterate_graphs(model):
         known = {declared.name for declared in (*graph.value_info, *graph.output)}
         if any(name and name not in known for node in graph.node for name in node.output):
             return True
@@ -243,34 +243,34 @@ def _lacks_shapes(model: onnx.ModelProto) -> bool:
 # ---------------------------------------------------------------- attributes
 
 
-def attributes(protos: Sequence[onnx.AttributeProto]) -> list[Attribute]:
-    kept = [attribute(proto) for proto in protos[:MOST_ATTRIBUTES]]
+def read_attributes(protos: Sequence[onnx.AttributeProto]) -> list[Attribute]:
+    kept = [read_attribute(proto) for proto in protos[:MOST_ATTRIBUTES]]
     left_out = len(protos) - MOST_ATTRIBUTES
     if left_out > 0:
         kept.append(Attribute("…", "undefined", None, f"{left_out} more attributes"))
     return kept
 
 
-def attribute(proto: onnx.AttributeProto) -> Attribute:
-    name, kind = decoded(proto.name)[:LONGEST_NAME], _kind(proto)
+def read_attribute(proto: onnx.AttributeProto) -> Attribute:
+    name, kind = decode_text(proto.name)[:LONGEST_NAME], _attribute_kind(proto)
     if proto.ref_attr_name:
-        given = decoded(proto.ref_attr_name)[:LONGEST_NAME]
+        given = decode_text(proto.ref_attr_name)[:LONGEST_NAME]
         return Attribute(name, kind, None, f"the argument of its caller named {given}")
     match kind:
         case "int":
             return Attribute(name, kind, proto.i)
         case "float":
-            return Attribute(name, kind, number(proto.f))
+            return Attribute(name, kind, to_number_scalar(proto.f))
         case "string":
-            return Attribute(name, kind, *_text(proto.s))
+            return Attribute(name, kind, *_decode_text(proto.s))
         case "ints" | "floats" | "strings":
-            return list_attribute(name, kind, getattr(proto, kind), _scalar)
+            return make_list_attribute(name, kind, getattr(proto, kind), _to_scalar)
         case "tensor":
-            return _tensor(name, proto.t)
+            return _read_tensor_attribute(name, proto.t)
         case "sparse_tensor":
             sparse = proto.sparse_tensor
             dtype = dtype_name(sparse.values.data_type)
-            return Attribute(name, kind, None, "not shown", dtype, _shape(sparse.dims))
+            return Attribute(name, kind, None, "not shown", dtype, _checked_shape(sparse.dims))
         case "tensors" | "sparse_tensors" | "graphs" | "type_protos":
             return Attribute(name, kind, None, f"{len(getattr(proto, kind))} of them")
         case "graph":
@@ -279,7 +279,7 @@ def attribute(proto: onnx.AttributeProto) -> Attribute:
             return Attribute(name, kind, None, "not shown")
 
 
-def _kind(proto: onnx.AttributeProto) -> str:
+def _attribute_kind(proto: onnx.AttributeProto) -> str:
     from onnx import AttributeProto
 
     if proto.type in AttributeProto.AttributeType.values() and proto.type:
@@ -294,7 +294,7 @@ def _kind(proto: onnx.AttributeProto) -> str:
     return "undefined"
 
 
-def _text(encoded: bytes) -> tuple[str | None, str]:
+def _decode_text(encoded: bytes) -> tuple[str | None, str]:
     """A short text unchanged; otherwise its beginning or its size."""
     is_short = len(encoded) <= 4 * LONGEST_TEXT
     try:
@@ -306,39 +306,39 @@ def _text(encoded: bytes) -> tuple[str | None, str]:
     return text[:LONGEST_TEXT], f"the beginning of {len(encoded)} bytes"
 
 
-def _scalar(element: Any) -> Scalar:
+def _to_scalar(element: Any) -> Scalar:
     if isinstance(element, bytes):
-        text, note = _text(element)
+        text, note = _decode_text(element)
         return note if text is None else text
-    return scalar(element)
+    return to_scalar(element)
 
 
-def _tensor(name: str, tensor: onnx.TensorProto) -> Attribute:
-    dtype, shape = dtype_name(tensor.data_type), _shape(tensor.dims)
+def _read_tensor_attribute(name: str, tensor: onnx.TensorProto) -> Attribute:
+    dtype, shape = dtype_name(tensor.data_type), _checked_shape(tensor.dims)
     count = math.prod(tensor.dims) if shape is not None else _MOST_ELEMENTS + 1
     if min(tensor.dims, default=0) < 0 or count > _MOST_ELEMENTS or tensor.data_location:
         return Attribute(name, "tensor", None, f"{count} elements, not shown", dtype, shape)
-    elements = _elements(tensor)
+    elements = _read_elements(tensor)
     note = "its elements cannot be read" if elements is None else ""
     return Attribute(name, "tensor", elements, note, dtype, shape)
 
 
-def _elements(tensor: onnx.TensorProto) -> tuple[Scalar, ...] | None:
+def _read_elements(tensor: onnx.TensorProto) -> tuple[Scalar, ...] | None:
     from onnx import numpy_helper
 
     try:
         flat = numpy_helper.to_array(tensor).ravel().tolist()
-        return tuple(map(_element, flat))
+        return tuple(map(_to_element, flat))
     except Exception:  # noqa: BLE001 - a damaged tensor fails in many ways, all alike here
         return None
 
 
-def _element(element: Any) -> Scalar:
+def _to_element(element: Any) -> Scalar:
     """Types unknown to numpy have scalars of their own."""
     is_known = isinstance(element, (bool, int, bytes, str, complex))
-    return _scalar(element if is_known else float(element))
+    return _to_scalar(element if is_known else float(element))
 
 
-def _shape(dims: Iterable[int]) -> tuple[int, ...] | None:
+def _checked_shape(dims: Iterable[int]) -> tuple[int, ...] | None:
     sizes = tuple(dims)
     return sizes if len(sizes) <= _HIGHEST_RANK else None

@@ -23,7 +23,7 @@ FunctionKey = tuple[str, str]  # domain and name
 # ---------------------------------------------------------------- nodes and tensors
 
 
-def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+def iterate_subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
     """The graphs directly in a node: branches and loop bodies."""
     for attribute in node.attribute:
         if attribute.HasField("g"):
@@ -31,27 +31,27 @@ def subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
         yield from attribute.graphs
 
 
-def graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
+def iterate_graphs(model: onnx.ModelProto) -> Iterator[onnx.GraphProto]:
     """The main graph and all sub-graphs, including those of local functions."""
-    yield from _with_subgraphs(model.graph)
+    yield from _walk_graphs(model.graph)
     for function in model.functions:
-        yield from _subgraphs_of(function.node)
+        yield from _subgraphs_of_nodes(function.node)
 
 
-def nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+def iterate_nodes(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     """All nodes; those of a local function once, however often it is called."""
-    for graph in graphs(model):
+    for graph in iterate_graphs(model):
         yield from graph.node
     for function in model.functions:
         yield from function.node
 
 
-def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+def iterate_tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     """All tensors in a file, even those that no engine reads: any may name another file."""
-    all_graphs = [*graphs(model)]
+    all_graphs = [*iterate_graphs(model)]
     for training in model.training_info:
-        all_graphs += [*_with_subgraphs(training.initialization)]
-        all_graphs += [*_with_subgraphs(training.algorithm)]
+        all_graphs += [*_walk_graphs(training.initialization)]
+        all_graphs += [*_walk_graphs(training.algorithm)]
     for graph in all_graphs:
         yield from graph.initializer
         for sparse in graph.sparse_initializer:
@@ -62,15 +62,15 @@ def tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
         yield from _tensors_of(function.attribute_proto)
 
 
-def _with_subgraphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+def _walk_graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
     yield graph
-    yield from _subgraphs_of(graph.node)
+    yield from _subgraphs_of_nodes(graph.node)
 
 
-def _subgraphs_of(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
+def _subgraphs_of_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
     for node in nodes:
-        for graph in subgraphs(node):
-            yield from _with_subgraphs(graph)
+        for graph in iterate_subgraphs(node):
+            yield from _walk_graphs(graph)
 
 
 def _attribute_tensors(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
@@ -106,7 +106,7 @@ def dtype_name(elem_type: int) -> str:
         return "undefined" if elem_type == TensorProto.UNDEFINED else f"unknown({elem_type})"
 
 
-def bits(elem_type: int) -> int:
+def element_bits(elem_type: int) -> int:
     """The size of a stored element."""
     name = dtype_name(elem_type)
     for narrow, width in (("int4", 4), ("int2", 2), ("float4", 4), ("float6", 6)):
@@ -120,7 +120,7 @@ def bits(elem_type: int) -> int:
         return 0
 
 
-def tensor_spec(declared: onnx.ValueInfoProto) -> TensorSpec:
+def make_tensor_spec(declared: onnx.ValueInfoProto) -> TensorSpec:
     return TensorSpec(declared.name, _type_name(declared.type), _shape(declared.type))
 
 
@@ -153,12 +153,12 @@ def _shape(kind: onnx.TypeProto) -> tuple[Dim, ...] | None:
             return _shape(kind.optional_type.elem_type)
         case "tensor_type" | "sparse_tensor_type" as name:
             tensor = getattr(kind, name)
-            return tuple(map(_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
+            return tuple(map(_read_dim, tensor.shape.dim)) if tensor.HasField("shape") else None
         case _:
             return None
 
 
-def _dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
+def _read_dim(dim: onnx.TensorShapeProto.Dimension) -> Dim:
     if dim.HasField("dim_value"):
         return dim.dim_value if dim.dim_value >= 0 else None
     symbol = dim.dim_param.strip()
@@ -178,7 +178,7 @@ class Functions:
         return self.nodes_written_out > MOST_WRITTEN_OUT
 
 
-def functions_of(model: onnx.ModelProto) -> Functions:
+def sort_out_functions(model: onnx.ModelProto) -> Functions:
     """Takes time in proportion to the file, not to its calls written out.
 
     Engines and shape inference inline calls, so a few kilobytes of functions that call functions
@@ -189,11 +189,11 @@ def functions_of(model: onnx.ModelProto) -> Functions:
         definitions[function.domain, function.name].append(function)
     names = definitions.keys()
     calls = {
-        key: [_calls(function.node, names) for function in overloads]
+        key: [_count_calls(function.node, names) for function in overloads]
         for key, overloads in definitions.items()
     }
-    sizes = _sizes(calls)
-    written_out = _size(_calls(model.graph.node, names), sizes) if names else 0
+    sizes = _expanded_sizes(calls)
+    written_out = _expanded_size(_count_calls(model.graph.node, names), sizes) if names else 0
     bodies = {key: definitions[key][-1] for key in sizes}
     return Functions(bodies, written_out)
 
@@ -204,7 +204,7 @@ class _Calls:
     times: Counter[FunctionKey]
 
 
-def _calls(nodes: Iterable[onnx.NodeProto], names: Iterable[FunctionKey]) -> _Calls:
+def _count_calls(nodes: Iterable[onnx.NodeProto], names: Iterable[FunctionKey]) -> _Calls:
     count, times = 0, Counter[FunctionKey]()
     waiting = [nodes]
     while waiting:
@@ -212,11 +212,11 @@ def _calls(nodes: Iterable[onnx.NodeProto], names: Iterable[FunctionKey]) -> _Ca
             count += 1
             if (key := (node.domain, node.op_type)) in names:
                 times[key] += 1
-            waiting += [graph.node for graph in subgraphs(node)]
+            waiting += [graph.node for graph in iterate_subgraphs(node)]
     return _Calls(count, times)
 
 
-def _sizes(calls: Mapping[FunctionKey, list[_Calls]]) -> dict[FunctionKey, int]:
+def _expanded_sizes(calls: Mapping[FunctionKey, list[_Calls]]) -> dict[FunctionKey, int]:
     """Nodes of each function with its calls written out, callees first. Omits functions that are
     part of a cycle, or call such a function."""
     callees = {
@@ -231,7 +231,7 @@ def _sizes(calls: Mapping[FunctionKey, list[_Calls]]) -> dict[FunctionKey, int]:
     sizes: dict[FunctionKey, int] = {}
     while ready:
         key = ready.pop()
-        sizes[key] = max(body.nodes + _size(body, sizes) for body in calls[key])
+        sizes[key] = max(body.nodes + _expanded_size(body, sizes) for body in calls[key])
         for caller in callers[key]:
             missing[caller] -= 1
             if not missing[caller]:
@@ -239,7 +239,7 @@ def _sizes(calls: Mapping[FunctionKey, list[_Calls]]) -> dict[FunctionKey, int]:
     return sizes
 
 
-def _size(calls: _Calls, sizes: Mapping[FunctionKey, int]) -> int:
+def _expanded_size(calls: _Calls, sizes: Mapping[FunctionKey, int]) -> int:
     """Nodes of its calls, written out; capped, or the number would grow without bounds."""
     total = sum(times * sizes.get(key, 0) for key, times in calls.times.items())
     return min(total, MOST_WRITTEN_OUT + 1)

@@ -10,22 +10,27 @@ from typing import TYPE_CHECKING
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import ExternalFile, InputSpec, ModelFacts
-from modeldyno.formats.external_weights import outside, weights_files
-from modeldyno.formats.model_facts import and_more, count_weights, is_integer, model_facts
+from modeldyno.formats.external_weights import check_weights_files, outside_folder_error
+from modeldyno.formats.model_facts import (
+    count_weights,
+    is_integer,
+    join_some,
+    make_model_facts,
+)
 from modeldyno.formats.onnx.file import decoding_names, parse
-from modeldyno.formats.onnx.index_ranges import index_ranges
+from modeldyno.formats.onnx.index_ranges import find_index_ranges
 from modeldyno.formats.onnx.messages import (
     MOST_WRITTEN_OUT,
-    bits,
     dtype_name,
-    functions_of,
-    graphs,
-    nodes,
-    tensor_spec,
-    tensors,
+    element_bits,
+    iterate_graphs,
+    iterate_nodes,
+    iterate_tensors,
+    make_tensor_spec,
+    sort_out_functions,
 )
 from modeldyno.formats.onnx.packed_weights import packed_weights
-from modeldyno.formats.refusals import damaged, printable_name
+from modeldyno.formats.refusals import damaged_file_error, printable_name
 
 if TYPE_CHECKING:
     import onnx
@@ -47,47 +52,47 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
     that operators keep several to a byte, each counts.
     """
     with decoding_names(path):
-        return _facts(path, parse(path), without_weights)
+        return _make_facts(path, parse(path), without_weights)
 
 
-def _facts(path: Path, model: onnx.ModelProto, without_weights: bool) -> ModelFacts:
-    if functions_of(model).are_too_many:
+def _make_facts(path: Path, model: onnx.ModelProto, without_weights: bool) -> ModelFacts:
+    if sort_out_functions(model).are_too_many:
         raise ModelUnreadable(
             f"{printable_name(path)} calls its own functions too often",
             why=f"with every call written out, they are more than {MOST_WRITTEN_OUT} nodes",
             fix="Export it without functions that call functions",
         )
     external, missing = _external_files(path, model, without_weights)
-    return model_facts(
+    return make_model_facts(
         path,
         "onnx",
         "onnx",
-        inputs=_inputs(model),
-        outputs=map(tensor_spec, model.graph.output),
-        weights=count_weights(_weights(model)),
-        operators=map(_operator_name, nodes(model)),
-        names=(model.graph.name, *(node.name for node in nodes(model))),
+        inputs=_read_inputs(model),
+        outputs=map(make_tensor_spec, model.graph.output),
+        weights=count_weights(_iterate_weights(model)),
+        operators=map(_operator_name, iterate_nodes(model)),
+        names=(model.graph.name, *(node.name for node in iterate_nodes(model))),
         external=external,
         missing=missing,
         opsets={opset.domain: opset.version for opset in model.opset_import},
         ir_version=model.ir_version,
         producer=f"{model.producer_name} {model.producer_version}".strip(),
-        notes=_notes(model),
+        notes=_make_notes(model),
     )
 
 
-def _inputs(model: onnx.ModelProto) -> Iterator[InputSpec]:
+def _read_inputs(model: onnx.ModelProto) -> Iterator[InputSpec]:
     """The inputs that a caller must give: old models also list their weights."""
     graph = model.graph
     weights = {tensor.name for tensor in graph.initializer}
     weights |= {sparse.values.name for sparse in graph.sparse_initializer}
-    specs = [tensor_spec(declared) for declared in graph.input if declared.name not in weights]
-    ranges = index_ranges(model, [spec.name for spec in specs if is_integer(spec.dtype)])
+    specs = [make_tensor_spec(declared) for declared in graph.input if declared.name not in weights]
+    ranges = find_index_ranges(model, [spec.name for spec in specs if is_integer(spec.dtype)])
     for spec in specs:
         yield InputSpec(spec.name, spec.dtype, spec.shape, ranges.get(spec.name))
 
 
-def _weights(model: onnx.ModelProto) -> Iterator[tuple[str, int]]:
+def _iterate_weights(model: onnx.ModelProto) -> Iterator[tuple[str, int]]:
     """Type and number of elements of each tensor."""
     packed = packed_weights(model)
     for tensor in _learned(model):
@@ -99,10 +104,10 @@ def _weights(model: onnx.ModelProto) -> Iterator[tuple[str, int]]:
 
 
 def _learned(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    for graph in graphs(model):
+    for graph in iterate_graphs(model):
         yield from graph.initializer
         yield from (sparse.values for sparse in graph.sparse_initializer)
-    for node in nodes(model):
+    for node in iterate_nodes(model):
         if _operator_name(node) == "Constant":
             held = [a.t for a in node.attribute if a.HasField("t")]
             yield from (tensor for tensor in held if math.prod(tensor.dims) > 1)
@@ -114,16 +119,16 @@ def _operator_name(node: onnx.NodeProto) -> str:
     return node.op_type if standard else f"{node.domain}.{node.op_type}"
 
 
-def _notes(model: onnx.ModelProto) -> tuple[str, ...]:
+def _make_notes(model: onnx.ModelProto) -> tuple[str, ...]:
     local = {(function.domain, function.name) for function in model.functions}
     custom = {
         _operator_name(node)
-        for node in nodes(model)
+        for node in iterate_nodes(model)
         if _is_custom(node.domain) and (node.domain, node.op_type) not in local
     }
     if not custom:
         return ()
-    names = and_more(sorted(custom))
+    names = join_some(sorted(custom))
     return (f"uses operators that ONNX does not define ({names}): engines need a library for them",)
 
 
@@ -140,16 +145,17 @@ def _is_custom(domain: str) -> bool:
 def _external_files(
     path: Path, model: onnx.ModelProto, may_be_missing: bool
 ) -> tuple[tuple[ExternalFile, ...], tuple[str, ...]]:
-    """As ``weights_files``, which it raises with; also raises for locations that make no sense."""
+    """As ``check_weights_files``, whose errors it raises; also for locations that make no
+    sense."""
     needed: dict[str, tuple[int, str]] = {}  # location → bytes it must have, and for which tensor
-    for tensor in tensors(model):
+    for tensor in iterate_tensors(model):
         if tensor.data_location or tensor.external_data:
-            location, end = _end_in_file(path, tensor)
+            location, end = _find_end_in_file(path, tensor)
             needed[location] = max(needed.get(location, (0, "")), (end, tensor.name))
-    return weights_files(path, dict(sorted(needed.items())), may_be_missing)
+    return check_weights_files(path, dict(sorted(needed.items())), may_be_missing)
 
 
-def _end_in_file(path: Path, tensor: onnx.TensorProto) -> tuple[str, int]:
+def _find_end_in_file(path: Path, tensor: onnx.TensorProto) -> tuple[str, int]:
     """The file that contains a tensor, and the offset at which the tensor ends."""
     entries = _location_entries(path, tensor)
     location = entries.get("location", "")
@@ -167,7 +173,7 @@ def _location_entries(path: Path, tensor: onnx.TensorProto) -> dict[str, str]:
     if strange or any(size < 0 for size in tensor.dims):
         why = f"the entry {strange[0][:40]!r}" if strange else f"the shape {list(tensor.dims)}"
         why += f" makes no sense for tensor {tensor.name!r}, whose weights are in another file"
-        raise damaged(path, why, fix="Export the model again")
+        raise damaged_file_error(path, why, fix="Export the model again")
     return {entry.key: entry.value for entry in tensor.external_data}
 
 
@@ -175,12 +181,14 @@ def _byte_count(path: Path, tensor: onnx.TensorProto, text: str) -> int:
     if text.isascii() and text.isdecimal() and len(text) < 20:
         return int(text)
     why = f"the place of tensor {tensor.name!r} in its weights file is {text[:40]!r}"
-    raise damaged(path, f"{why}, which is not a number of bytes", fix="Export the model again")
+    raise damaged_file_error(
+        path, f"{why}, which is not a number of bytes", fix="Export the model again"
+    )
 
 
 def _declared_bytes(tensor: onnx.TensorProto) -> int:
     elements = int(math.prod(tensor.dims))
-    return (elements * bits(tensor.data_type) + 7) // 8
+    return (elements * element_bits(tensor.data_type) + 7) // 8
 
 
 def _refuse_escape(path: Path, location: str) -> None:
@@ -188,7 +196,7 @@ def _refuse_escape(path: Path, location: str) -> None:
     absolute = windows.anchor or PurePosixPath(location).is_absolute()
     escapes = absolute or ".." in windows.parts or _MEMORY_ADDRESS in location
     if not location or "\0" in location or escapes:
-        raise outside(path, location, "it must be a relative path without `..`")
+        raise outside_folder_error(path, location, "it must be a relative path without `..`")
 
 
 def _refuse_itself(path: Path, location: str, tensor: onnx.TensorProto) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from modeldyno.formats.onnx.messages import nodes
+from modeldyno.formats.onnx.messages import iterate_nodes
 
 if TYPE_CHECKING:
     import onnx
@@ -36,7 +36,7 @@ class Packed:
 def packed_weights(model: onnx.ModelProto) -> dict[str, Packed]:
     """By the name of the tensor."""
     packed: dict[str, Packed] = {}
-    for node in nodes(model):
+    for node in iterate_nodes(model):
         if node.domain != "com.microsoft" or node.op_type not in _PACKED:
             continue
         places, attribute = _PACKED[node.op_type]

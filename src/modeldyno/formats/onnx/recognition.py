@@ -13,10 +13,10 @@ from modeldyno.formats.containers.protobuf import (
     NotProtobuf,
     TruncatedField,
     Wire,
-    fields,
+    read_file_fields,
 )
 from modeldyno.formats.file_reading import is_text
-from modeldyno.formats.refusals import damaged
+from modeldyno.formats.refusals import damaged_file_error
 
 # ModelProto of onnx.proto: the name of each field, and how it is encoded.
 _FIELDS = {
@@ -71,20 +71,20 @@ class Outline:
         return self.problem is None and self.has_graph and has_opsets and self.looks_like_onnx
 
 
-def outline_of(file: BinaryIO, size: int) -> Outline:
+def read_outline(file: BinaryIO, size: int) -> Outline:
     first: dict[int, Field] = {}
     problem: DamagedMessage | None = None
     try:
-        for field in fields(file, 0, size):
+        for field in read_file_fields(file, 0, size):
             first.setdefault(field.number, field)
     except DamagedMessage as error:
         problem = error
         if isinstance(error, TruncatedField) and error.field is not None:
             first.setdefault(error.field.number, error.field)
-    return Outline(first, problem, _is_name(file, first.get(_PRODUCER)))
+    return Outline(first, problem, _holds_name(file, first.get(_PRODUCER)))
 
 
-def _is_name(file: BinaryIO, field: Field | None) -> bool:
+def _holds_name(file: BinaryIO, field: Field | None) -> bool:
     """Whether it is a name: in TensorFlow's SavedModel, a whole graph has that number."""
     if field is None or field.wire is not Wire.BYTES or not 0 < field.length <= _LONGEST_PRODUCER:
         return False
@@ -92,13 +92,13 @@ def _is_name(file: BinaryIO, field: Field | None) -> bool:
     return is_text(file.read(field.length))
 
 
-def damaged_model(path: Path, size: int, outline: Outline) -> ModelUnreadable:
+def damaged_model_error(path: Path, size: int, outline: Outline) -> ModelUnreadable:
     """The error for a file that begins as ONNX but is damaged or truncated."""
     if isinstance(outline.problem, NotProtobuf):
         why = f"from byte {outline.problem.offset} of {size} on it is invalid"
-        return damaged(path, why, "a damaged ONNX model")
+        return damaged_file_error(path, why, "a damaged ONNX model")
     why = "it begins as an ONNX model, but its end is missing"
-    return damaged(path, why, f"truncated: {_describe_end(outline)}")
+    return damaged_file_error(path, why, f"truncated: {_describe_end(outline)}")
 
 
 def _describe_end(outline: Outline) -> str:

@@ -8,15 +8,15 @@ from pathlib import Path
 from modeldyno.core.graphs import Graph, TensorKind
 from modeldyno.core.models import Dim
 from modeldyno.formats import name_scopes
-from modeldyno.formats.graph_attributes import MOST_ATTRIBUTES, text_attribute
+from modeldyno.formats.graph_attributes import MOST_ATTRIBUTES, make_text_attribute
 from modeldyno.formats.graph_building import Ends, GraphBuilder, NestedGraph, Parts
 from modeldyno.formats.openvino.model import (
     CONSTANT,
     NO_OPERATORS,
     PARAMETER,
     RESULT,
-    every_layer,
     parameter_spec,
+    walk_layers,
 )
 from modeldyno.formats.openvino.xml_reader import Layer, Net, Place, dtype_of, parse, shape_of
 
@@ -25,7 +25,7 @@ def read_graph(path: Path) -> Graph:
     """Raises ModelUnreadable, or GraphUnavailable if the graph is too large."""
     net = parse(path)
     builder = GraphBuilder(path)
-    builder.require_room(sum(layer.type not in NO_OPERATORS for layer in every_layer(net)))
+    builder.require_room(sum(layer.type not in NO_OPERATORS for layer in walk_layers(net)))
     return builder.finish("openvino-ir", net.name, *_add_net(builder, net, "input", (), 0))
 
 
@@ -38,7 +38,7 @@ def _add_net(builder: GraphBuilder, net: Net, kind: TensorKind, parts: Parts, de
             inputs += [ids[layer.id, port.id] for port in layer.outputs[:1]]
     outputs = []
     for position, layer in enumerate(net.layers):
-        sources = [_source_id(builder, net, layer, port.id, ids) for port in layer.inputs]
+        sources = [_find_source_id(builder, net, layer, port.id, ids) for port in layer.inputs]
         if layer.type == RESULT:
             outputs += sources
         elif layer.type not in NO_OPERATORS:
@@ -46,10 +46,10 @@ def _add_net(builder: GraphBuilder, net: Net, kind: TensorKind, parts: Parts, de
                 layer.type,
                 layer.name,
                 position,
-                parts or name_scopes.from_name(layer.name),
+                parts or name_scopes.scopes_from_name(layer.name),
                 sources,
                 [ids[layer.id, port.id] for port in layer.outputs],
-                [text_attribute(*entry) for entry in [*layer.data.items()][:MOST_ATTRIBUTES]],
+                [make_text_attribute(*entry) for entry in [*layer.data.items()][:MOST_ATTRIBUTES]],
                 nested=[
                     NestedGraph(body.name, body.name, partial(_add_net, builder, body, "argument"))
                     for body in layer.bodies
@@ -80,7 +80,7 @@ def _add_outputs(
         ids[layer.id, port.id] = builder.add_tensor(name, kind, dtype or None, shape)
 
 
-def _source_id(
+def _find_source_id(
     builder: GraphBuilder, net: Net, layer: Layer, port: str, ids: dict[Place, str]
 ) -> str:
     """The id of the tensor that an input takes."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import Dim, ExternalFile, InputSpec, ModelFacts, TensorSpec
-from modeldyno.formats.external_weights import exists, weights_files
-from modeldyno.formats.model_facts import IndexUse, count_weights, input_spec, model_facts
+from modeldyno.formats.external_weights import check_weights_files, weights_exist
+from modeldyno.formats.model_facts import IndexUse, count_weights, make_input_spec, make_model_facts
 from modeldyno.formats.openvino.xml_reader import (
     Layer,
     Net,
@@ -20,7 +20,7 @@ from modeldyno.formats.openvino.xml_reader import (
     parse,
     shape_of,
 )
-from modeldyno.formats.refusals import damaged, printable_name
+from modeldyno.formats.refusals import damaged_file_error, printable_name
 
 # Layers that do not count as operators.
 CONSTANT, PARAMETER, RESULT = "Const", "Parameter", "Result"
@@ -35,26 +35,26 @@ def read(path: Path, without_weights: bool = False) -> ModelFacts:
     ``without_weights``: an absent .bin file is listed as missing, not refused.
     """
     net = parse(path)
-    external, missing = _weights_file(path, net, without_weights)
-    layers = list(every_layer(net))
-    return model_facts(
+    external, missing = _check_weights_file(path, net, without_weights)
+    layers = list(walk_layers(net))
+    return make_model_facts(
         path,
         "openvino-ir",
         "openvino",
-        inputs=_inputs(net),
-        outputs=_outputs(net),
-        weights=count_weights(_learned(layers)),
+        inputs=_read_inputs(net),
+        outputs=_read_outputs(net),
+        weights=count_weights(_iterate_weights(layers)),
         operators=(layer.type for layer in layers if layer.type not in NO_OPERATORS),
         names=(net.name, *(layer.name for layer in layers)),
         external=external,
         missing=missing,
-        opsets=_opsets(layers),
+        opsets=_highest_opsets(layers),
         ir_version=int(net.version[:9]) if net.version.isdecimal() else None,
         producer=f"OpenVINO {net.producer.partition('-')[0]}".strip()[:100],
     )
 
 
-def every_layer(net: Net) -> Iterator[Layer]:
+def walk_layers(net: Net) -> Iterator[Layer]:
     """All layers, including those of bodies."""
     waiting = [net]
     while waiting:
@@ -63,13 +63,13 @@ def every_layer(net: Net) -> Iterator[Layer]:
             waiting += layer.bodies
 
 
-def _weights_file(
+def _check_weights_file(
     path: Path, net: Net, may_be_missing: bool
 ) -> tuple[tuple[ExternalFile, ...], tuple[str, ...]]:
     end, name = 0, ""
-    for layer in every_layer(net):
+    for layer in walk_layers(net):
         if layer.type == CONSTANT:
-            end, name = max((end, name), (_end(path, layer), layer.name))
+            end, name = max((end, name), (_end_in_weights_file(path, layer), layer.name))
     location = path.with_suffix(".bin").name  # where OpenVINO looks for them
     if location == path.name:
         raise ModelUnreadable(
@@ -77,20 +77,20 @@ def _weights_file(
             why=f"OpenVINO looks for its weights in {location!r}, which is this file",
             fix="Give it a name that ends in .xml",
         )
-    is_needed = end or exists(path, location)
-    return weights_files(path, {location: (end, name)} if is_needed else {}, may_be_missing)
+    is_needed = end or weights_exist(path, location)
+    return check_weights_files(path, {location: (end, name)} if is_needed else {}, may_be_missing)
 
 
-def _end(path: Path, layer: Layer) -> int:
+def _end_in_weights_file(path: Path, layer: Layer) -> int:
     """The offset at which a constant's values end; 0 if it has none."""
     offset, size = byte_count(layer, "offset"), byte_count(layer, "size")
     if offset is None or size is None:
         why = f"the place of constant {layer.name[:100]!r} in its weights file is not a number"
-        raise damaged(path, why, fix="Convert the model again")
+        raise damaged_file_error(path, why, fix="Convert the model again")
     return offset + size if size else 0
 
 
-def _learned(layers: list[Layer]) -> Iterator[tuple[str, int]]:
+def _iterate_weights(layers: list[Layer]) -> Iterator[tuple[str, int]]:
     for layer in layers:
         if layer.type == CONSTANT:
             sizes = shape_of(layer.data.get("shape", "")) or ()
@@ -99,7 +99,7 @@ def _learned(layers: list[Layer]) -> Iterator[tuple[str, int]]:
                 yield dtype_of(layer.data.get("element_type", "")), elements
 
 
-def _opsets(layers: list[Layer]) -> dict[str, int]:
+def _highest_opsets(layers: list[Layer]) -> dict[str, int]:
     """The newest one in use: ``opset13`` → 13."""
     known = [layer.opset.removeprefix("opset") for layer in layers]
     numbers = [int(text) for text in known if text.isascii() and text.isdecimal() and len(text) < 5]
@@ -109,12 +109,12 @@ def _opsets(layers: list[Layer]) -> dict[str, int]:
 # ---------------------------------------------------------------- inputs and outputs
 
 
-def _inputs(net: Net) -> Iterator[InputSpec]:
-    uses = _index_uses(net)
+def _read_inputs(net: Net) -> Iterator[InputSpec]:
+    uses = _find_index_uses(net)
     for layer in net.layers:
         if layer.type == PARAMETER:
             port = layer.outputs[0].id if layer.outputs else ""
-            yield input_spec(parameter_spec(layer), (layer.id, port), uses)
+            yield make_input_spec(parameter_spec(layer), (layer.id, port), uses)
 
 
 def parameter_spec(layer: Layer) -> TensorSpec:
@@ -124,14 +124,14 @@ def parameter_spec(layer: Layer) -> TensorSpec:
     return TensorSpec(name, dtype, shape_of(layer.data.get("shape", "...")))
 
 
-def _outputs(net: Net) -> Iterator[TensorSpec]:
+def _read_outputs(net: Net) -> Iterator[TensorSpec]:
     by_id = {layer.id: layer for layer in net.layers}
     for layer in net.layers:
         if layer.type == RESULT:
-            yield _result_spec(net, layer, by_id)
+            yield _find_result_spec(net, layer, by_id)
 
 
-def _result_spec(net: Net, layer: Layer, by_id: dict[str, Layer]) -> TensorSpec:
+def _find_result_spec(net: Net, layer: Layer, by_id: dict[str, Layer]) -> TensorSpec:
     """Named after the layer that computes it, since OpenVINO generates the names of results."""
     port = layer.inputs[0] if layer.inputs else None
     shape: tuple[Dim, ...] | None = tuple(port.dims) if port else None
@@ -144,7 +144,7 @@ def _result_spec(net: Net, layer: Layer, by_id: dict[str, Layer]) -> TensorSpec:
     return TensorSpec(name, port.dtype if port else "undefined", shape)
 
 
-def _index_uses(net: Net) -> dict[Place, list[IndexUse[Place]]]:
+def _find_index_uses(net: Net) -> dict[Place, list[IndexUse[Place]]]:
     uses: dict[Place, list[IndexUse[Place]]] = {}
     for layer in net.layers:
         for position, port in enumerate(layer.inputs[:2]):

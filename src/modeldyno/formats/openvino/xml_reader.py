@@ -13,7 +13,7 @@ from pathlib import Path
 
 from modeldyno.core.errors import ModelUnreadable, UnsafeFormat
 from modeldyno.core.models import Dim
-from modeldyno.formats.refusals import damaged, printable_name
+from modeldyno.formats.refusals import damaged_file_error, printable_name
 
 LARGEST_XML = 128 << 20  # bytes; a language model of 7 billion parameters has 5 MB
 MOST_LAYERS = 1_000_000  # in all bodies together
@@ -89,16 +89,16 @@ def parse(path: Path) -> Net:
                 reader.parser.Parse(chunk, False)
         reader.parser.Parse(b"", True)
     except expat.ExpatError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damaged_error(path, str(error)) from error
     if reader.root is None:
-        raise _damaged(path, "it has no net")
+        raise _damaged_error(path, "it has no net")
     _require_version(path, reader.root)
     return reader.root
 
 
-def _damaged(path: Path, why: str) -> ModelUnreadable:
+def _damaged_error(path: Path, why: str) -> ModelUnreadable:
     fix = "Copy, download or convert it again"
-    return damaged(path, why, "a damaged OpenVINO model", fix)
+    return damaged_file_error(path, why, "a damaged OpenVINO model", fix)
 
 
 def _require_version(path: Path, net: Net) -> None:
@@ -139,7 +139,7 @@ class _XmlReader:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if len(self._tags) >= DEEPEST:
-            raise _damaged(self._path, f"its elements are nested more than {DEEPEST} deep")
+            raise _damaged_error(self._path, f"its elements are nested more than {DEEPEST} deep")
         around = self._tags[-1] if self._tags else ""
         self._tags.append(tag)
         match tag:
@@ -169,7 +169,7 @@ class _XmlReader:
     def _add_layer(self, attributes: dict[str, str]) -> None:
         self._count += 1
         if self._count > MOST_LAYERS:
-            raise _damaged(self._path, f"it has more than {MOST_LAYERS} layers")
+            raise _damaged_error(self._path, f"it has more than {MOST_LAYERS} layers")
         layer = Layer(
             attributes.get("id", ""),
             attributes.get("name", ""),
@@ -201,7 +201,9 @@ class _XmlReader:
                 self._port.dims.append(self._parse_dim("".join(self._text)))
                 self._text = None
                 if len(self._port.dims) > HIGHEST_RANK:
-                    raise _damaged(self._path, f"a tensor has more than {HIGHEST_RANK} dimensions")
+                    raise _damaged_error(
+                        self._path, f"a tensor has more than {HIGHEST_RANK} dimensions"
+                    )
             case "port":
                 self._port = None
             case "layer" if around == "layers" and self._layers:

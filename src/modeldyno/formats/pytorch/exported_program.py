@@ -42,14 +42,14 @@ class Program:
 
 def read_program(path: Path, archive: ModelArchive) -> Program:
     """Raises ModelUnreadable for an archive without a graph that we can read."""
-    document = program_document(path, archive)
+    document = read_program_json(path, archive)
     try:
-        return _program(document, archive)
+        return _parse_program(document, archive)
     except LAYOUT_ERRORS as error:
-        raise unknown_layout(path, error) from error
+        raise unknown_layout_error(path, error) from error
 
 
-def program_document(path: Path, archive: ModelArchive) -> Any:
+def read_program_json(path: Path, archive: ModelArchive) -> Any:
     """The program's JSON; raises ModelUnreadable if there is none."""
     graphs = archive.names_under("models/", ".json") or archive.names_under(
         "serialized_exported_program", ""
@@ -63,7 +63,7 @@ def program_document(path: Path, archive: ModelArchive) -> Any:
     return archive.json(graphs[0])
 
 
-def unknown_layout(path: Path, error: Exception) -> ModelUnreadable:
+def unknown_layout_error(path: Path, error: Exception) -> ModelUnreadable:
     return ModelUnreadable(
         f"The graph of {printable_name(path)} cannot be read",
         why=f"it is not laid out as torch.export of version 2.10 or newer does: {error!r}"[:300],
@@ -71,14 +71,14 @@ def unknown_layout(path: Path, error: Exception) -> ModelUnreadable:
     )
 
 
-def _program(document: Any, archive: ModelArchive) -> Program:
+def _parse_program(document: Any, archive: ModelArchive) -> Program:
     module = document["graph_module"]
     values = module["graph"]["tensor_values"]
     signature = module["signature"]
-    weights, pickled = _weights(archive)
+    weights, pickled = _count_weights(archive)
     return Program(
-        inputs=_inputs(signature["input_specs"], values),
-        outputs=_outputs(signature["output_specs"], values),
+        inputs=_read_inputs(signature["input_specs"], values),
+        outputs=_read_outputs(signature["output_specs"], values),
         operators=tuple(op_name(node["target"]) for node in module["graph"]["nodes"]),
         weights_by_dtype=weights,
         producer=f"torch {document.get('torch_version', '')}".strip(),
@@ -95,7 +95,7 @@ def pickled_members(archive: ModelArchive) -> list[str]:
     loose: set[str] = set()
     for folder in ("data/weights/", "data/constants/"):
         for name in archive.names_under(folder, "_config.json"):
-            for kind, members in _payloads(archive.json(name), folder):
+            for kind, members in _iterate_payloads(archive.json(name), folder):
                 (raw if kind == "raw" else loose).update(members)
     data = [
         n for n in archive.names_under("data/") if not n.endswith(".json") and n not in raw - loose
@@ -104,7 +104,7 @@ def pickled_members(archive: ModelArchive) -> list[str]:
     return [*(n for n in data if not n.startswith(COMPILED)), *others]
 
 
-def _payloads(document: Any, folder: str) -> Iterator[tuple[str, list[str]]]:
+def _iterate_payloads(document: Any, folder: str) -> Iterator[tuple[str, list[str]]]:
     entries = document.get("config") if isinstance(document, dict) else None
     for entry in entries.values() if isinstance(entries, dict) else ():
         name = entry.get("path_name") if isinstance(entry, dict) else None
@@ -118,7 +118,7 @@ def op_name(target: str) -> str:
     return str(target).removeprefix("torch.ops.").removesuffix(".default")
 
 
-def _inputs(specs: Any, values: Any) -> tuple[InputSpec, ...]:
+def _read_inputs(specs: Any, values: Any) -> tuple[InputSpec, ...]:
     inputs = []
     for spec in specs:
         argument = spec.get("user_input", {}).get("arg", {})
@@ -132,7 +132,7 @@ def _inputs(specs: Any, values: Any) -> tuple[InputSpec, ...]:
     return tuple(inputs)
 
 
-def _outputs(specs: Any, values: Any) -> tuple[TensorSpec, ...]:
+def _read_outputs(specs: Any, values: Any) -> tuple[TensorSpec, ...]:
     names = [spec["user_output"]["arg"].get("as_tensor") for spec in specs if "user_output" in spec]
     tensors = [name["name"] for name in names if name]
     return tuple(TensorSpec(n, dtype_of(values[n]), shape_of(values[n])) for n in tensors)
@@ -143,17 +143,17 @@ def dtype_of(meta: Any) -> str:
 
 
 def shape_of(meta: Any) -> tuple[Dim, ...]:
-    return tuple(_dim(size) for size in meta["sizes"])
+    return tuple(_read_dim(size) for size in meta["sizes"])
 
 
-def _dim(size: Any) -> Dim:
+def _read_dim(size: Any) -> Dim:
     if "as_int" in size:
         return int(size["as_int"])
     symbol = _SYMBOL.fullmatch(size["as_expr"]["expr_str"])
     return symbol.group(1) if symbol else None
 
 
-def _weights(archive: ModelArchive) -> tuple[dict[str, int], int]:
+def _count_weights(archive: ModelArchive) -> tuple[dict[str, int], int]:
     """Parameters by dtype, and the number of pickled tensors."""
     counts: Counter[str] = Counter()
     pickled = 0

@@ -12,20 +12,20 @@ from modeldyno.formats.containers.zip_members import ModelArchive
 from modeldyno.formats.graph_attributes import (
     LONGEST_TEXT,
     MOST_ATTRIBUTES,
-    list_attribute,
-    scalar,
-    text_attribute,
+    make_list_attribute,
+    make_text_attribute,
+    to_scalar,
 )
 from modeldyno.formats.graph_building import Ends, GraphBuilder, Names, NestedGraph, Parts
-from modeldyno.formats.name_scopes import from_module_stack
+from modeldyno.formats.name_scopes import scopes_from_module_stack
 from modeldyno.formats.pytorch.exported_program import (
     DTYPES,
     LAYOUT_ERRORS,
     dtype_of,
     op_name,
-    program_document,
+    read_program_json,
     shape_of,
-    unknown_layout,
+    unknown_layout_error,
 )
 
 # The keys of torch.export for a tensor, or for a number that is computed like one.
@@ -38,20 +38,20 @@ _PLAIN = (bool, int, float, str)
 
 def read_graph(path: Path) -> Graph:
     """Raises ModelUnreadable, or GraphUnavailable if the graph is too large."""
-    document = program_document(path, ModelArchive(path))
+    document = read_program_json(path, ModelArchive(path))
     try:
         module = document["graph_module"]
         graph = module["graph"]
-        weights = dict(_weight_names(module["signature"]["input_specs"]))
+        weights = dict(_iterate_weight_names(module["signature"]["input_specs"]))
         reader = _ExportGraphReader(path, weights)
         reader.builder.require_room(len(graph["nodes"]))
         ends = reader.add_graph(graph, Names(), "input", (), 0)
         return reader.builder.finish("torch-export", path.stem, *ends)
     except LAYOUT_ERRORS as error:
-        raise unknown_layout(path, error) from error
+        raise unknown_layout_error(path, error) from error
 
 
-def _weight_names(specs: Any) -> Iterator[tuple[str, str]]:
+def _iterate_weight_names(specs: Any) -> Iterator[tuple[str, str]]:
     """``p_layer1_weight`` → ``layer1.weight``, its name in the module."""
     for spec in specs:
         for kind in _WEIGHTS:
@@ -85,7 +85,7 @@ class _ExportGraphReader:
                 self._declare(names, name, name, "node", types, dtype)
         for position, node in enumerate(graph["nodes"]):
             self._add_node(node, position, names, parts, depth)
-        return inputs, self._ids(names, graph["outputs"])
+        return inputs, self._tensor_ids(names, graph["outputs"])
 
     def _add_node(self, node: Any, position: int, names: Names, parts: Parts, depth: int) -> None:
         stack = str((node.get("metadata") or {}).get("nn_module_stack", ""))
@@ -96,9 +96,9 @@ class _ExportGraphReader:
             op_name(node["target"]),
             str(node.get("name") or ""),
             position,
-            parts or from_module_stack(stack),
-            self._ids(names, [argument for _, argument in arguments]),
-            self._ids(names, node["outputs"]),
+            parts or scopes_from_module_stack(stack),
+            self._tensor_ids(names, [argument for _, argument in arguments]),
+            self._tensor_ids(names, node["outputs"]),
             settings[:MOST_ATTRIBUTES],
             nested=[
                 NestedGraph(
@@ -119,7 +119,7 @@ class _ExportGraphReader:
         else:
             names[key] = self.builder.add_tensor(name, kind, dtype, () if dtype else None)
 
-    def _ids(self, names: Names, arguments: Any) -> list[str]:
+    def _tensor_ids(self, names: Names, arguments: Any) -> list[str]:
         return [self.builder.tensor_id(names, name) for name, _ in _tensors_of(arguments)]
 
 
@@ -153,7 +153,7 @@ def _attribute(name: str, argument: Any) -> Attribute:
     if key == "as_scalar_type":
         return Attribute(name, "dtype", DTYPES.get(value, f"type {value}")[:LONGEST_TEXT])
     if isinstance(value, list) and all(isinstance(item, _PLAIN) for item in value):
-        return list_attribute(name, kind, value)
+        return make_list_attribute(name, kind, value)
     if isinstance(value, bool | int | float):
-        return Attribute(name, kind, scalar(value))
-    return text_attribute(name, str(value), kind)
+        return Attribute(name, kind, to_scalar(value))
+    return make_text_attribute(name, str(value), kind)

@@ -24,10 +24,10 @@ from modeldyno.formats.containers.zip_members import (
     ModelArchive,
     is_zip,
     member_names,
-    pickles_of,
-    without_folder,
+    split_pickles,
+    strip_top_folder,
 )
-from modeldyno.formats.model_facts import and_more, count_weights, model_facts
+from modeldyno.formats.model_facts import count_weights, join_some, make_model_facts
 from modeldyno.formats.pytorch import exported_program
 from modeldyno.inputs.model_overrides import UNSTATED
 
@@ -43,11 +43,11 @@ def read_script(path: Path) -> ModelFacts:
         list_pickle(archive.read("traced_inputs.pkl")) if "traced_inputs.pkl" in archive else None
     )
     module = list_pickle(archive.read("data.pkl")) if "data.pkl" in archive else PickleListing()
-    inputs, notes = _script_inputs(archive, _root_class(module), traced)
+    inputs, notes = _read_script_inputs(archive, _find_root_class(module), traced)
     # Classes under __torch__ are the file's own: torch reads them from its code/, Python does not.
     foreign = [name for name in listing.imports if not name.startswith("__torch__.")]
-    facts = _facts(path, "torchscript", foreign, module.tensors, inputs, notes)
-    return sidecar.apply(facts)
+    facts = _make_facts(path, "torchscript", foreign, module.tensors, inputs, notes)
+    return sidecar.apply_sidecar(facts)
 
 
 def read_export(path: Path) -> ModelFacts:
@@ -56,7 +56,7 @@ def read_export(path: Path) -> ModelFacts:
     program = exported_program.read_program(path, archive)
     compiled = archive.names_under(exported_program.COMPILED)
     notes = [f"holds {len(compiled)} compiled files, so it is never loaded"] if compiled else []
-    return model_facts(
+    return make_model_facts(
         path,
         "torch-export",
         "PyTorch",
@@ -72,17 +72,17 @@ def read_export(path: Path) -> ModelFacts:
 
 def read_checkpoint(path: Path) -> ModelFacts:
     listing = _list_checkpoint(path)
-    others = [name for name in listing.imports if not _is_plain(name)]
+    others = [name for name in listing.imports if not _is_torch_class(name)]
     note = (
-        f"names more than tensors ({and_more(others)}): unless PyTorch knows them as harmless, it "
+        f"names more than tensors ({join_some(others)}): unless PyTorch knows them as harmless, it "
         "will not be loaded"
     )
     notes = (note,) if others else ()
-    facts = _facts(path, "torch-checkpoint", listing.imports, listing.tensors, (), notes)
-    return sidecar.apply(facts)
+    facts = _make_facts(path, "torch-checkpoint", listing.imports, listing.tensors, (), notes)
+    return sidecar.apply_sidecar(facts)
 
 
-def list_file(path: Path) -> PickleListing:
+def list_pickled_content(path: Path) -> PickleListing:
     """The listing of a bare pickle, from its first bytes."""
     with path.open("rb") as file:
         return list_pickle(file.read(_LARGEST_OLD_FILE))
@@ -95,7 +95,7 @@ def _list_checkpoint(path: Path) -> PickleListing:
     with path.open("rb") as file:
         zipped = is_zip(file.read(4))
     if not zipped:
-        return list_file(path)
+        return list_pickled_content(path)
     archive = ModelArchive(path)
     return _list_pickles(archive, archive.names_under("", ".pkl"))
 
@@ -105,7 +105,7 @@ def _list_pickles(archive: ModelArchive, names: Iterable[str]) -> PickleListing:
     whole = PickleListing()
     for name in names:
         content = archive.read(name)
-        for pickle in pickles_of(content) if is_zip(content) else [content]:
+        for pickle in split_pickles(content) if is_zip(content) else [content]:
             listing = list_pickle(pickle)
             whole.imports |= listing.imports
             whole.tensors += listing.tensors
@@ -113,11 +113,11 @@ def _list_pickles(archive: ModelArchive, names: Iterable[str]) -> PickleListing:
     return whole
 
 
-def _is_plain(name: str) -> bool:
+def _is_torch_class(name: str) -> bool:
     return name.startswith(_PLAIN) or (name.startswith("torch.") and name.endswith("Storage"))
 
 
-def _root_class(listing: PickleListing) -> str:
+def _find_root_class(listing: PickleListing) -> str:
     """The class of the outermost object: ``__torch__.package.Class``."""
     match listing.root:
         case PickleCall(function=Global(name=name)):
@@ -125,7 +125,7 @@ def _root_class(listing: PickleListing) -> str:
     return ""
 
 
-def _facts(
+def _make_facts(
     path: Path,
     model_format: ModelFormat,
     imports: Iterable[str],
@@ -136,7 +136,7 @@ def _facts(
     # A tensor stored under two names counts once.
     weights = count_weights((tensor.dtype, tensor.elements) for tensor in dict.fromkeys(tensors))
     note = "parameters are counted from all stored tensors of learned types, buffers included"
-    return model_facts(
+    return make_model_facts(
         path,
         model_format,
         "PyTorch",
@@ -156,11 +156,11 @@ _SCALARS = {"int": "int64", "float": "float64", "bool": "bool"}
 _OPENING, _CLOSING = "([{", ")]}"
 
 
-def _script_inputs(
+def _read_script_inputs(
     archive: ModelArchive, root: str, traced: PickleListing | None
 ) -> tuple[tuple[InputSpec, ...], tuple[str, ...]]:
     """The required inputs of ``forward``, and a note about optional ones."""
-    arguments = _arguments(archive, root)
+    arguments = _read_forward_arguments(archive, root)
     required = [(name, kind) for name, kind, has_default in arguments if not has_default]
     spare = [name for name, _, has_default in arguments if has_default]
     notes = (f"optional inputs that are left out: {', '.join(spare)}",) if spare else ()
@@ -179,7 +179,7 @@ def _script_inputs(
     return tuple(specs), notes
 
 
-def _arguments(archive: ModelArchive, root: str) -> list[tuple[str, str, bool]]:
+def _read_forward_arguments(archive: ModelArchive, root: str) -> list[tuple[str, str, bool]]:
     """The name and type of each argument of the root's forward, and whether it is optional."""
     module, _, name = root.rpartition(".")
     member = f"code/{module.replace('.', '/')}.py"
@@ -226,7 +226,7 @@ _OLD_MAGIC = 0x1950A86A20F9469CFC6C
 _OLD_HEAD_BYTES = 64
 
 
-def torch_format(path: Path, head: bytes) -> ModelFormat | None:
+def recognise_torch_format(path: Path, head: bytes) -> ModelFormat | None:
     """None for files that are not PyTorch's.
 
     An archive with the marks of several formats has the most dangerous of them.
@@ -238,7 +238,7 @@ def torch_format(path: Path, head: bytes) -> ModelFormat | None:
 
 
 def format_of_members(names: list[str]) -> ModelFormat | None:
-    members = {without_folder(name) for name in names} | set(names)
+    members = {strip_top_folder(name) for name in names} | set(names)
     if "archive_format" in members or any("serialized_exported_program" in n for n in members):
         return "torch-export"
     if members & {"constants.pkl", "bytecode.pkl"} or any(n.startswith("code/") for n in members):

@@ -10,8 +10,13 @@ from typing import Any
 
 from modeldyno.core.models import InputSpec, ModelFacts, ModelFormat, TensorSpec
 from modeldyno.formats.containers.protobuf import DamagedMessage, require_protobuf_size
-from modeldyno.formats.model_facts import IndexUse, count_weights, input_spec, model_facts
-from modeldyno.formats.refusals import damaged
+from modeldyno.formats.model_facts import (
+    IndexUse,
+    count_weights,
+    make_input_spec,
+    make_model_facts,
+)
+from modeldyno.formats.refusals import damaged_file_error
 from modeldyno.formats.tensorflow import unsafe_operators
 from modeldyno.formats.tensorflow.inlining import (
     FlatNode,
@@ -20,7 +25,13 @@ from modeldyno.formats.tensorflow.inlining import (
     inline_calls,
     main_key,
 )
-from modeldyno.formats.tensorflow.messages import ConstantTensor, GraphDef, Node, Shape, graph_def
+from modeldyno.formats.tensorflow.messages import (
+    ConstantTensor,
+    GraphDef,
+    Node,
+    Shape,
+    parse_graph_def,
+)
 
 # Nodes that do not count as operators.
 CONSTANT = "Const"
@@ -59,15 +70,15 @@ class ModelGraph:
 
 def read(path: Path) -> ModelFacts:
     """Raises ModelUnreadable or UnsafeFormat."""
-    with reading(path) as data:
-        graph = graph_def(data)
+    with mapped_file(path) as data:
+        graph = parse_graph_def(data)
         unsafe_operators.require_safe(path, graph)
         producer = f"GraphDef {graph.producer or ''}".strip()
-        return facts_of(path, whole_graph(graph), "tf-graph", producer)
+        return make_facts(path, make_whole_model(graph), "tf-graph", producer)
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[memoryview]:
+def mapped_file(path: Path) -> Iterator[memoryview]:
     """The file's bytes. Raises ModelUnreadable for damage found inside the block, as attributes are
     decoded on access."""
     fix = "Save it as a SavedModel, which keeps its weights in separate files"
@@ -75,12 +86,14 @@ def reading(path: Path) -> Iterator[memoryview]:
     try:
         yield memoryview(path.read_bytes())
     except UnicodeDecodeError as error:
-        raise damaged(path, "a name in it is not UTF-8 text") from error
+        raise damaged_file_error(path, "a name in it is not UTF-8 text") from error
     except DamagedMessage as error:
-        raise damaged(path, "it begins as a TensorFlow graph, and is invalid after that") from error
+        raise damaged_file_error(
+            path, "it begins as a TensorFlow graph, and is invalid after that"
+        ) from error
 
 
-def whole_graph(graph: GraphDef) -> ModelGraph:
+def make_whole_model(graph: GraphDef) -> ModelGraph:
     """Without declared ends, inputs are placeholders, and outputs what no other node reads."""
     read_by_others = {
         name.removeprefix("^").partition(":")[0] for node in graph.nodes for name in node.inputs
@@ -91,17 +104,19 @@ def whole_graph(graph: GraphDef) -> ModelGraph:
         for node in graph.nodes
         if node.name not in read_by_others and node.op not in _NO_OUTPUTS
     )
-    return ModelGraph(graph, graph.nodes, _first_outputs(inputs), _first_outputs(outputs))
+    return ModelGraph(
+        graph, graph.nodes, _first_output_of_nodes(inputs), _first_output_of_nodes(outputs)
+    )
 
 
-def _first_outputs(nodes: Iterable[Node]) -> tuple[tuple[str, TensorSpec], ...]:
+def _first_output_of_nodes(nodes: Iterable[Node]) -> tuple[tuple[str, TensorSpec], ...]:
     return tuple(
         (main_key(node.name), TensorSpec(node.name, dtype_of(node) or "", shape_of(node)))
         for node in nodes
     )
 
 
-def facts_of(
+def make_facts(
     path: Path,
     model: ModelGraph,
     model_format: ModelFormat,
@@ -120,13 +135,13 @@ def facts_of(
             f"its functions, written out, have more than {error.nodes} nodes: each is counted once"
         )
         notes = (note, *notes)
-    return model_facts(
+    return make_model_facts(
         path,
         model_format,
         "tensorflow",
-        inputs=_inputs(model, flat),
+        inputs=_read_inputs(model, flat),
         outputs=(spec for _, spec in model.outputs),
-        weights=count_weights(_learned(nodes)),
+        weights=count_weights(_iterate_weights(nodes)),
         operators=(node.op for node in nodes if node.op not in NO_OPERATORS),
         names=(node.name for node in nodes),
         producer=producer[:100],
@@ -156,7 +171,7 @@ def shape_of(node: Node) -> Shape:
     return first if isinstance(first, tuple) else None
 
 
-def _learned(nodes: Sequence[Node]) -> Iterator[tuple[str, int]]:
+def _iterate_weights(nodes: Sequence[Node]) -> Iterator[tuple[str, int]]:
     """Each constant and variable once, however often its function is called."""
     for node in {id(node): node for node in nodes}.values():
         if node.op not in (CONSTANT, *VARIABLES):
@@ -167,12 +182,12 @@ def _learned(nodes: Sequence[Node]) -> Iterator[tuple[str, int]]:
             yield tensor.dtype, tensor.elements
 
 
-def _inputs(model: ModelGraph, flat: InlinedGraph | None) -> Iterator[InputSpec]:
-    uses = _index_uses(flat) if flat is not None else {}
-    return (input_spec(spec, key, uses) for key, spec in model.inputs)
+def _read_inputs(model: ModelGraph, flat: InlinedGraph | None) -> Iterator[InputSpec]:
+    uses = _find_index_uses(flat) if flat is not None else {}
+    return (make_input_spec(spec, key, uses) for key, spec in model.inputs)
 
 
-def _index_uses(flat: InlinedGraph) -> dict[str, list[IndexUse[str]]]:
+def _find_index_uses(flat: InlinedGraph) -> dict[str, list[IndexUse[str]]]:
     producers = {node.key: node for node in flat.every_node}
     outputs: dict[str, list[str]] = {}  # those that are used, by their producer
     for key in {flat.key(key) for node in producers.values() for key in node.inputs}:
@@ -181,14 +196,14 @@ def _index_uses(flat: InlinedGraph) -> dict[str, list[IndexUse[str]]]:
     for node in producers.values():
         for position, key in enumerate(node.inputs[:2]):
             if node.node.op in _GATHERS and position == 1:
-                rows = _rows(flat, producers, node.inputs[0])
+                rows = _find_table_rows(flat, producers, node.inputs[0])
                 uses.setdefault(flat.key(key), []).append((rows, []))
             elif node.node.op in _PASSES and position == 0:
                 uses.setdefault(flat.key(key), []).append((None, outputs.get(node.key, [])))
     return uses
 
 
-def _rows(flat: InlinedGraph, producers: dict[str, FlatNode], key: str) -> int | None:
+def _find_table_rows(flat: InlinedGraph, producers: dict[str, FlatNode], key: str) -> int | None:
     """The rows of a table: a constant or a variable, possibly behind a read operator."""
     for _ in range(_LONGEST_READ):
         producer = producers.get(producer_key(flat.key(key)))

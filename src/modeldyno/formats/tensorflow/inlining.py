@@ -96,7 +96,7 @@ class _Inliner:
         inside: tuple[str, ...],
     ) -> Iterator[FlatNode]:
         """``inside``: names of the enclosing functions."""
-        calls = {node.name for node in nodes if self._called_function(node, inside)}
+        calls = {node.name for node in nodes if self._find_called_function(node, inside)}
 
         def key(tensor: str) -> str:
             return main_key(tensor) if function is None else _inner_key(tensor, prefix, calls)
@@ -106,41 +106,41 @@ class _Inliner:
             if self._count > MOST_NODES:
                 raise TooLarge(MOST_NODES)
             inputs = tuple(key(name) for name in node.inputs if not name.startswith("^"))
-            called = self._called_function(node, inside)
+            called = self._find_called_function(node, inside)
             if called is None:
-                bodies = tuple(self._bodies(node, inside))
+                bodies = tuple(self._inline_bodies(node, inside))
                 yield FlatNode(node, inputs, f"{prefix}{node.name}:", bodies)
                 continue
-            inner, outputs = self._new_call(called)
+            inner, outputs = self._name_new_call(called)
             for argument, source in zip(called.arguments, inputs, strict=False):
                 self._aliases[inner + argument] = source
             for number, output in enumerate(outputs):
                 self._aliases[f"{prefix}{node.name}:{number}"] = output
             yield from self._inline(called.nodes, inner, called, (*inside, called.name))
 
-    def _called_function(self, node: Node, inside: tuple[str, ...]) -> FunctionDef | None:
+    def _find_called_function(self, node: Node, inside: tuple[str, ...]) -> FunctionDef | None:
         if node.op not in CALLS or len(inside) >= DEEPEST:
             return None
         name = node.function("f")
         return None if name in inside else self._functions.get(name or "")
 
-    def _new_call(self, function: FunctionDef) -> tuple[str, list[str]]:
+    def _name_new_call(self, function: FunctionDef) -> tuple[str, list[str]]:
         """A unique prefix for this call, and the keys of its results."""
         self._instances += 1
         prefix = f"{self._instances}/"
         calls = {node.name for node in function.nodes if node.op in CALLS}
         return prefix, [_inner_key(tensor, prefix, calls) for tensor in function.results]
 
-    def _bodies(self, node: Node, inside: tuple[str, ...]) -> Iterator[FlatBody]:
-        for label, function in self._functions_of(node):
+    def _inline_bodies(self, node: Node, inside: tuple[str, ...]) -> Iterator[FlatBody]:
+        for label, function in self._find_functions_of(node):
             if function.name in inside or len(inside) >= DEEPEST:
                 continue
-            prefix, outputs = self._new_call(function)
+            prefix, outputs = self._name_new_call(function)
             nodes = tuple(self._inline(function.nodes, prefix, function, (*inside, function.name)))
             arguments = tuple((name, prefix + name) for name in function.arguments)
             yield FlatBody(label, nodes, arguments, tuple(outputs))
 
-    def _functions_of(self, node: Node) -> Iterator[tuple[str, FunctionDef]]:
+    def _find_functions_of(self, node: Node) -> Iterator[tuple[str, FunctionDef]]:
         for label, kind, value in node.attributes:
             if kind not in ("function", "list"):
                 continue

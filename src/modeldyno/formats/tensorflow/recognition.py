@@ -11,18 +11,18 @@ from modeldyno.formats.containers.protobuf import (
     NotProtobuf,
     TruncatedField,
     Wire,
-    values,
+    read_fields,
 )
 from modeldyno.formats.containers.zip_members import is_zip, member_names
 from modeldyno.formats.keras.model import is_keras
 from modeldyno.formats.onnx.recognition import Outline
-from modeldyno.formats.refusals import damaged
+from modeldyno.formats.refusals import damaged_file_error
 
 _OP = re.compile(rb"[A-Z_][A-Za-z0-9>_.]*")
 _NAME = re.compile(rb"[A-Za-z0-9.^_][A-Za-z0-9_.\\/>-]*")
 
 
-def tf_format(path: Path, head: bytes, outline: Outline) -> ModelFormat | None:
+def recognise_tensorflow_format(path: Path, head: bytes, outline: Outline) -> ModelFormat | None:
     """None if it is not TensorFlow's; raises ModelUnreadable if it is truncated or damaged."""
     if is_zip(head):
         return "keras" if is_keras(member_names(path) or []) else None
@@ -45,16 +45,18 @@ def tf_format(path: Path, head: bytes, outline: Outline) -> ModelFormat | None:
         return model_format
     if isinstance(outline.problem, NotProtobuf):
         offset = outline.problem.offset
-        raise damaged(path, f"it begins as a {title}; from byte {offset} on it is invalid")
-    raise damaged(path, f"it begins as a {title}, but its end is missing", "truncated")
+        raise damaged_file_error(
+            path, f"it begins as a {title}; from byte {offset} on it is invalid"
+        )
+    raise damaged_file_error(path, f"it begins as a {title}, but its end is missing", "truncated")
 
 
 def _begins_with_node(head: bytes) -> bool:
     """A GraphDef is a list of nodes, each beginning with its name and its operator."""
-    for number, value in _first_fields(head):
+    for number, value in _read_first_fields(head):
         if number != 1 or not isinstance(value, memoryview):
             return False
-        node = dict(_first_fields(bytes(value)))
+        node = dict(_read_first_fields(bytes(value)))
         name, op = node.get(1), node.get(2)
         return (
             isinstance(name, memoryview)
@@ -67,21 +69,21 @@ def _begins_with_node(head: bytes) -> bool:
 
 def _begins_with_meta_graph(encoded: bytes) -> bool:
     """A MetaGraphDef begins with its operators and versions, or directly with its nodes."""
-    for number, value in _first_fields(encoded):
+    for number, value in _read_first_fields(encoded):
         if not isinstance(value, memoryview):
             return False
         if number == 2:
             return _begins_with_node(bytes(value))
         if number == 1:
-            return all(1 <= field <= 8 for field, _ in _first_fields(bytes(value)))
+            return all(1 <= field <= 8 for field, _ in _read_first_fields(bytes(value)))
     return False
 
 
-def _first_fields(encoded: bytes) -> list[tuple[int, int | memoryview]]:
+def _read_first_fields(encoded: bytes) -> list[tuple[int, int | memoryview]]:
     """All fields up to the end of the bytes; the last one may be cut off."""
     first: list[tuple[int, int | memoryview]] = []
     try:
-        for field in values(memoryview(encoded)):
+        for field in read_fields(memoryview(encoded)):
             first.append(field)
     except DamagedMessage as error:
         if isinstance(error, TruncatedField) and error.rest is not None:

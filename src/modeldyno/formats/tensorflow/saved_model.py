@@ -11,12 +11,16 @@ from pathlib import Path, PurePosixPath
 
 from modeldyno.core.errors import ModelUnreadable
 from modeldyno.core.models import ModelFacts, ModelFormat, Signature, TensorSpec
-from modeldyno.formats.containers.protobuf import DamagedMessage, values
-from modeldyno.formats.external_weights import exists, outside, weights_files
+from modeldyno.formats.containers.protobuf import DamagedMessage, read_fields
+from modeldyno.formats.external_weights import (
+    check_weights_files,
+    outside_folder_error,
+    weights_exist,
+)
 from modeldyno.formats.file_reading import open_regular
 from modeldyno.formats.refusals import printable_name
 from modeldyno.formats.tensorflow import unsafe_operators
-from modeldyno.formats.tensorflow.frozen_graph import VARIABLES, ModelGraph, facts_of, reading
+from modeldyno.formats.tensorflow.frozen_graph import VARIABLES, ModelGraph, make_facts, mapped_file
 from modeldyno.formats.tensorflow.inlining import main_key
 from modeldyno.formats.tensorflow.messages import (
     GraphDef,
@@ -24,7 +28,7 @@ from modeldyno.formats.tensorflow.messages import (
     Node,
     SignatureDef,
     TensorInfo,
-    meta_graphs,
+    parse_meta_graphs,
 )
 from modeldyno.inputs.model_overrides import require_signature
 
@@ -42,31 +46,33 @@ def read(path: Path, without_weights: bool = False, signature: str = "") -> Mode
 
     ``without_weights``: absent files are listed as missing, not refused.
     """
-    with reading(path) as data:
-        meta = serving_graph(path, data)
+    with mapped_file(path) as data:
+        meta = find_serving_graph(path, data)
         unsafe_operators.require_safe(path, meta.graph, has_assets=bool(meta.assets))
         name = choose_signature(path, meta, signature)
         part = graph_of_signature(meta, name)
         # Of all signatures, since loaders restore every variable of the graph.
         has_variables = any(node.op in VARIABLES for node in meta.graph.nodes)
-        needed = [*_variables(path, has_variables), *_assets(path, meta)]
-        external, missing = weights_files(path, dict.fromkeys(needed, (0, "")), without_weights)
-        return facts_of(
+        needed = [*_find_variable_files(path, has_variables), *_find_assets(path, meta)]
+        external, missing = check_weights_files(
+            path, dict.fromkeys(needed, (0, "")), without_weights
+        )
+        return make_facts(
             path,
             part,
             FORMAT,
             f"TensorFlow {meta.version}".strip(),
-            _notes(meta, name),
+            _make_notes(meta, name),
             external=external,
             missing=missing,
             signature=name,
-            signatures=tuple(_described_signatures(meta)),
+            signatures=tuple(_describe_signatures(meta)),
         )
 
 
-def serving_graph(path: Path, data: memoryview) -> MetaGraph:
+def find_serving_graph(path: Path, data: memoryview) -> MetaGraph:
     """The graph meant for inference; raises ModelUnreadable."""
-    graphs = meta_graphs(data)
+    graphs = parse_meta_graphs(data)
     for meta in graphs:
         if SERVE in meta.tags:
             return meta
@@ -83,8 +89,13 @@ def serving_graph(path: Path, data: memoryview) -> MetaGraph:
 def graph_of_signature(meta: MetaGraph, name: str) -> ModelGraph:
     """The part of the graph that this signature computes."""
     signature = meta.signatures[name]
-    nodes = tuple(_reachable(meta.graph, signature))
-    return ModelGraph(meta.graph, nodes, _ports(signature.inputs), _ports(signature.outputs))
+    nodes = tuple(_find_reachable_nodes(meta.graph, signature))
+    return ModelGraph(
+        meta.graph,
+        nodes,
+        _tensor_specs_by_port(signature.inputs),
+        _tensor_specs_by_port(signature.outputs),
+    )
 
 
 def choose_signature(path: Path, meta: MetaGraph, requested: str = "") -> str:
@@ -92,7 +103,7 @@ def choose_signature(path: Path, meta: MetaGraph, requested: str = "") -> str:
 
     Raises BadValue if it does not exist, ModelUnreadable if the model has none at all.
     """
-    known = _signatures(meta)
+    known = _callable_signatures(meta)
     if requested and known:
         require_signature(requested, sorted(known), printable_name(path))
         return requested
@@ -107,39 +118,39 @@ def choose_signature(path: Path, meta: MetaGraph, requested: str = "") -> str:
     )
 
 
-def _signatures(meta: MetaGraph) -> dict[str, SignatureDef]:
+def _callable_signatures(meta: MetaGraph) -> dict[str, SignatureDef]:
     return {
         name: signature
         for name, signature in meta.signatures.items()
-        if not name.startswith(_INTERNAL) and signature.outputs and _is_plain(signature)
+        if not name.startswith(_INTERNAL) and signature.outputs and _takes_plain_tensors(signature)
     }
 
 
-def _described_signatures(meta: MetaGraph) -> Iterator[Signature]:
+def _describe_signatures(meta: MetaGraph) -> Iterator[Signature]:
     """The usual one first."""
-    known = _signatures(meta)
+    known = _callable_signatures(meta)
     for name in sorted(known, key=lambda name: (name != USUAL, name != SERVE, name)):
         inputs, outputs = (
-            tuple(spec for _, spec in _ports(side))
+            tuple(spec for _, spec in _tensor_specs_by_port(side))
             for side in (known[name].inputs, known[name].outputs)
         )
         yield Signature(name, inputs, outputs)
 
 
-def _notes(meta: MetaGraph, name: str) -> Iterator[str]:
+def _make_notes(meta: MetaGraph, name: str) -> Iterator[str]:
     # Keras writes the same signature under both names.
-    others = sorted(_signatures(meta).keys() - {name, SERVE})
+    others = sorted(_callable_signatures(meta).keys() - {name, SERVE})
     if others:
         names = ", ".join(others[:5])
         yield f"uses signature {name!r}; it also has {names} (choose with --signature)"[:300]
 
 
-def _is_plain(signature: SignatureDef) -> bool:
+def _takes_plain_tensors(signature: SignatureDef) -> bool:
     """Whether all are plain tensors: sparse and composite ones consist of several."""
     return all(info.tensor for info in (*signature.inputs.values(), *signature.outputs.values()))
 
 
-def _ports(infos: dict[str, TensorInfo]) -> tuple[tuple[str, TensorSpec], ...]:
+def _tensor_specs_by_port(infos: dict[str, TensorInfo]) -> tuple[tuple[str, TensorSpec], ...]:
     """Sorted by name, since their order in the file means nothing."""
     return tuple(
         (main_key(info.tensor), TensorSpec(name, info.dtype, info.shape))
@@ -147,7 +158,7 @@ def _ports(infos: dict[str, TensorInfo]) -> tuple[tuple[str, TensorSpec], ...]:
     )
 
 
-def _reachable(graph: GraphDef, signature: SignatureDef) -> Iterator[Node]:
+def _find_reachable_nodes(graph: GraphDef, signature: SignatureDef) -> Iterator[Node]:
     """Nodes that the signature's outputs need, in the order of the file."""
     needed: set[str] = set()
     waiting = [info.tensor.partition(":")[0] for info in signature.outputs.values()]
@@ -163,15 +174,15 @@ def _reachable(graph: GraphDef, signature: SignatureDef) -> Iterator[Node]:
 # ---------------------------------------------------------------- files beside it
 
 
-def _variables(path: Path, are_needed: bool) -> list[str]:
-    if not exists(path, INDEX) and not are_needed:
+def _find_variable_files(path: Path, are_needed: bool) -> list[str]:
+    if not weights_exist(path, INDEX) and not are_needed:
         return []
-    count = _shards(path)
+    count = _count_shards(path)
     names = [f"variables/variables.data-{n:05}-of-{count:05}" for n in range(count)]
     return [INDEX, *names]
 
 
-def _shards(path: Path) -> int:
+def _count_shards(path: Path) -> int:
     """The number of files that the values are split into, from the first entry of the index; 1 if
     there is no index."""
     try:
@@ -182,18 +193,18 @@ def _shards(path: Path) -> int:
     # An entry of the table: the lengths of the prefix it shares with the previous name (0), of the
     # rest of its name (0), and of its value.
     if len(head) < 3 or head[:2] != b"\0\0" or head[2] > len(head) - 3:
-        raise _damaged(path)
+        raise _damaged_error(path)
     try:
-        fields = dict(values(memoryview(head)[3 : 3 + head[2]]))
+        fields = dict(read_fields(memoryview(head)[3 : 3 + head[2]]))
     except DamagedMessage as error:
-        raise _damaged(path) from error
+        raise _damaged_error(path) from error
     count = fields.get(1, 1)
     if not isinstance(count, int) or not 1 <= count <= _MOST_SHARDS:
-        raise _damaged(path)
+        raise _damaged_error(path)
     return count
 
 
-def _damaged(path: Path) -> ModelUnreadable:
+def _damaged_error(path: Path) -> ModelUnreadable:
     return ModelUnreadable(
         f"The weights of {printable_name(path)} are damaged",
         why=f"{INDEX!r} is not the index of a checkpoint",
@@ -201,11 +212,11 @@ def _damaged(path: Path) -> ModelUnreadable:
     )
 
 
-def _assets(path: Path, meta: MetaGraph) -> Iterator[str]:
+def _find_assets(path: Path, meta: MetaGraph) -> Iterator[str]:
     """Files that tables are filled from; their names are untrusted."""
     for name in dict.fromkeys(meta.assets):
         location = f"assets/{name}"
         parts = PurePosixPath(location).parts
         if not name or name.startswith("/") or ".." in parts or "\0" in name:
-            raise outside(path, location, "an asset must be in the folder 'assets'")
+            raise outside_folder_error(path, location, "an asset must be in the folder 'assets'")
         yield location

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from modeldyno.core.errors import UnsafeFormat
-from modeldyno.formats.model_facts import and_more
+from modeldyno.formats.model_facts import join_some
 from modeldyno.formats.refusals import printable_name
 from modeldyno.formats.tensorflow.messages import GraphDef, Node
 
@@ -40,7 +40,7 @@ def require_safe(path: Path, graph: GraphDef, has_assets: bool = False) -> None:
     if unsafe:
         raise UnsafeFormat(
             f"{printable_name(path)} contains operators that reach outside the model",
-            why=f"it uses {and_more(unsafe, 5)}; models may access only their own files here",
+            why=f"it uses {join_some(unsafe, 5)}; models may access only their own files here",
             fix="Export the model without them: files are read before it is called, and given as "
             "inputs",
         )

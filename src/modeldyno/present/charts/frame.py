@@ -34,7 +34,7 @@ HATCH = tag(
 )
 
 
-def picture(height: float, title: str, summary: str, *inside: Markup) -> Markup:
+def svg_picture(height: float, title: str, summary: str, *inside: Markup) -> Markup:
     """A figure; ``summary`` says in a sentence what the eye sees."""
     drawn = tag(
         "svg",
@@ -54,7 +54,7 @@ def label(x: float, y: float, words: str, kind: str = "") -> Markup:
     return tag("text", words, x=x, y=y, class_=kind or None)
 
 
-def cut(words: str, most: int) -> str:
+def cut_to_length(words: str, most: int) -> str:
     """One line of text, its middle left out where it is too long: names differ at both ends."""
     words = " ".join(words.split())
     if len(words) <= most:
@@ -80,11 +80,11 @@ class Scale:
     kind: Literal["linear", "log"] = "linear"
 
     def place(self, value: float) -> float:
-        low, high, here = (self._stretched(position) for position in (self.low, self.high, value))
+        low, high, here = (self._apply_log(position) for position in (self.low, self.high, value))
         share = (here - low) / (high - low) if high > low else 0.5
         return self.start + share * (self.end - self.start)
 
-    def _stretched(self, value: float) -> float:
+    def _apply_log(self, value: float) -> float:
         return math.log2(value) if self.kind == "log" else value
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from modeldyno.present.charts.frame import (
     WIDTH,
     Scale,
-    cut,
+    cut_to_length,
     label,
     line,
-    picture,
     ratio_ticks,
+    svg_picture,
     tick_texts,
 )
 from modeldyno.present.charts.scaling import marker
@@ -39,20 +39,20 @@ def ratio_chart(title: str, summary: str, rows: Sequence[Ratio]) -> Markup:
     ticks = ratio_ticks(max(low, 1e-3), high)
     across = Scale(ticks[0], ticks[-1], _LEFT, _RIGHT, "log")
     bottom = _TOP + len(rows) * _ROW
-    drawn = [_band(row, place, across) for place, row in enumerate(rows)]
-    drawn += [_foot(across, ticks, bottom)]
-    drawn += [_row(row, place, across) for place, row in enumerate(rows)]
-    return picture(bottom + 44, title, summary, *drawn)
+    drawn = [_draw_band(row, place, across) for place, row in enumerate(rows)]
+    drawn += [_draw_foot(across, ticks, bottom)]
+    drawn += [_draw_row(row, place, across) for place, row in enumerate(rows)]
+    return svg_picture(bottom + 44, title, summary, *drawn)
 
 
-def _band(row: Ratio, place: int, across: Scale) -> Markup:
+def _draw_band(row: Ratio, place: int, across: Scale) -> Markup:
     """The margin of each row is its own."""
     x = across.place(1 - row.margin)
     width = across.place(1 + row.margin) - x
     return tag("rect", x=x, y=_TOP + place * _ROW, width=width, height=_ROW, class_="band")
 
 
-def _foot(across: Scale, ticks: Sequence[float], bottom: float) -> Markup:
+def _draw_foot(across: Scale, ticks: Sequence[float], bottom: float) -> Markup:
     texts = [
         label(across.place(tick), bottom + 16, words, "middle")
         for tick, words in zip(ticks, tick_texts(ticks), strict=True)
@@ -69,13 +69,13 @@ def _foot(across: Scale, ticks: Sequence[float], bottom: float) -> Markup:
     )
 
 
-def _row(row: Ratio, place: int, across: Scale) -> Markup:
+def _draw_row(row: Ratio, place: int, across: Scale) -> Markup:
     y = _TOP + (place + 0.5) * _ROW
     low, high = across.place(max(row.low, across.low)), across.place(row.high)
     return tag(
         "g",
         tag("title", f"{row.name}: {row.value:.3f} ({row.low:.3f} to {row.high:.3f})"),
-        label(_LEFT - 12, y + 4, cut(row.name, 26), "end"),
+        label(_LEFT - 12, y + 4, cut_to_length(row.name, 26), "end"),
         line(low, y, high, y, "interval hue0"),
         line(low, y - 5, low, y + 5, "interval hue0"),
         line(high, y - 5, high, y + 5, "interval hue0"),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from modeldyno.present.charts.frame import (
     WIDTH,
     Scale,
-    cut,
+    cut_to_length,
     label,
     line,
     nice_ticks,
-    picture,
+    svg_picture,
     tick_texts,
 )
 from modeldyno.present.markup import Markup, joined, tag
@@ -56,19 +56,23 @@ def scaling_chart(words: Words, series: Sequence[Series], has_ideal: bool = Fals
     bottom = _TOP + _HEIGHT
     across = Scale(numbers[0], numbers[-1], _LEFT + 24, _RIGHT - 24, "log")
     up = Scale(ticks[0], ticks[-1], bottom, _TOP)
-    drawn = [_grid(up, ticks), _foot(across, numbers, bottom), _titles(words, bottom)]
+    drawn = [
+        _draw_grid(up, ticks),
+        _draw_foot(across, numbers, bottom),
+        _draw_titles(words, bottom),
+    ]
     for number, curve in enumerate(drawn_series):
         if has_ideal and len(curve.points) > 1:
-            drawn.append(_ideal(curve, across, up, number))
+            drawn.append(_draw_ideal(curve, across, up, number))
         # Beside each other, so that intervals do not hide one another.
         aside = (number - (len(drawn_series) - 1) / 2) * _APART
-        drawn.append(_curve(curve, across, up, number, aside))
-    legend = _legend(drawn_series, len(series) - len(drawn_series), has_ideal, bottom + 52)
+        drawn.append(_draw_curve(curve, across, up, number, aside))
+    legend = _draw_legend(drawn_series, len(series) - len(drawn_series), has_ideal, bottom + 52)
     rows = len(drawn_series) + has_ideal + (len(series) > len(drawn_series))
-    return picture(bottom + 46 + rows * _ROW, words.title, words.summary, *drawn, legend)
+    return svg_picture(bottom + 46 + rows * _ROW, words.title, words.summary, *drawn, legend)
 
 
-def _grid(up: Scale, ticks: Sequence[float]) -> Markup:
+def _draw_grid(up: Scale, ticks: Sequence[float]) -> Markup:
     lines = [line(_LEFT, up.place(tick), _RIGHT, up.place(tick), "grid") for tick in ticks]
     texts = [
         label(_LEFT - 8, up.place(tick) + 4, words, "end")
@@ -77,21 +81,21 @@ def _grid(up: Scale, ticks: Sequence[float]) -> Markup:
     return joined(*lines, *texts)
 
 
-def _foot(across: Scale, numbers: Sequence[float], bottom: float) -> Markup:
+def _draw_foot(across: Scale, numbers: Sequence[float], bottom: float) -> Markup:
     return joined(
         line(_LEFT, bottom, _RIGHT, bottom, "axis"),
         *(label(across.place(x), bottom + 16, f"{x:g}", "middle") for x in numbers),
     )
 
 
-def _titles(words: Words, bottom: float) -> Markup:
+def _draw_titles(words: Words, bottom: float) -> Markup:
     return joined(
         label(_LEFT, _TOP - 6, words.y, "dim end-of-axis"),
         label((_LEFT + _RIGHT) / 2, bottom + 34, words.x, "middle dim"),
     )
 
 
-def _ideal(curve: Series, across: Scale, up: Scale, number: int) -> Markup:
+def _draw_ideal(curve: Series, across: Scale, up: Scale, number: int) -> Markup:
     first = curve.points[0]
     steps = 16
     ratio = curve.points[-1].x / first.x
@@ -100,19 +104,19 @@ def _ideal(curve: Series, across: Scale, up: Scale, number: int) -> Markup:
     return tag("polyline", points=" ".join(places), class_=f"ideal hue{number}")
 
 
-def _curve(curve: Series, across: Scale, up: Scale, number: int, aside: float) -> Markup:
+def _draw_curve(curve: Series, across: Scale, up: Scale, number: int, aside: float) -> Markup:
     places = [(across.place(point.x) + aside, up.place(point.value)) for point in curve.points]
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
     drawn = [tag("polyline", points=path, class_=f"curve hue{number} dash{number % 4}")]
     for point, (x, y) in zip(curve.points, places, strict=True):
-        drawn.append(_interval(x, up.place(point.low), up.place(point.high), number))
+        drawn.append(_draw_interval(x, up.place(point.low), up.place(point.high), number))
         drawn.append(marker(x, y, number, point.is_noisy))
         if point.label:
             drawn.append(label(x + 9, y - 9, point.label, "small"))
     return tag("g", *drawn)
 
 
-def _interval(x: float, low: float, high: float, number: int) -> Markup:
+def _draw_interval(x: float, low: float, high: float, number: int) -> Markup:
     kind = f"interval hue{number}"
     return joined(
         line(x, low, x, high, kind),
@@ -137,13 +141,13 @@ def marker(x: float, y: float, number: int, is_noisy: bool) -> Markup:
     return tag("polygon", points=places, class_=kind)
 
 
-def _legend(series: Sequence[Series], more: int, has_ideal: bool, top: float) -> Markup:
+def _draw_legend(series: Sequence[Series], more: int, has_ideal: bool, top: float) -> Markup:
     rows = []
     for number, curve in enumerate(series):
         y = top + number * _ROW
         rows.append(line(_LEFT, y, _LEFT + 26, y, f"curve hue{number} dash{number % 4}"))
         rows.append(marker(_LEFT + 13, y, number, is_noisy=False))
-        rows.append(label(_LEFT + 34, y + 4, cut(curve.name, 76)))
+        rows.append(label(_LEFT + 34, y + 4, cut_to_length(curve.name, 76)))
     y = top + len(series) * _ROW
     if has_ideal:
         rows.append(line(_LEFT, y, _LEFT + 26, y, "ideal"))

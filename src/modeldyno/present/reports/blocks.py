@@ -34,14 +34,16 @@ def article(section: Section) -> Markup:
     return tag(
         "article",
         tag("h2", section.title),
-        _verdict(section),
+        _verdict_line(section),
         tag("p", measured, class_="dim"),
-        _headed("Environment", _environment(result.host, result.weather, section.engines)),
-        _headed("Method", tag("p", section.method)),
-        _headed("Results", section.table),
+        _with_heading(
+            "Environment", _environment_block(result.host, result.weather, section.engines)
+        ),
+        _with_heading("Method", tag("p", section.method)),
+        _with_heading("Results", section.table),
         charts,
-        _headed("Limits", _limits(section.limits)),
-        _headed("Reproduce", tag("pre", tag("code", section.command))),
+        _with_heading("Limits", _limits_list(section.limits)),
+        _with_heading("Reproduce", tag("pre", tag("code", section.command))),
         id=result.run_id,
     )
 
@@ -67,31 +69,35 @@ def table(
     return tag("div", filled, class_="wide", tabindex="0", role="region", aria_label="Results")
 
 
-def _headed(title: str, inside: Markup) -> Markup:
+def _with_heading(title: str, inside: Markup) -> Markup:
     return joined(tag("h3", title), inside)
 
 
-def _verdict(section: Section) -> Markup:
+def _verdict_line(section: Section) -> Markup:
     stopped = ("Stopped early.",) if section.result.interrupted else ()
     lines = [tag("p", line) for line in (*stopped, *section.verdict)]
     word = [tag("p", tag("b", section.word))] if section.word else []
     return tag("div", *word, *lines, class_=f"verdict {section.word}".strip())
 
 
-def _limits(limits: Iterable[str]) -> Markup:
+def _limits_list(limits: Iterable[str]) -> Markup:
     items = [tag("li", limit) for limit in dict.fromkeys(limits)]
     return tag("ul", *items) if items else tag("p", "None was noticed.")
 
 
-def _environment(host: HostFacts, weather: HostWeather, engines: Iterable[str]) -> Markup:
-    facts = [*_machine(host), ("engine", "; ".join(dict.fromkeys(engines))), *_weather(weather)]
+def _environment_block(host: HostFacts, weather: HostWeather, engines: Iterable[str]) -> Markup:
+    facts = [
+        *_machine_rows(host),
+        ("engine", "; ".join(dict.fromkeys(engines))),
+        *_weather_rows(weather),
+    ]
     return tag(
         "dl",
         *(joined(tag("dt", name), tag("dd", value or figures.NOTHING)) for name, value in facts),
     )
 
 
-def _machine(host: HostFacts) -> list[tuple[str, str]]:
+def _machine_rows(host: HostFacts) -> list[tuple[str, str]]:
     cpus = f"{len(host.cpus_allowed)} of {figures.counted(host.cpus, 'CPU')}"
     quota = "" if host.cpu_quota is None else f", a quota of {host.cpu_quota:g}"
     threads = {True: ", two to a core", False: ", one to a core", None: ""}[host.smt]
@@ -108,7 +114,7 @@ def _machine(host: HostFacts) -> list[tuple[str, str]]:
     ]
 
 
-def _weather(weather: HostWeather) -> list[tuple[str, str]]:
+def _weather_rows(weather: HostWeather) -> list[tuple[str, str]]:
     """What it did meanwhile; what the system does not tell is not listed."""
     shares = (
         ("CPUs busy", weather.busy),

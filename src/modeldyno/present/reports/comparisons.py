@@ -18,19 +18,19 @@ def comparison_section(comparison: ComparisonResult) -> Section:
     a, b = (shown_name(side.model.path) for side in (comparison.a, comparison.b))
     head, rows = comparison_rows(comparison)
     ratios = [
-        _ratio(comparison, f"{DECISIVE} ({comparison.statistic})", comparison.ratio),
-        _ratio(comparison, "typical (median)", comparison.typical_ratio),
+        _make_ratio(comparison, f"{DECISIVE} ({comparison.statistic})", comparison.ratio),
+        _make_ratio(comparison, "typical (median)", comparison.typical_ratio),
     ]
     return Section(
         result=comparison,
         title=title(comparison),
-        verdict=(_verdict(comparison), *_gate(comparison)),
+        verdict=(_verdict_text(comparison), *_gate_lines(comparison)),
         word=comparison.verdict,
         engines=tuple(
             f"{side.facts.engine_title} on {side.facts.device}"
             for side in (comparison.a, comparison.b)
         ),
-        method=_method(comparison),
+        method=_method_text(comparison),
         table=table(head, rows, ("", "model", "engine", "precision")),
         charts=(
             ratio_chart("B against A.", f"{comparison_sentence(comparison)}. {_READ}", ratios),
@@ -40,7 +40,7 @@ def comparison_section(comparison: ComparisonResult) -> Section:
     )
 
 
-def _verdict(comparison: ComparisonResult) -> str:
+def _verdict_text(comparison: ComparisonResult) -> str:
     badge = "" if comparison.noise == "quiet" else f"; the machine was {comparison.noise}"
     return f"{comparison_sentence(comparison)}{badge}"
 
@@ -52,15 +52,15 @@ def title(comparison: ComparisonResult) -> str:
 
 def summary_ratio(comparison: ComparisonResult) -> Ratio:
     """One row of a chart of many."""
-    return _ratio(comparison, title(comparison), comparison.ratio)
+    return _make_ratio(comparison, title(comparison), comparison.ratio)
 
 
-def _ratio(comparison: ComparisonResult, name: str, ratio: Estimate) -> Ratio:
+def _make_ratio(comparison: ComparisonResult, name: str, ratio: Estimate) -> Ratio:
     is_noisy = comparison.noise != "quiet"
     return Ratio(name, ratio.value, ratio.low, ratio.high, comparison.spec.margin, is_noisy)
 
 
-def _method(comparison: ComparisonResult) -> str:
+def _method_text(comparison: ComparisonResult) -> str:
     pairs = figures.counted(comparison.pairs, "pair")
     processes = figures.counted(comparison.processes, "process")
     return (
@@ -71,7 +71,7 @@ def _method(comparison: ComparisonResult) -> str:
     )
 
 
-def _gate(comparison: ComparisonResult) -> tuple[str, ...]:
+def _gate_lines(comparison: ComparisonResult) -> tuple[str, ...]:
     if comparison.gate is None or comparison.spec.fail_if_slower is None:
         return ()
     return (gate_sentence(comparison.gate, comparison.spec.fail_if_slower),)

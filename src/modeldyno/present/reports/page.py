@@ -40,7 +40,7 @@ def html_report(
     """``missing`` says what has no result, and why."""
     artifacts = [artifact for result in results for artifact in result.artifacts]
     sections = [SECTIONS[result.spec.kind](result, peaks_of) for result in results]
-    name = title or _title(sections)
+    name = title or _page_title(sections)
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -53,31 +53,34 @@ def html_report(
     is_one = len(sections) == 1 and not title  # its section has its name
     parts = [tag("h1", "Modeldyno report" if is_one else name)]
     if len(sections) != 1 or missing:
-        parts.append(_overview(sections, missing))
+        parts.append(_overview_block(sections, missing))
     body = tag(
         "body",
         HATCH,
-        tag("main", *parts, *(article(section) for section in sections), *_files(artifacts)),
+        tag("main", *parts, *(article(section) for section in sections), *_files_block(artifacts)),
     )
     return f"<!doctype html>{tag('html', head, body, lang='en')}\n"
 
 
-def _files(artifacts: Sequence[Artifact]) -> list[Markup]:
+def _files_block(artifacts: Sequence[Artifact]) -> list[Markup]:
     if not artifacts:
         return []
     return [tag("h2", "Files"), tag("ul", *(tag("li", artifact.text) for artifact in artifacts))]
 
 
-def _title(sections: Sequence[Section]) -> str:
+def _page_title(sections: Sequence[Section]) -> str:
     if len(sections) == 1:
         return sections[0].title
     return figures.counted(len(sections), "result")
 
 
-def _overview(sections: Sequence[Section], missing: Sequence[str]) -> Markup:
+def _overview_block(sections: Sequence[Section], missing: Sequence[str]) -> Markup:
     lines = [
         tag(
-            "li", tag("a", section.title, href=f"#{section.result.run_id}"), ": ", _verdict(section)
+            "li",
+            tag("a", section.title, href=f"#{section.result.run_id}"),
+            ": ",
+            _verdict_line(section),
         )
         for section in sections
     ]
@@ -98,7 +101,7 @@ def _overview(sections: Sequence[Section], missing: Sequence[str]) -> Markup:
     return joined(*drawn)
 
 
-def _verdict(section: Section) -> Markup:
+def _verdict_line(section: Section) -> Markup:
     words = "; ".join(section.verdict)
     if not section.word:
         return joined(words)

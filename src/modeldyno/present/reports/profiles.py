@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from modeldyno.core import figures
 from modeldyno.core.names import shown_name
-from modeldyno.core.profiles import Slice, slices
+from modeldyno.core.profiles import Slice, make_slices
 from modeldyno.core.requests.commands import profile_command
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import PeaksOf
@@ -28,21 +28,21 @@ Span = tuple[float, float] | None
 
 def profile_section(profile: ProfileResult, peaks_of: PeaksOf) -> Section:
     name, facts = shown_name(profile.model.path), profile.facts
-    parts = [part for part in slices(profile, "op") if not part.unknown]
+    parts = [part for part in make_slices(profile, "op") if not part.unknown]
     roof = known_roof(profile, peaks_of)
     head, rows = profile_rows(profile, roof=roof)
     precision = f", {facts.precision}" if facts.precision else ""
     return Section(
         result=profile,
         title=f"Profile of {name}",
-        verdict=(_most(parts), profile_sentence(profile))
+        verdict=(_describe_slowest(parts), profile_sentence(profile))
         if parts
         else (profile_sentence(profile),),
         word="",
         engines=(f"{facts.engine_title} on {facts.device}{precision}",),
-        method=_method(profile),
+        method=_method_text(profile),
         table=table(head, rows, LEFT),
-        charts=(_chart(profile, parts),) if parts else (),
+        charts=(_draw_chart(profile, parts),) if parts else (),
         limits=(
             *quality_remarks(profile),
             *(*profile.warnings, *profile.deviations(), *profile.notes),
@@ -52,7 +52,7 @@ def profile_section(profile: ProfileResult, peaks_of: PeaksOf) -> Section:
     )
 
 
-def _most(parts: Sequence[Slice]) -> str:
+def _describe_slowest(parts: Sequence[Slice]) -> str:
     """Operators whose intervals overlap the first one's share its place."""
     first = parts[0]
     tied = [part for part in parts if part is first or _overlap(part, first)]
@@ -69,7 +69,7 @@ def _overlap(part: Slice, other: Slice) -> bool:
     return part.ci95_s[0] <= other.ci95_s[1] and other.ci95_s[0] <= part.ci95_s[1]
 
 
-def _method(profile: ProfileResult) -> str:
+def _method_text(profile: ProfileResult) -> str:
     cores = figures.counted(profile.spec.cell.cores, "core")
     return (
         f"A batch of {profile.batch_size} on {cores} was timed without the engine's profiler and "
@@ -79,7 +79,7 @@ def _method(profile: ProfileResult) -> str:
     )
 
 
-def _chart(profile: ProfileResult, parts: Sequence[Slice]) -> Markup:
+def _draw_chart(profile: ProfileResult, parts: Sequence[Slice]) -> Markup:
     scale, unit = figures.unit_for_parts([profile.latency_s])
 
     def bar(name: str, seconds: float, is_rest: bool = False, span: Span = None) -> Bar:
@@ -92,9 +92,9 @@ def _chart(profile: ProfileResult, parts: Sequence[Slice]) -> Markup:
     if left := parts[TOP:]:
         more = figures.counted(len(left), "more operator")
         bars.append(bar(f"({more})", sum(part.total_s for part in left), is_rest=True))
-    if unknown := [part.total_s for part in slices(profile, "op") if part.unknown]:
+    if unknown := [part.total_s for part in make_slices(profile, "op") if part.unknown]:
         bars.append(bar("(not known)", sum(unknown), is_rest=True))
     bars.append(bar(OUTSIDE, profile.outside_s, is_rest=True))
     is_known = any(part.ci95_s for part in parts)
     read = " Whiskers are 95\u00a0% intervals over repeats." if is_known else ""
-    return bar_chart("Top operators.", f"{_most(parts)}.{read}", bars)
+    return bar_chart("Top operators.", f"{_describe_slowest(parts)}.{read}", bars)

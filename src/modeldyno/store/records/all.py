@@ -56,7 +56,7 @@ class Records:
         self.database.close()
 
 
-def records_of(database: Database, clock: Clock = utc_now) -> Records:
+def open_all_records(database: Database, clock: Clock = utc_now) -> Records:
     return Records(
         database,
         ProjectRecords(database, clock),

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from sqlalchemy import delete, insert, select
 
-from modeldyno.store.records.rows import Repository, value_of
+from modeldyno.store.records.rows import Repository, dataclass_from_row
 from modeldyno.store.tables import ANSWERS
 
 KEPT_FOR = timedelta(hours=24)
@@ -27,8 +27,8 @@ class AnswerRecords(Repository):
         """None if there is none, or it has expired."""
         query = select(ANSWERS).where(ANSWERS.c.route == route, ANSWERS.c.key == key)
         query = query.where(ANSWERS.c.created_at > self._clock() - KEPT_FOR)
-        row = self._first(query)
-        return value_of(KeptAnswer, row) if row else None
+        row = self._fetch_first(query)
+        return dataclass_from_row(KeptAnswer, row) if row else None
 
     def keep(self, route: str, key: str, answer: KeptAnswer) -> None:
         """Also deletes expired answers."""

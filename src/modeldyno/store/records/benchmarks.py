@@ -26,26 +26,32 @@ from modeldyno.core.documents.described import json_text
 from modeldyno.core.ids import BenchmarkId, ProjectId
 from modeldyno.core.runs import ListQuery, Page
 from modeldyno.core.specs import BenchmarkSpec
-from modeldyno.store.documents import FIGURE_COLUMNS, REVISION, cell_text, figures_of, summary_text
-from modeldyno.store.moves import shown_columns
-from modeldyno.store.records.rows import is_of_kind
+from modeldyno.store.documents import (
+    FIGURE_COLUMNS,
+    REVISION,
+    cell_figures_from_row,
+    read_cell_json,
+    read_summary_json,
+)
+from modeldyno.store.moves import read_columns_of_latest_run
+from modeldyno.store.records.rows import is_of_kind_sql
 from modeldyno.store.runnables import (
     RunnableRecords,
-    latest_run,
-    link,
-    linked,
-    page_of_kind,
-    with_links,
-    with_run,
+    join_link,
+    join_run,
+    latest_run_from_row,
+    link_table_alias,
+    read_page_of_kind,
+    select_with_links,
 )
-from modeldyno.store.statements import Query, rows_of
+from modeldyno.store.statements import Query, fetch_rows
 from modeldyno.store.tables import CELLS, MODELS, PROJECTS, RUNNABLES
 
-_MODEL_ID = link("model").c.model_id
+_MODEL_ID = link_table_alias("model").c.model_id
 _BASELINE = PROJECTS.c.baseline_benchmark_id.label("baseline_id")
 
 
-def _in_project(query: Query) -> Query:
+def _filter_benchmarks_by_project(query: Query) -> Query:
     """Join the model, and the baseline of the project."""
     return (
         query.add_columns(_BASELINE)
@@ -63,33 +69,33 @@ _LISTED = (
     *(RUNNABLES.c[name] for name in ("state", "created_at", "last_run_at", "rerun_of")),
 )
 _WRITTEN = (RUNNABLES.c[name] for name in ("document", "outline", "revision", "number"))
-_LIST = _in_project(
-    linked(
+_LIST = _filter_benchmarks_by_project(
+    join_link(
         select(*_LISTED, *_WRITTEN, RUNNABLES.c.id.label("runnable_id"))
         .select_from(RUNNABLES)
-        .where(is_of_kind("benchmark")),
+        .where(is_of_kind_sql("benchmark")),
         "model_id",
     )
 )
-_DETAILS = _in_project(with_run(with_links("benchmark"), "latest")).add_columns(
-    MODELS.c.name.label("model_name")
-)
-_OUTCOME = with_run(with_run(with_links("benchmark"), "latest"), "measured")
+_DETAILS = _filter_benchmarks_by_project(
+    join_run(select_with_links("benchmark"), "latest")
+).add_columns(MODELS.c.name.label("model_name"))
+_OUTCOME = join_run(join_run(select_with_links("benchmark"), "latest"), "measured")
 _NUMBERS = RUNNABLES.c.number.in_(bindparam("numbers", expanding=True))
 
 
-def _of_cells(run_id: ColumnElement[Any], *columns: Any) -> Query:
+def _select_cell_figures(run_id: ColumnElement[Any], *columns: Any) -> Query:
     """Figures of the cells of the run ``run_id`` of each benchmark, and more columns."""
     return (
         select(*FIGURE_COLUMNS, RUNNABLES.c.number.label("benchmark_id"), *columns)
         .join(RUNNABLES, run_id == CELLS.c.run_id)
-        .where(is_of_kind("benchmark"))
+        .where(is_of_kind_sql("benchmark"))
         .order_by(RUNNABLES.c.number, CELLS.c.number)
     )
 
 
-_SHOWN = _of_cells(RUNNABLES.c.shown_run_id).where(_NUMBERS)
-_WITH_DOCUMENTS = _of_cells(
+_SHOWN = _select_cell_figures(RUNNABLES.c.shown_run_id).where(_NUMBERS)
+_WITH_DOCUMENTS = _select_cell_figures(
     RUNNABLES.c.shown_run_id,
     *(CELLS.c[name] for name in ("status", "peak_memory_bytes", "document", "revision")),
 )
@@ -99,7 +105,7 @@ _SHOWN_DOCUMENTS_OF_ONE = _WITH_DOCUMENTS.where(
         [bindparam("number", type_=Integer), bindparam("baseline", type_=Integer)]
     )
 )
-_MEASURED = _of_cells(RUNNABLES.c.measured_run_id)
+_MEASURED = _select_cell_figures(RUNNABLES.c.measured_run_id)
 _OF_PROJECT = RUNNABLES.c.project_id == bindparam("project", type_=Integer)
 _OUTCOMES_OF_PROJECT = _OUTCOME.where(_OF_PROJECT).order_by(RUNNABLES.c.number)
 _MEASURED_OF_PROJECT = _MEASURED.where(_OF_PROJECT)
@@ -108,22 +114,25 @@ _MEASURED_OF_ONE = _MEASURED.where(RUNNABLES.c.number == bindparam("number", typ
 # sizes.
 _KEYS = tuple(axis.name for axis in AXES if axis.kind != "sizes")
 _CONFIGURATION = (*(CELLS.c[name] for name in _KEYS), CELLS.c.shape, _MODEL_ID)
-_NEWEST = linked(
+_NEWEST = join_link(
     select(*_CONFIGURATION, func.max(RUNNABLES.c.number))
     .join(RUNNABLES, RUNNABLES.c.measured_run_id == CELLS.c.run_id)
-    .where(is_of_kind("benchmark"), _OF_PROJECT, CELLS.c.typical_s.is_not(None))
+    .where(is_of_kind_sql("benchmark"), _OF_PROJECT, CELLS.c.typical_s.is_not(None))
     .group_by(*_CONFIGURATION),
     "model_id",
 )
 _CONTENDING = (
-    linked(_of_cells(RUNNABLES.c.measured_run_id, RUNNABLES.c.name, CELLS.c.shape), "model_id")
+    join_link(
+        _select_cell_figures(RUNNABLES.c.measured_run_id, RUNNABLES.c.name, CELLS.c.shape),
+        "model_id",
+    )
     .add_columns(_MODEL_ID)
     .where(_NUMBERS, CELLS.c.typical_s.is_not(None))
 )
 _COUNT_MEASURED = select(func.count(), func.min(RUNNABLES.c.number)).where(
-    is_of_kind("benchmark"), _OF_PROJECT, RUNNABLES.c.measured_run_id.is_not(None)
+    is_of_kind_sql("benchmark"), _OF_PROJECT, RUNNABLES.c.measured_run_id.is_not(None)
 )
-_PLANNED = select(RUNNABLES.c.number, RUNNABLES.c.spec).where(is_of_kind("benchmark"), _NUMBERS)
+_PLANNED = select(RUNNABLES.c.number, RUNNABLES.c.spec).where(is_of_kind_sql("benchmark"), _NUMBERS)
 
 
 class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
@@ -132,28 +141,35 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
     def details(self, number: int) -> BenchmarkDetails:
         """All that a page about it shows, in two queries."""
         with self._database.reading() as connection:
-            row = self._row(connection, number, _DETAILS)
+            row = self._read_row(connection, number, _DETAILS)
             # Never null: PostgreSQL would plan anew for it each time.
             of_one = {"number": number, "baseline": row.baseline_id or number}
-            rows = rows_of(connection, _SHOWN_DOCUMENTS_OF_ONE, **of_one)
-            cells = _shown_cells(connection, [row], rows, with_documents=True)
-            outline = _outline(connection, row)
+            rows = fetch_rows(connection, _SHOWN_DOCUMENTS_OF_ONE, **of_one)
+            cells = _group_cells_by_benchmark(connection, [row], rows, with_documents=True)
+            outline = _read_outline(connection, row)
         return BenchmarkDetails(
-            self._read(row), row.model_name, latest_run(row), row.spec_json, outline, cells[number]
+            self._from_row(row),
+            row.model_name,
+            latest_run_from_row(row),
+            row.spec_json,
+            outline,
+            cells[number],
         )
 
     def outcome(self, number: BenchmarkId) -> BenchmarkOutcome:
         with self._database.reading() as connection:
-            row = self._row(connection, number, _OUTCOME)
-            cells = _figures(rows_of(connection, _MEASURED_OF_ONE, number=number))
-        return self._outcome(row, cells)
+            row = self._read_row(connection, number, _OUTCOME)
+            cells = _figures_by_benchmark(fetch_rows(connection, _MEASURED_OF_ONE, number=number))
+        return self._outcome_from_row(row, cells)
 
     def outcomes(self, project_id: ProjectId) -> list[BenchmarkOutcome]:
         """Those of a project, oldest first, in two queries."""
         with self._database.reading() as connection:
-            cells = _figures(rows_of(connection, _MEASURED_OF_PROJECT, project=project_id))
-            rows = rows_of(connection, _OUTCOMES_OF_PROJECT, project=project_id)
-        return [self._outcome(row, cells) for row in rows]
+            cells = _figures_by_benchmark(
+                fetch_rows(connection, _MEASURED_OF_PROJECT, project=project_id)
+            )
+            rows = fetch_rows(connection, _OUTCOMES_OF_PROJECT, project=project_id)
+        return [self._outcome_from_row(row, cells) for row in rows]
 
     def measured_cells(self, project_id: ProjectId) -> MeasuredCells:
         project = {"project": project_id}
@@ -163,9 +179,11 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
             rows = connection.execute(_CONTENDING, numbers).all() if newest else ()
             count, first = connection.execute(_COUNT_MEASURED, project).one()
         cells = (
-            MeasuredCell(BenchmarkId(row.benchmark_id), row.name, row.model_id, figures_of(row))
+            MeasuredCell(
+                BenchmarkId(row.benchmark_id), row.name, row.model_id, cell_figures_from_row(row)
+            )
             for row in rows
-            if newest[(*_key(row), row.shape, row.model_id)] == row.benchmark_id
+            if newest[(*_cell_key(row), row.shape, row.model_id)] == row.benchmark_id
         )
         return MeasuredCells(tuple(cells), count, first)
 
@@ -174,55 +192,55 @@ class BenchmarkRecords(RunnableRecords[NewBenchmark, Benchmark]):
     ) -> Page[BenchmarkRow]:
         """In one query; in two with cells, or with a baseline to compare with."""
         with self._database.reading() as connection:
-            page = page_of_kind(
+            page = read_page_of_kind(
                 connection, self.kind, list_query or ListQuery(), lambda row: row, _LIST
             )
-            cells = _cells_of_page(connection, page.items, with_documents=with_cells)
+            cells = _read_cells_of_page(connection, page.items, with_documents=with_cells)
             rows = tuple(
-                BenchmarkRow._make((*_listed(connection, row), cells.get(row.id, _NO_CELLS)))
+                BenchmarkRow._make((*_listed_fields(connection, row), cells.get(row.id, _NO_CELLS)))
                 for row in page.items
             )
         return Page(rows, page.next)
 
-    def _outcome(self, row: Any, cells: dict[int, list[CellFigures]]) -> BenchmarkOutcome:
-        latest = latest_run(row)
+    def _outcome_from_row(self, row: Any, cells: dict[int, list[CellFigures]]) -> BenchmarkOutcome:
+        latest = latest_run_from_row(row)
         is_latest = row.measured_id == row.latest_id
-        measured = latest if is_latest else latest_run(row, "measured")
-        return BenchmarkOutcome(self._read(row), latest, measured, tuple(cells.get(row.id, ())))
+        measured = latest if is_latest else latest_run_from_row(row, "measured")
+        return BenchmarkOutcome(self._from_row(row), latest, measured, tuple(cells.get(row.id, ())))
 
 
-def _listed(connection: Connection, row: Any) -> tuple[Any, ...]:
+def _listed_fields(connection: Connection, row: Any) -> tuple[Any, ...]:
     """The fields of a BenchmarkRow without its cells."""
     if row.revision >= REVISION:
         fields: tuple[Any, ...] = row[: len(_LISTED) + 2]
         return fields
-    return (*row[: len(_LISTED)], summary_text(row), _outline(connection, row))
+    return (*row[: len(_LISTED)], read_summary_json(row), _read_outline(connection, row))
 
 
-def _outline(connection: Connection, row: Any) -> str:
+def _read_outline(connection: Connection, row: Any) -> str:
     """Rebuilt if an older version wrote it."""
     if row.revision < REVISION:
-        return str(shown_columns(connection, row.runnable_id)["outline"])
+        return str(read_columns_of_latest_run(connection, row.runnable_id)["outline"])
     outline: str = row.outline
     return outline
 
 
-def _figures(rows: Iterable[Any]) -> dict[int, list[CellFigures]]:
+def _figures_by_benchmark(rows: Iterable[Any]) -> dict[int, list[CellFigures]]:
     """Figures by benchmark."""
     cells: dict[int, list[CellFigures]] = {}
     for row in rows:
-        cells.setdefault(row.benchmark_id, []).append(figures_of(row))
+        cells.setdefault(row.benchmark_id, []).append(cell_figures_from_row(row))
     return cells
 
 
-def _key(row: Any) -> tuple[Any, ...]:
+def _cell_key(row: Any) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in _KEYS)
 
 
 _NO_CELLS = StoredCells()
 
 
-def _cells_of_page(
+def _read_cells_of_page(
     connection: Connection, rows: Sequence[Any], *, with_documents: bool
 ) -> dict[int, StoredCells]:
     baselines = {row.baseline_id for row in rows} - {None}
@@ -231,21 +249,21 @@ def _cells_of_page(
     query = _SHOWN_DOCUMENTS if with_documents else _SHOWN
     numbers = [*{row.id for row in rows} | baselines]
     cells = connection.execute(query, {"numbers": numbers})
-    return _shown_cells(connection, rows, cells, with_documents=with_documents)
+    return _group_cells_by_benchmark(connection, rows, cells, with_documents=with_documents)
 
 
-def _shown_cells(
+def _group_cells_by_benchmark(
     connection: Connection, rows: Sequence[Any], cells: Iterable[Any], *, with_documents: bool
 ) -> dict[int, StoredCells]:
     """By benchmark. Cells that were not measured have documents that say so."""
     figures: dict[int, list[CellFigures]] = {}
     documents: dict[int, list[str]] = {}
     for cell in cells:
-        figures.setdefault(cell.benchmark_id, []).append(figures_of(cell))
+        figures.setdefault(cell.benchmark_id, []).append(cell_figures_from_row(cell))
         if with_documents:
-            documents.setdefault(cell.benchmark_id, []).append(cell_text(cell))
+            documents.setdefault(cell.benchmark_id, []).append(read_cell_json(cell))
     if with_documents and (unmeasured := {row.id for row in rows} - documents.keys()):
-        documents |= _planned(connection, unmeasured)
+        documents |= _planned_cells_by_benchmark(connection, unmeasured)
     return {
         row.id: StoredCells(
             tuple(documents.get(row.id, ())),
@@ -258,7 +276,7 @@ def _shown_cells(
     }
 
 
-def _planned(connection: Connection, numbers: set[int]) -> dict[int, list[str]]:
+def _planned_cells_by_benchmark(connection: Connection, numbers: set[int]) -> dict[int, list[str]]:
     documents = {}
     for number, own in connection.execute(_PLANNED, {"numbers": [*numbers]}):
         spec: BenchmarkSpec = decode(BenchmarkSpec, own["spec"])

@@ -11,7 +11,7 @@ from modeldyno.core.datasets import Dataset, NewDataset
 from modeldyno.core.ids import DatasetId
 from modeldyno.store.pages import Sorting
 from modeldyno.store.records.named import NamedRecords
-from modeldyno.store.records.rows import find_row, value_of
+from modeldyno.store.records.rows import dataclass_from_row, find_row
 from modeldyno.store.tables import DATASETS
 
 
@@ -23,7 +23,7 @@ class DatasetRecords(NamedRecords[Dataset]):
     }
 
     def add(self, new: NewDataset) -> Dataset:
-        return self._add(encode(new))
+        return self._insert(encode(new))
 
     def set_template(self, number: DatasetId, path: str) -> Dataset:
         """Set where its code is, once its number is known; no event, since nobody has heard of the
@@ -31,7 +31,7 @@ class DatasetRecords(NamedRecords[Dataset]):
         changed = update(DATASETS).where(DATASETS.c.id == number).values(template_path=path)
         with self._database.writing() as connection:
             connection.execute(changed)
-            return self._read(find_row(connection, "dataset", number))
+            return self._from_row(find_row(connection, "dataset", number))
 
-    def _read(self, row: Any) -> Dataset:
-        return value_of(Dataset, row, transforms=tuple(row.transforms))
+    def _from_row(self, row: Any) -> Dataset:
+        return dataclass_from_row(Dataset, row, transforms=tuple(row.transforms))

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select
 
 from modeldyno.core.events import Event, EventsSince
-from modeldyno.store.records.rows import Repository, value_of
+from modeldyno.store.records.rows import Repository, dataclass_from_row
 from modeldyno.store.tables import EVENTS
 
 _EARLIER_KINDS = ("benchmark", "comparison", "optimization", "profile")
@@ -46,7 +46,7 @@ def add_events(
 class EventRecords(Repository):
     def last_number(self) -> int:
         """The number of the newest event; 0 if there never was one."""
-        return self._first(select(func.max(EVENTS.c.number)))[0] or 0
+        return self._fetch_first(select(func.max(EVENTS.c.number)))[0] or 0
 
     def since(self, number: int, limit: int = 500, project_id: int | None = None) -> EventsSince:
         """The events after ``number``, oldest first."""
@@ -59,7 +59,7 @@ class EventRecords(Repository):
             rows = connection.execute(query).all()
             first = rows[0].oldest if rows else connection.scalar(select(func.min(EVENTS.c.number)))
         is_complete = first is None or number >= first - 1
-        return EventsSince(tuple(map(_event, rows)), is_complete)
+        return EventsSince(tuple(map(_event_from_row, rows)), is_complete)
 
     def forget(self, keep: int) -> int:
         """Delete all but the newest ``keep``, at least one; returns how many were deleted."""
@@ -69,12 +69,12 @@ class EventRecords(Repository):
             return connection.execute(delete(EVENTS).where(old)).rowcount
 
 
-def _event(row: Any) -> Event:
-    kind, payload = _upgraded(row.kind, row.payload)
-    return value_of(Event, row, kind=kind, payload=payload)
+def _event_from_row(row: Any) -> Event:
+    kind, payload = _upgrade_payload(row.kind, row.payload)
+    return dataclass_from_row(Event, row, kind=kind, payload=payload)
 
 
-def _upgraded(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _upgrade_payload(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Of rows of earlier versions: ``benchmark.created``, or ``{"run_id": …, "benchmark": 12}``."""
     noun, _, verb = kind.partition(".")
     if noun in _EARLIER_KINDS and verb != "trial":

@@ -13,10 +13,10 @@ from modeldyno.core.ids import JobId, ProjectId, RunId
 from modeldyno.core.jobs import Job, JobOwner
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE, ListQuery, Page, RunOf, RunState
-from modeldyno.store.moves import end_of_queue, find_run, move_run
-from modeldyno.store.pages import Sorting, dated, page_of
+from modeldyno.store.moves import find_run, move_run, next_queue_place
+from modeldyno.store.pages import Sorting, filter_by_date, read_page
 from modeldyno.store.records.events import add_event, add_events
-from modeldyno.store.records.rows import Repository, row_numbered, value_of
+from modeldyno.store.records.rows import Repository, dataclass_from_row, read_row_by_number
 from modeldyno.store.tables import JOBS, RUNNABLES, RUNS
 
 _SORTINGS = {"created": Sorting(JOBS.c.queued_at), "state": Sorting(JOBS.c.state)}
@@ -53,7 +53,7 @@ class JobRecords(Repository):
                 state="queued",
                 priority=priority,
                 reason="",
-                position=end_of_queue(connection),
+                position=next_queue_place(connection),
                 attempts=0,
                 queued_at=now,
                 request_id=request_id,
@@ -80,30 +80,32 @@ class JobRecords(Repository):
             query = query.join(RUNS, RUNS.c.id == JOBS.c.run_id).where(
                 RUNS.c.project_id == project_id
             )
-        return self._first(query)[0] or 0
+        return self._fetch_first(query)[0] or 0
 
     def next(self) -> Job | None:
         """The job to start first."""
-        row = self._first(_QUERY.where(JOBS.c.state == "queued").order_by(*_ORDER))
-        return _job(row) if row else None
+        row = self._fetch_first(_QUERY.where(JOBS.c.state == "queued").order_by(*_ORDER))
+        return _job_from_row(row) if row else None
 
-    def of_run(self, run_id: RunId) -> Job | None:
-        row = self._first(_QUERY.where(JOBS.c.run_id == run_id))
-        return _job(row) if row else None
+    def find_of_run(self, run_id: RunId) -> Job | None:
+        row = self._fetch_first(_QUERY.where(JOBS.c.run_id == run_id))
+        return _job_from_row(row) if row else None
 
-    def in_order(self) -> tuple[list[RunOf], list[RunOf]]:
+    def list_owners_in_order(self) -> tuple[list[RunOf], list[RunOf]]:
         """What runs, and what waits, in the order in which it will start; in one query."""
         query = _QUERY.where(JOBS.c.state.in_(ACTIVE)).order_by(*_ORDER)
         owners: dict[str, list[RunOf]] = {"running": [], "queued": []}
-        for row in self._all(query):
+        for row in self._fetch_all(query):
             owners[row.state].append(RunOf(row.kind, row.of_id))
         return owners["running"], owners["queued"]
 
-    def with_unannounced_end(self) -> tuple[tuple[Job, RunOf], ...]:
+    def list_with_unannounced_end(self) -> tuple[tuple[Job, RunOf], ...]:
         """Ended jobs whose end was not announced yet, with the runnable of each."""
         query = _QUERY.order_by(JOBS.c.id)
         query = query.where(JOBS.c.request_id.is_not(None), JOBS.c.state.not_in(ACTIVE))
-        return tuple((_job(row), RunOf(row.kind, row.of_id)) for row in self._all(query))
+        return tuple(
+            (_job_from_row(row), RunOf(row.kind, row.of_id)) for row in self._fetch_all(query)
+        )
 
     def forget_request(self, run_id: RunId) -> None:
         """The requester knows of its end; does nothing if there is no such job."""
@@ -114,11 +116,11 @@ class JobRecords(Repository):
     def waiting(self) -> tuple[Job, ...]:
         """In the order in which they will start."""
         query = _QUERY.where(JOBS.c.state == "queued").order_by(*_ORDER)
-        return tuple(map(_job, self._all(query)))
+        return tuple(map(_job_from_row, self._fetch_all(query)))
 
     def running(self) -> tuple[Job, ...]:
         query = _QUERY.where(JOBS.c.state == "running").order_by(JOBS.c.id)
-        return tuple(map(_job, self._all(query)))
+        return tuple(map(_job_from_row, self._fetch_all(query)))
 
     def claim(self, number: JobId, owner: JobOwner) -> Job:
         """From queued to running, for one process; raises WrongState for all others."""
@@ -128,7 +130,7 @@ class JobRecords(Repository):
                 raise WrongState(f"Job {number} cannot be started", why=f"it is {job.state}")
             move_run(connection, job.run_id, "running", self._clock())
             values = {f"owner_{name}": getattr(owner, name) for name in _OWNER_COLUMNS}
-            return _change(connection, number, reason="", **values)
+            return _update_job(connection, number, reason="", **values)
 
     def move(
         self, number: JobId, after: RunState, reason: str = "", failure: Failure | None = None
@@ -139,16 +141,16 @@ class JobRecords(Repository):
         with self._database.writing() as connection:
             job = _find(connection, number)
             move_run(connection, job.run_id, after, now, **more)
-            return _change(connection, number, reason=reason)
+            return _update_job(connection, number, reason=reason)
 
-    def explain(self, number: JobId, reason: str) -> Job:
+    def set_reason(self, number: JobId, reason: str) -> Job:
         """Record why it waits; an event follows only if the reason is new."""
         with self._database.writing() as connection:
             job = _find(connection, number)
             if job.reason == reason:
                 return job
             self._add_event(connection, job)
-            return _change(connection, number, reason=reason)
+            return _update_job(connection, number, reason=reason)
 
     def run_next(self, number: JobId) -> Job:
         """Move the job to the front of the queue."""
@@ -160,7 +162,7 @@ class JobRecords(Repository):
             ).one()
             self._add_event(connection, job)
             position = min(first, job.position) - 1
-            return _change(connection, number, priority=top, position=position)
+            return _update_job(connection, number, priority=top, position=position)
 
     def place(self, number: JobId, place: int) -> Job:
         """Give the job this place in the queue, from 1; the last one if it is too large."""
@@ -192,16 +194,16 @@ class JobRecords(Repository):
             query = query.where(JOBS.c.state == list_query.state)
         if list_query.text:
             query = query.where(JOBS.c.run_id.contains(list_query.text, autoescape=True))
-        query = dated(query, list_query, JOBS.c.queued_at)
+        query = filter_by_date(query, list_query, JOBS.c.queued_at)
         with self._database.reading() as connection:
-            return page_of(connection, query, list_query, _SORTINGS, JOBS.c.id, _job)
+            return read_page(connection, query, list_query, _SORTINGS, JOBS.c.id, _job_from_row)
 
     def _add_event(self, connection: Connection, job: Job) -> None:
         add_event(connection, "job.changed", job.project_id, {"id": job.id}, self._clock())
 
 
 def _find(connection: Connection, number: int) -> Job:
-    return _job(row_numbered(connection, "job", number, _BY_NUMBER))
+    return _job_from_row(read_row_by_number(connection, "job", number, _BY_NUMBER))
 
 
 def _find_waiting(connection: Connection, number: int) -> Job:
@@ -211,13 +213,13 @@ def _find_waiting(connection: Connection, number: int) -> Job:
     return job
 
 
-def _change(connection: Connection, number: int, **values: Any) -> Job:
+def _update_job(connection: Connection, number: int, **values: Any) -> Job:
     connection.execute(update(JOBS).where(JOBS.c.id == number).values(values))
     return _find(connection, number)
 
 
-def _job(row: Any) -> Job:
+def _job_from_row(row: Any) -> Job:
     owner = None
     if row.owner_host is not None:
         owner = JobOwner(*(getattr(row, f"owner_{name}") for name in _OWNER_COLUMNS))
-    return value_of(Job, row, owner=owner)
+    return dataclass_from_row(Job, row, owner=owner)

@@ -13,7 +13,7 @@ from modeldyno.core.errors import NotFound
 from modeldyno.core.ids import JobId
 from modeldyno.core.jobs import CoreLease, JobOwner
 from modeldyno.store.owners import is_gone
-from modeldyno.store.records.rows import Repository, value_of
+from modeldyno.store.records.rows import Repository, dataclass_from_row
 from modeldyno.store.tables import CORE_LEASES, JOBS
 
 
@@ -33,7 +33,7 @@ class CoreLeaseRecords(Repository):
                 CORE_LEASES.c.job_id != job_id,
             )
             rows = connection.execute(select(CORE_LEASES).where(*theirs)).all()
-            held = [lease for row in rows if not is_gone((lease := _lease(row)).owner)]
+            held = [lease for row in rows if not is_gone((lease := _lease_from_row(row)).owner)]
             if held:
                 return tuple(sorted(held, key=lambda lease: lease.core))
             connection.execute(delete(CORE_LEASES).where(*theirs))
@@ -58,8 +58,8 @@ class CoreLeaseRecords(Repository):
         query = select(CORE_LEASES).order_by(CORE_LEASES.c.host, CORE_LEASES.c.core)
         if host is not None:
             query = query.where(CORE_LEASES.c.host == host)
-        return tuple(map(_lease, self._all(query)))
+        return tuple(map(_lease_from_row, self._fetch_all(query)))
 
 
-def _lease(row: Any) -> CoreLease:
-    return value_of(CoreLease, row, owner=value_of(JobOwner, row))
+def _lease_from_row(row: Any) -> CoreLease:
+    return dataclass_from_row(CoreLease, row, owner=dataclass_from_row(JobOwner, row))

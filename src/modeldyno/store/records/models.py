@@ -12,7 +12,7 @@ from modeldyno.core.models import Boundary, Model, ModelFacts, NewModel
 from modeldyno.store.pages import Sorting
 from modeldyno.store.records.events import add_events
 from modeldyno.store.records.named import NamedRecords
-from modeldyno.store.records.rows import value_of
+from modeldyno.store.records.rows import dataclass_from_row
 from modeldyno.store.tables import MODELS
 
 _MADE_HERE = ("optimization", "conversion")
@@ -27,23 +27,23 @@ class ModelRecords(NamedRecords[Model]):
     }
 
     def add(self, new: NewModel) -> Model:
-        return self._add(encode(new) | {"trusted_at": None, "trust_reason": ""})
+        return self._insert(encode(new) | {"trusted_at": None, "trust_reason": ""})
 
-    def of_content(self, project_id: ProjectId, sha256: str) -> Model | None:
+    def find_by_content(self, project_id: ProjectId, sha256: str) -> Model | None:
         """The oldest model of the project with this content."""
-        return self._oldest(MODELS.c.project_id == project_id, MODELS.c.sha256 == sha256)
+        return self._find_oldest(MODELS.c.project_id == project_id, MODELS.c.sha256 == sha256)
 
-    def with_content(self, sha256: str) -> Model | None:
+    def find_inspected_by_content(self, sha256: str) -> Model | None:
         """The oldest inspected model of any project with this content."""
-        return self._oldest(MODELS.c.sha256 == sha256, MODELS.c.facts.is_not(None))
+        return self._find_oldest(MODELS.c.sha256 == sha256, MODELS.c.facts.is_not(None))
 
-    def at(self, project_id: ProjectId, name: str, path: str) -> Model | None:
+    def find_by_name_and_path(self, project_id: ProjectId, name: str, path: str) -> Model | None:
         """The oldest model of the project with this name and path."""
-        return self._oldest(
+        return self._find_oldest(
             MODELS.c.project_id == project_id, MODELS.c.name == name, MODELS.c.path == path
         )
 
-    def called(self, name: str, most: int = 100) -> tuple[Model, ...]:
+    def find_by_name(self, name: str, most: int = 100) -> tuple[Model, ...]:
         """Inspected models of all projects with this name, with or without a suffix; newest first.
 
         Models of the terminal are left out: their files may be anywhere.
@@ -53,29 +53,35 @@ class ModelRecords(NamedRecords[Model]):
             MODELS.c.origin != "terminal",
             MODELS.c.facts.is_not(None),
         )
-        models = map(model_of, self._all(query.order_by(MODELS.c.id.desc()).limit(most)))
+        models = map(
+            model_from_row, self._fetch_all(query.order_by(MODELS.c.id.desc()).limit(most))
+        )
         # LIKE ignores case in SQLite: compare again
         return tuple(m for m in models if name in (m.name, m.name.rpartition(".")[0]))
 
-    def input_of(self, project_id: ProjectId) -> Model | None:
+    def find_first_input(self, project_id: ProjectId) -> Model | None:
         """The project's first model that was not made from another."""
-        return self._oldest(MODELS.c.project_id == project_id, MODELS.c.origin.not_in(_MADE_HERE))
+        return self._find_oldest(
+            MODELS.c.project_id == project_id, MODELS.c.origin.not_in(_MADE_HERE)
+        )
 
-    def kept_at(self, path: str) -> Model | None:
+    def find_newest_at_path(self, path: str) -> Model | None:
         """The newest inspected model that is read from this path."""
-        return self._newest_inspected(MODELS.c.path == path)
+        return self._find_newest_inspected(MODELS.c.path == path)
 
-    def copied_from(self, path: str) -> Model | None:
+    def find_newest_copied_from(self, path: str) -> Model | None:
         """The newest inspected model that was copied from this path."""
-        return self._newest_inspected(MODELS.c.source == path, MODELS.c.origin == "path")
+        return self._find_newest_inspected(MODELS.c.source == path, MODELS.c.origin == "path")
 
     def places(self) -> dict[ModelId, str]:
         """The path that each model is read from."""
-        return {ModelId(row.id): row.path for row in self._all(select(MODELS.c.id, MODELS.c.path))}
+        return {
+            ModelId(row.id): row.path for row in self._fetch_all(select(MODELS.c.id, MODELS.c.path))
+        }
 
     def set_facts(self, number: ModelId, facts: ModelFacts) -> Model:
         """What a worker read in the file, and where the file is."""
-        return self._change(number, fact_columns(facts) | {"path": facts.path})
+        return self._update(number, facts_to_columns(facts) | {"path": facts.path})
 
     def trust(self, sha256: str, reason: str = "") -> int:
         """Trust every model with this content; returns how many there are."""
@@ -84,17 +90,17 @@ class ModelRecords(NamedRecords[Model]):
     def distrust(self, sha256: str) -> int:
         return self._set_trust(sha256, {"trusted_at": None, "trust_reason": ""})
 
-    def _read(self, row: Any) -> Model:
-        return model_of(row)
+    def _from_row(self, row: Any) -> Model:
+        return model_from_row(row)
 
-    def _oldest(self, *conditions: Any) -> Model | None:
-        row = self._first(select(MODELS).where(*conditions).order_by(MODELS.c.id))
-        return model_of(row) if row else None
+    def _find_oldest(self, *conditions: Any) -> Model | None:
+        row = self._fetch_first(select(MODELS).where(*conditions).order_by(MODELS.c.id))
+        return model_from_row(row) if row else None
 
-    def _newest_inspected(self, *conditions: Any) -> Model | None:
+    def _find_newest_inspected(self, *conditions: Any) -> Model | None:
         query = select(MODELS).where(*conditions, MODELS.c.facts.is_not(None))
-        row = self._first(query.order_by(MODELS.c.id.desc()))
-        return model_of(row) if row else None
+        row = self._fetch_first(query.order_by(MODELS.c.id.desc()))
+        return model_from_row(row) if row else None
 
     def _set_trust(self, sha256: str, values: dict[str, Any]) -> int:
         query = update(MODELS).where(MODELS.c.sha256 == sha256).values(values)
@@ -105,11 +111,11 @@ class ModelRecords(NamedRecords[Model]):
             return len(rows)
 
 
-def fact_columns(facts: ModelFacts) -> dict[str, Any]:
+def facts_to_columns(facts: ModelFacts) -> dict[str, Any]:
     names = ("format", "sha256", "size_bytes", "framework")
     return {"facts": encode(facts)} | {name: getattr(facts, name) for name in names}
 
 
-def model_of(row: Any) -> Model:
+def model_from_row(row: Any) -> Model:
     facts, boundary = decode(ModelFacts | None, row.facts), decode(Boundary | None, row.boundary)
-    return value_of(Model, row, facts=facts, boundary=boundary)
+    return dataclass_from_row(Model, row, facts=facts, boundary=boundary)

@@ -22,23 +22,23 @@ from modeldyno.core.optimizations import (
 from modeldyno.core.runs import ListQuery, Page
 from modeldyno.store.moves import find_run
 from modeldyno.store.records.events import add_event
-from modeldyno.store.records.models import model_of
-from modeldyno.store.records.pins import pins_of
-from modeldyno.store.records.rows import is_of_kind, require_in_project, value_of
+from modeldyno.store.records.models import model_from_row
+from modeldyno.store.records.pins import read_pins_of_optimizations
+from modeldyno.store.records.rows import dataclass_from_row, is_of_kind_sql, require_in_project
 from modeldyno.store.runnables import (
     RunnableRecords,
-    latest_run,
-    link,
-    page_of_kind,
-    with_links,
-    with_run,
+    join_run,
+    latest_run_from_row,
+    link_table_alias,
+    read_page_of_kind,
+    select_with_links,
 )
 from modeldyno.store.tables import DATASETS, MODELS, RUNNABLES, RUNS, TRIALS
 
-_DETAILS = with_run(
-    with_links("optimization")
+_DETAILS = join_run(
+    select_with_links("optimization")
     .add_columns(DATASETS.c.name.label("dataset_name"))
-    .outerjoin(DATASETS, DATASETS.c.id == link("dataset").c.dataset_id),
+    .outerjoin(DATASETS, DATASETS.c.id == link_table_alias("dataset").c.dataset_id),
     "latest",
 )
 
@@ -48,14 +48,16 @@ class OptimizationRecords(RunnableRecords[NewOptimization, Optimization]):
 
     def details(self, number: int) -> OptimizationDetails:
         with self._database.reading() as connection:
-            return self._with_details(connection, [self._row(connection, number, _DETAILS)])[0]
+            return self._details_from_rows(
+                connection, [self._read_row(connection, number, _DETAILS)]
+            )[0]
 
-    def details_page(self, list_query: ListQuery) -> Page[OptimizationDetails]:
+    def read_details_page(self, list_query: ListQuery) -> Page[OptimizationDetails]:
         """In three queries. The engine filter is ignored: an optimization has no engine."""
         list_query = replace(list_query, engine=None)
         with self._database.reading() as connection:
-            page = page_of_kind(connection, self.kind, list_query, lambda row: row, _DETAILS)
-            return Page(tuple(self._with_details(connection, page.items)), page.next)
+            page = read_page_of_kind(connection, self.kind, list_query, lambda row: row, _DETAILS)
+            return Page(tuple(self._details_from_rows(connection, page.items)), page.next)
 
     def add_trial(self, trial: Trial) -> None:
         """Durable on return. If it is the best, the earlier trials of its run no longer are."""
@@ -75,23 +77,29 @@ class OptimizationRecords(RunnableRecords[NewOptimization, Optimization]):
 
     def trials(self, run_id: RunId) -> tuple[Trial, ...]:
         query = select(TRIALS).where(TRIALS.c.run_id == run_id).order_by(TRIALS.c.number)
-        return tuple(value_of(Trial, row) for row in self._all(query))
+        return tuple(dataclass_from_row(Trial, row) for row in self._fetch_all(query))
 
-    def best_trials(self, numbers: list[OptimizationId]) -> dict[OptimizationId, Trial]:
+    def read_best_trials(self, numbers: list[OptimizationId]) -> dict[OptimizationId, Trial]:
         """The best trial of the latest run of each, where there is one; in one query."""
-        query = _best(select(TRIALS, RUNNABLES.c.number.label("of_id")), numbers)
-        return {OptimizationId(row.of_id): value_of(Trial, row) for row in self._all(query)}
+        query = _select_best_trials(select(TRIALS, RUNNABLES.c.number.label("of_id")), numbers)
+        return {
+            OptimizationId(row.of_id): dataclass_from_row(Trial, row)
+            for row in self._fetch_all(query)
+        }
 
-    def _with_details(
+    def _details_from_rows(
         self, connection: Connection, rows: Sequence[Any]
     ) -> list[OptimizationDetails]:
         numbers = [row.id for row in rows]
-        made, pins = _made(connection, numbers), _pins(connection, numbers)
+        made, pins = (
+            _best_model_by_optimization(connection, numbers),
+            _pins_by_optimization(connection, numbers),
+        )
         return [
             OptimizationDetails(
-                optimization=self._read(row),
+                optimization=self._from_row(row),
                 dataset_name=row.dataset_name,
-                latest=latest_run(row),
+                latest=latest_run_from_row(row),
                 made=made.get(row.id),
                 pins=pins.get(row.id, {}),
             )
@@ -99,25 +107,27 @@ class OptimizationRecords(RunnableRecords[NewOptimization, Optimization]):
         ]
 
 
-def _best(query: Any, numbers: Sequence[int]) -> Any:
+def _select_best_trials(query: Any, numbers: Sequence[int]) -> Any:
     """Only the best trial of every run; that of the latest run comes last."""
     return (
         query.join(RUNS, RUNS.c.id == TRIALS.c.run_id)
         .join(RUNNABLES, RUNNABLES.c.id == RUNS.c.runnable_id)
-        .where(is_of_kind("optimization"), RUNNABLES.c.number.in_(numbers), TRIALS.c.is_best)
+        .where(is_of_kind_sql("optimization"), RUNNABLES.c.number.in_(numbers), TRIALS.c.is_best)
         .order_by(RUNS.c.id)
     )
 
 
-def _made(connection: Connection, numbers: list[int]) -> dict[int, Model]:
+def _best_model_by_optimization(connection: Connection, numbers: list[int]) -> dict[int, Model]:
     """The best model of the latest run of each, where there is one."""
     models = select(MODELS, RUNNABLES.c.number.label("made_by"))
-    query = _best(models.join(TRIALS, TRIALS.c.model_id == MODELS.c.id), numbers)
-    return {row.made_by: model_of(row) for row in connection.execute(query)}
+    query = _select_best_trials(models.join(TRIALS, TRIALS.c.model_id == MODELS.c.id), numbers)
+    return {row.made_by: model_from_row(row) for row in connection.execute(query)}
 
 
-def _pins(connection: Connection, numbers: list[int]) -> dict[int, dict[PinKind, BenchmarkId]]:
+def _pins_by_optimization(
+    connection: Connection, numbers: list[int]
+) -> dict[int, dict[PinKind, BenchmarkId]]:
     pins: dict[int, dict[PinKind, BenchmarkId]] = {}
-    for pin in pins_of(connection, numbers):
+    for pin in read_pins_of_optimizations(connection, numbers):
         pins.setdefault(pin.optimization_id, {})[pin.kind] = pin.benchmark_id
     return pins

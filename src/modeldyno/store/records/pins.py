@@ -12,8 +12,8 @@ from modeldyno.core.errors import BadValue
 from modeldyno.core.ids import BenchmarkId, OptimizationId
 from modeldyno.core.optimizations import Pin, PinKind
 from modeldyno.store.records.events import add_event
-from modeldyno.store.records.rows import Repository, find_row, is_of_kind, row_numbered
-from modeldyno.store.runnables import numbered, with_links, write_link
+from modeldyno.store.records.rows import Repository, find_row, is_of_kind_sql, read_row_by_number
+from modeldyno.store.runnables import select_with_links, where_number, write_link
 from modeldyno.store.tables import LINKS, RUNNABLES, RUNS, TRIALS
 
 _BENCHMARKS = RUNNABLES.alias("benchmarks")
@@ -22,7 +22,7 @@ _PINS = (
     .select_from(LINKS)
     .join(RUNNABLES, RUNNABLES.c.id == LINKS.c.runnable_id)
     .join(_BENCHMARKS, _BENCHMARKS.c.id == LINKS.c.used_id)
-    .where(is_of_kind("optimization"), LINKS.c.role.in_(get_args(PinKind)))
+    .where(is_of_kind_sql("optimization"), LINKS.c.role.in_(get_args(PinKind)))
     .order_by(RUNNABLES.c.number, LINKS.c.role)
 )
 
@@ -32,8 +32,8 @@ class PinRecords(Repository):
         """Replaces an earlier pin; raises BadValue if the benchmark measured something else."""
         with self._database.writing() as connection:
             optimization = find_row(connection, "optimization", pin.optimization_id)
-            query = numbered(with_links("benchmark"))
-            benchmark = row_numbered(connection, "benchmark", pin.benchmark_id, query)
+            query = where_number(select_with_links("benchmark"))
+            benchmark = read_row_by_number(connection, "benchmark", pin.benchmark_id, query)
             made = select(TRIALS.c.model_id).join(RUNS, RUNS.c.id == TRIALS.c.run_id)
             made = made.where(RUNS.c.runnable_id == optimization.runnable_id)
             if benchmark.model_id not in set(connection.scalars(made)):
@@ -64,17 +64,17 @@ class PinRecords(Repository):
                 self._add_event(connection, optimization)
             return was_pinned
 
-    def of(self, numbers: list[OptimizationId]) -> tuple[Pin, ...]:
+    def read_of_optimizations(self, numbers: list[OptimizationId]) -> tuple[Pin, ...]:
         """Pins of all these optimizations, in one query."""
         with self._database.reading() as connection:
-            return pins_of(connection, numbers)
+            return read_pins_of_optimizations(connection, numbers)
 
     def _add_event(self, connection: Connection, optimization: Any) -> None:
         payload, now = {"kind": "optimization", "id": optimization.id}, self._clock()
         add_event(connection, "runnable.changed", optimization.project_id, payload, now)
 
 
-def pins_of(connection: Connection, numbers: Sequence[int]) -> tuple[Pin, ...]:
+def read_pins_of_optimizations(connection: Connection, numbers: Sequence[int]) -> tuple[Pin, ...]:
     rows = connection.execute(_PINS.where(RUNNABLES.c.number.in_(numbers))).all()
     return tuple(
         Pin(OptimizationId(row.number), row.role, BenchmarkId(row.benchmark)) for row in rows

@@ -19,12 +19,12 @@ from modeldyno.core.profiles import (
     ProfileRowsQuery,
 )
 from modeldyno.store.moves import find_run
-from modeldyno.store.records.rows import find_row, value_of
+from modeldyno.store.records.rows import dataclass_from_row, find_row
 from modeldyno.store.runnables import RunnableRecords
 from modeldyno.store.tables import PROFILE_ROWS, RUNS
 
 
-def _of_all(column: Any) -> Any:
+def _sum_if_all_known(column: Any) -> Any:
     """The sum; null unless every row has a value."""
     return case((func.count(column) == func.count(), func.sum(column)))
 
@@ -39,8 +39,8 @@ _BY_OP = select(
     func.sum(PROFILE_ROWS.c.accelerator_s).label("accelerator_s"),
     func.sum(PROFILE_ROWS.c.calls).label("calls"),
     func.sum(PROFILE_ROWS.c.defined).label("defined"),
-    _of_all(PROFILE_ROWS.c.flop).label("flop"),
-    _of_all(PROFILE_ROWS.c.moved_bytes).label("moved_bytes"),
+    _sum_if_all_known(PROFILE_ROWS.c.flop).label("flop"),
+    _sum_if_all_known(PROFILE_ROWS.c.moved_bytes).label("moved_bytes"),
 ).group_by(PROFILE_ROWS.c.op_type)
 _ORDERS: dict[str, tuple[Any, Any, Any]] = {  # time, place in the graph, name
     "node": (PROFILE_ROWS.c.total_s, PROFILE_ROWS.c.number, PROFILE_ROWS.c.node),
@@ -63,14 +63,14 @@ class ProfileRecords(RunnableRecords[NewProfile, Profile]):
     def rows(self, run_id: RunId) -> tuple[ProfileRow, ...]:
         """Node by node, in the order of the graph."""
         query = _BY_NODE.where(PROFILE_ROWS.c.run_id == run_id).order_by(PROFILE_ROWS.c.number)
-        return tuple(value_of(ProfileRow, row) for row in self._all(query))
+        return tuple(dataclass_from_row(ProfileRow, row) for row in self._fetch_all(query))
 
-    def by_op_type(self, run_id: RunId) -> tuple[OpTypeRow, ...]:
+    def sum_rows_by_op_type(self, run_id: RunId) -> tuple[OpTypeRow, ...]:
         """The slowest first."""
-        rows = self.some_rows(run_id, ProfileRowsQuery(by="op"))
+        rows = self.read_page_of_rows(run_id, ProfileRowsQuery(by="op"))
         return tuple(row for row in rows if isinstance(row, OpTypeRow))
 
-    def some_rows(
+    def read_page_of_rows(
         self, run_id: RunId, rows_query: ProfileRowsQuery
     ) -> tuple[ProfileRow, ...] | tuple[OpTypeRow, ...]:
         """Sorted and cut in the database."""
@@ -80,10 +80,10 @@ class ProfileRecords(RunnableRecords[NewProfile, Profile]):
         order = {"time": (total.desc(), first), "graph": (first,), "name": (name, first)}
         query = query.where(PROFILE_ROWS.c.run_id == run_id).order_by(*order[rows_query.sort])
         query = query.offset(rows_query.start).limit(rows_query.limit)
-        rows = self._all(query)
+        rows = self._fetch_all(query)
         if by_node:
-            return tuple(value_of(ProfileRow, row) for row in rows)
-        return tuple(value_of(OpTypeRow, row) for row in rows)
+            return tuple(dataclass_from_row(ProfileRow, row) for row in rows)
+        return tuple(dataclass_from_row(OpTypeRow, row) for row in rows)
 
     def agreement(self, number: ProfileId) -> Agreement | None:
         """Of its newest run that has rows; None if there is none. Raises NotFound."""
@@ -103,7 +103,7 @@ class ProfileRecords(RunnableRecords[NewProfile, Profile]):
         with self._database.reading() as connection:
             profile = find_row(connection, self.kind, number)
             row = connection.execute(query, {"runnable": profile.runnable_id}).one_or_none()
-        return None if row is None else value_of(Agreement, row)
+        return None if row is None else dataclass_from_row(Agreement, row)
 
 
 def add_profile_rows(connection: Connection, run_id: RunId, values: list[dict[str, Any]]) -> None:

@@ -13,9 +13,14 @@ from modeldyno.core.kinds import kept_kinds
 from modeldyno.core.names import checked_name
 from modeldyno.core.projects import Project
 from modeldyno.core.runs import ListQuery, Page
-from modeldyno.store.pages import Sorting, dated, named, page_of, refuse_filters
+from modeldyno.store.pages import Sorting, filter_by_date, filter_by_name, read_page, refuse_filters
 from modeldyno.store.records.named import NamedRecords
-from modeldyno.store.records.rows import is_of_kind, name_columns, require_in_project, value_of
+from modeldyno.store.records.rows import (
+    dataclass_from_row,
+    is_of_kind_sql,
+    name_to_columns,
+    require_in_project,
+)
 from modeldyno.store.tables import PROJECTS, RUNNABLES, THINGS
 
 _OLDEST_FIRST = select(PROJECTS).order_by(PROJECTS.c.id)
@@ -32,47 +37,49 @@ class ProjectRecords(NamedRecords[Project]):
     }
 
     def add(self, name: str, *, is_draft: bool = False) -> Project:
-        return self._add({"name": name, "is_draft": is_draft})
+        return self._insert({"name": name, "is_draft": is_draft})
 
     def named(self, name: str) -> Project | None:
         """The first project with exactly this name."""
-        row = self._first(_OLDEST_FIRST.where(PROJECTS.c.name == checked_name(name)))
-        return self._read(row) if row else None
+        row = self._fetch_first(_OLDEST_FIRST.where(PROJECTS.c.name == checked_name(name)))
+        return self._from_row(row) if row else None
 
     def rename(self, number: int, name: str) -> Project:
         """A draft that gets a name is a draft no longer."""
-        return self._change(number, {**name_columns(name), "is_draft": False})
+        return self._update(number, {**name_to_columns(name), "is_draft": False})
 
     def set_baseline(self, number: ProjectId, benchmark_id: BenchmarkId | None) -> Project:
         """Raises BadValue if the benchmark belongs to another project."""
         with self._database.writing() as connection:
             require_in_project(connection, number, benchmark=benchmark_id)
-            return self._change(number, {"baseline_benchmark_id": benchmark_id})
+            return self._update(number, {"baseline_benchmark_id": benchmark_id})
 
-    def touch(self, number: ProjectId) -> Project:
+    def mark_as_used(self, number: ProjectId) -> Project:
         """Mark the project as modified now."""
-        return self._change(number, {})
+        return self._update(number, {})
 
     def drafts(self, before: datetime) -> tuple[Project, ...]:
         """Drafts created before that moment and never named."""
         query = _OLDEST_FIRST.where(PROJECTS.c.is_draft, PROJECTS.c.created_at < before)
-        return tuple(map(self._read, self._all(query)))
+        return tuple(map(self._from_row, self._fetch_all(query)))
 
     def page(self, list_query: ListQuery | None = None) -> Page[Project]:
         """Without drafts."""
         list_query = list_query or ListQuery()
         refuse_filters(list_query, "engine", "state", "project_id")
-        query = named(
-            dated(_LISTED, list_query, PROJECTS.c.created_at), list_query, PROJECTS.c.name_key
+        query = filter_by_name(
+            filter_by_date(_LISTED, list_query, PROJECTS.c.created_at),
+            list_query,
+            PROJECTS.c.name_key,
         )
         with self._database.reading() as connection:
-            return page_of(
+            return read_page(
                 connection,
                 query,
                 list_query,
                 self.sortings,
                 PROJECTS.c.id,
-                _project_of_list,
+                _project_from_row,
                 is_constant=True,
             )
 
@@ -89,14 +96,14 @@ class ProjectRecords(NamedRecords[Project]):
             if kind != "project"
         }
         runnables = select(func.count()).where(RUNNABLES.c.project_id == number)
-        counts |= {kind: runnables.where(is_of_kind(kind)) for kind in kept_kinds()}
-        row = self._first(select(*(query.scalar_subquery() for query in counts.values())))
+        counts |= {kind: runnables.where(is_of_kind_sql(kind)) for kind in kept_kinds()}
+        row = self._fetch_first(select(*(query.scalar_subquery() for query in counts.values())))
         return dict(zip(counts, row, strict=True))
 
-    def _read(self, row: Any) -> Project:
-        return value_of(Project, row)
+    def _from_row(self, row: Any) -> Project:
+        return dataclass_from_row(Project, row)
 
 
-def _project_of_list(row: Any) -> Project:
-    """By position, which is faster than ``value_of``."""
+def _project_from_row(row: Any) -> Project:
+    """By position, which is faster than ``dataclass_from_row``."""
     return Project(**dict(zip(_FIELDS, row, strict=False)))

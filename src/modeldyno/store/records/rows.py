@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, literal_column, select
 from modeldyno.core.errors import BadValue, NotFound, WrongState
 from modeldyno.core.names import checked_name, search_key
 from modeldyno.store.database import Database
-from modeldyno.store.statements import Query, rows_of
+from modeldyno.store.statements import Query, fetch_rows
 from modeldyno.store.tables import RUNNABLES, RUNS, THINGS
 
 T = TypeVar("T")
@@ -40,45 +40,45 @@ class Repository:
         self._database = database
         self._clock = clock
 
-    def _all(self, query: Any) -> Sequence[Any]:
+    def _fetch_all(self, query: Any) -> Sequence[Any]:
         with self._database.reading() as connection:
             return connection.execute(query).all()
 
-    def _first(self, query: Any) -> Any:
+    def _fetch_first(self, query: Any) -> Any:
         """None if there is no row."""
         with self._database.reading() as connection:
             return connection.execute(query.limit(1)).one_or_none()
 
 
-def name_columns(name: str) -> dict[str, str]:
+def name_to_columns(name: str) -> dict[str, str]:
     """Raises BadValue."""
     name = checked_name(name)
     return {"name": name, "name_key": search_key(name)}
 
 
-def is_of_kind(kind: str) -> Any:
+def is_of_kind_sql(kind: str) -> Any:
     # Not a parameter: the planner needs the value, and it is never user input.
     return RUNNABLES.c.kind == literal_column(f"'{kind}'")
 
 
 def find_row(connection: Connection, kind: str, number: int) -> Any:
     """All columns of one thing; raises NotFound."""
-    return row_numbered(connection, kind, number, _by_number(kind))
+    return read_row_by_number(connection, kind, number, _select_by_number(kind))
 
 
-def row_numbered(connection: Connection, kind: str, number: int, query: Query) -> Any:
+def read_row_by_number(connection: Connection, kind: str, number: int, query: Query) -> Any:
     """The only row of ``query``, which has a parameter ``number``; raises NotFound."""
     if 0 < number <= _LARGEST:  # a larger one does not fit in the column
-        for row in rows_of(connection, query, number=number):
+        for row in fetch_rows(connection, query, number=number):
             return row
     raise NotFound(f"There is no {kind} {number}", fix=f"Ask for the list of {kind}s")
 
 
 @cache
-def _by_number(kind: str) -> Query:
+def _select_by_number(kind: str) -> Query:
     if kind in THINGS:
         return select(THINGS[kind]).where(THINGS[kind].c.id == bindparam("number"))
-    return select(*COLUMNS).where(is_of_kind(kind), RUNNABLES.c.number == bindparam("number"))
+    return select(*COLUMNS).where(is_of_kind_sql(kind), RUNNABLES.c.number == bindparam("number"))
 
 
 def require_in_project(connection: Connection, project_id: int, **numbers: int | None) -> None:
@@ -104,14 +104,14 @@ def require_never_run(connection: Connection, runnable: Any) -> None:
         )
 
 
-def value_of(cls: type[T], row: Any, **instead: Any) -> T:
+def dataclass_from_row(cls: type[T], row: Any, **instead: Any) -> T:
     """A dataclass made of the columns with the names of its fields; ``instead`` gives others."""
-    places = _field_places(cls, row._fields)  # type: ignore[arg-type]  # every class can be a key
+    places = _match_fields_to_columns(cls, row._fields)  # type: ignore[arg-type]  # every class can be a key
     return cls(**({name: row[place] for name, place in places} | instead))
 
 
 @cache
-def _field_places(cls: Any, columns: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
+def _match_fields_to_columns(cls: Any, columns: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
     """Names of fields and their places in a row; worked out once for each query, not each row."""
     names = {field.name for field in fields(cls)}
     return tuple((name, place) for place, name in enumerate(columns) if name in names)

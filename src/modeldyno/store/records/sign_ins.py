@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from sqlalchemy import delete, insert, select
 
 from modeldyno.store.database import Database
-from modeldyno.store.records.rows import value_of
+from modeldyno.store.records.rows import dataclass_from_row
 from modeldyno.store.tables import SIGN_INS
 
 MOST_SIGN_INS = 1000
@@ -38,7 +38,7 @@ class SignInRecords:
         query = select(SIGN_INS).order_by(SIGN_INS.c.until_s)
         with database.reading() as connection:
             rows = connection.execute(query).all()
-        self._all = {row.id: value_of(SignIn, row) for row in rows}
+        self._all = {row.id: dataclass_from_row(SignIn, row) for row in rows}
         self._forgotten: list[str] = []  # their rows are deleted with the next change
 
     def add(self, sign_in: SignIn) -> None:

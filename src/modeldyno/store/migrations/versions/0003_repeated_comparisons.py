@@ -14,7 +14,7 @@ _KEY, _INDEX = "fk_comparisons_rerun_of", "ix_comparisons_rerun_of"
 
 
 def upgrade() -> None:
-    with _changing("comparisons") as table:
+    with _altered_table("comparisons") as table:
         table.add_column(sa.Column("rerun_of", sa.Integer(), nullable=True))
         table.create_foreign_key(
             op.f(_KEY), "comparisons", ["rerun_of"], ["id"], ondelete="SET NULL"
@@ -23,14 +23,14 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    with _changing("comparisons") as table:
+    with _altered_table("comparisons") as table:
         table.drop_index(op.f(_INDEX))
         table.drop_constraint(op.f(_KEY), type_="foreignkey")
         table.drop_column("rerun_of")
 
 
 @contextmanager
-def _changing(name: str) -> Iterator[BatchOperations]:
+def _altered_table(name: str) -> Iterator[BatchOperations]:
     """SQLite makes a new table of it, which has to be told what numbers were used already."""
     is_sqlite = op.get_bind().dialect.name == "sqlite"
     used = sa.text("SELECT seq FROM sqlite_sequence WHERE name = :name")

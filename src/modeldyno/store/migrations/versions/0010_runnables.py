@@ -59,17 +59,17 @@ def upgrade() -> None:
     """In statements about whole tables: the server listens only after this, and ten thousand rows
     that pass through Python take seconds."""
     bind = op.get_bind()
-    new = _new()
+    new = _new_tables()
     write = _Json(bind.dialect.name)
     for name in ("runnables", "numbers", "links"):
         _create_bare(bind, new[name])
     for kind in _KINDS:
-        _move_kind(bind, write, kind)
+        _move_rows_of_kind(bind, write, kind)
     _create_indexes(bind, new["runnables"])
     _renew_fingerprints(bind)
     _move_pins(bind)
     _create_indexes(bind, new["links"])
-    _count_on(bind, "runnables", bind.scalar(sa.text("SELECT max(id) FROM runnables")) or 0)
+    _advance_sequence(bind, "runnables", bind.scalar(sa.text("SELECT max(id) FROM runnables")) or 0)
     _move_runs(bind, write)
     _move_notes(bind)
     op.drop_table("pins")
@@ -88,17 +88,19 @@ def upgrade() -> None:
 
 def downgrade() -> None:
     bind = op.get_bind()
-    old, new = _old(), _new()
+    old, new = _old_tables(), _new_tables()
     for kind in _KINDS:
         old[f"{kind}s"].create(bind)
     numbers = _move_runnables_back(bind, old, new)
     for name in ("pins", "cell_outcomes"):
         old[name].create(bind)
-    _copy(bind, old["pins"], _pins_back(bind, new, numbers))
-    _copy(bind, old["cell_outcomes"], _cells_back(bind, old["cell_outcomes"], new["cells"]))
+    _insert_rows(bind, old["pins"], _old_pin_rows(bind, new, numbers))
+    _insert_rows(
+        bind, old["cell_outcomes"], _old_cell_rows(bind, old["cell_outcomes"], new["cells"])
+    )
     op.drop_table("cells")
     old["cells"].create(bind)
-    _copy(bind, old["cells"], _asked_back(bind, new, numbers))
+    _insert_rows(bind, old["cells"], _old_request_rows(bind, new, numbers))
     _move_runs_back(bind, numbers)
     _move_notes_back(bind, numbers)
     for name in ("links", "numbers", "runnables"):
@@ -108,22 +110,22 @@ def downgrade() -> None:
 # ---------------------------------------------------------------- tables
 
 
-def _columns(words: str) -> Iterator[sa.Column[Any]]:
+def _make_columns(words: str) -> Iterator[sa.Column[Any]]:
     """From ``name:type``, with ``!`` where there must be a value."""
     for word in words.split():
         name, _, kind = word.partition(":")
         yield sa.Column(name, MIGRATION_TYPES[kind.rstrip("!")], nullable=not kind.endswith("!"))
 
 
-def _index(*columns: str, unique: bool = False) -> sa.Index:
+def _make_index(*columns: str, unique: bool = False) -> sa.Index:
     return sa.Index(None, *columns, unique=unique)
 
 
-def _refers(column: str, to: str, ondelete: str | None = None) -> sa.ForeignKeyConstraint:
+def _make_foreign_key(column: str, to: str, ondelete: str | None = None) -> sa.ForeignKeyConstraint:
     return sa.ForeignKeyConstraint([column], [f"{to}.id"], ondelete=ondelete)
 
 
-def _one_of(*columns: str) -> str:
+def _exactly_one_sql(*columns: str) -> str:
     return " + ".join(f"CASE WHEN {name} IS NULL THEN 0 ELSE 1 END" for name in columns) + " = 1"
 
 
@@ -136,7 +138,7 @@ class _Tables(dict[str, sa.Table]):
         sa.Table("runs", self._metadata, sa.Column("id", Key, primary_key=True))
 
     def add(self, name: str, words: str, key: tuple[str, ...], *parts: Any) -> None:
-        columns = [*_columns(words)]
+        columns = [*_make_columns(words)]
         for column in columns:
             column.primary_key = column.name in key
             column.autoincrement = key == ("id",) and column.name == "id"
@@ -144,7 +146,7 @@ class _Tables(dict[str, sa.Table]):
         self[name] = sa.Table(name, self._metadata, *columns, *parts, sqlite_autoincrement=counts)
 
 
-def _new() -> _Tables:
+def _new_tables() -> _Tables:
     tables = _Tables()
     tables.add(
         "runnables",
@@ -153,25 +155,25 @@ def _new() -> _Tables:
         "throughput_per_s:real document:text! latest_run_id:key shown_run_id:key "
         "measured_run_id:key",
         ("id",),
-        _refers("project_id", "projects"),
-        _index("kind", "number", unique=True),
-        _index("project_id", "kind", "fingerprint", unique=True),
-        _index("kind", "rerun_of"),
-        _index("kind", "created_at", "number"),
-        _index("project_id", "kind", "state", "created_at", "number"),
-        *(_index("project_id", "kind", column, "number") for column in _SORTED_BY),
+        _make_foreign_key("project_id", "projects"),
+        _make_index("kind", "number", unique=True),
+        _make_index("project_id", "kind", "fingerprint", unique=True),
+        _make_index("kind", "rerun_of"),
+        _make_index("kind", "created_at", "number"),
+        _make_index("project_id", "kind", "state", "created_at", "number"),
+        *(_make_index("project_id", "kind", column, "number") for column in _SORTED_BY),
     )
     tables.add("numbers", "kind:key! last:int!", ("kind",))
     tables.add(
         "links",
         "runnable_id:int! role:key! model_id:int dataset_id:int used_id:int",
         ("runnable_id", "role"),
-        _refers("runnable_id", "runnables", "CASCADE"),
-        _refers("model_id", "models"),
-        _refers("dataset_id", "datasets"),
-        _refers("used_id", "runnables"),
-        *(_index(column) for column in ("model_id", "dataset_id", "used_id")),
-        sa.CheckConstraint(_one_of("model_id", "dataset_id", "used_id"), name="of_one"),
+        _make_foreign_key("runnable_id", "runnables", "CASCADE"),
+        _make_foreign_key("model_id", "models"),
+        _make_foreign_key("dataset_id", "datasets"),
+        _make_foreign_key("used_id", "runnables"),
+        *(_make_index(column) for column in ("model_id", "dataset_id", "used_id")),
+        sa.CheckConstraint(_exactly_one_sql("model_id", "dataset_id", "used_id"), name="of_one"),
     )
     tables.add(
         "cells",
@@ -179,14 +181,14 @@ def _new() -> _Tables:
         "floor_s:real typical_s:real throughput_per_s:real "
         "peak_memory_bytes:long noise:text document:text!",
         ("run_id", "number"),
-        _refers("run_id", "runs", "CASCADE"),
-        _index("engine", "device", "run_id"),
-        _index("machine", "run_id"),
+        _make_foreign_key("run_id", "runs", "CASCADE"),
+        _make_index("engine", "device", "run_id"),
+        _make_index("machine", "run_id"),
     )
     return tables
 
 
-def _old() -> _Tables:
+def _old_tables() -> _Tables:
     tables = _Tables()
     model = "model_id:int! dataset_id:int modified_at:moment "
     for kind, words in {
@@ -202,36 +204,39 @@ def _old() -> _Tables:
             f"{kind}s",
             _NAMED + _SUMMARY + "state:key! last_run_at:moment " + words,
             ("id",),
-            _refers("project_id", "projects"),
-            *(_refers(use, "datasets" if use == "dataset_id" else "models") for use in uses),
-            *(_index(use) for use in uses),
-            *([_refers("rerun_of", f"{kind}s", "SET NULL")] if repeats else []),
-            *([_index("rerun_of")] if repeats else []),
-            *([_index("project_id", "fingerprint", unique=True)] if repeats else []),
-            _index("created_at", "id"),
-            _index("project_id", "state", "created_at", "id"),
-            *(_index("project_id", column, "id") for column in _SORTED_BY),
+            _make_foreign_key("project_id", "projects"),
+            *(
+                _make_foreign_key(use, "datasets" if use == "dataset_id" else "models")
+                for use in uses
+            ),
+            *(_make_index(use) for use in uses),
+            *([_make_foreign_key("rerun_of", f"{kind}s", "SET NULL")] if repeats else []),
+            *([_make_index("rerun_of")] if repeats else []),
+            *([_make_index("project_id", "fingerprint", unique=True)] if repeats else []),
+            _make_index("created_at", "id"),
+            _make_index("project_id", "state", "created_at", "id"),
+            *(_make_index("project_id", column, "id") for column in _SORTED_BY),
         )
     tables.add(
         "cells",
         "benchmark_id:int! number:int! engine:key! " + _AXES,
         ("benchmark_id", "number"),
-        _refers("benchmark_id", "benchmarks", "CASCADE"),
-        _index("engine", "benchmark_id"),
+        _make_foreign_key("benchmark_id", "benchmarks", "CASCADE"),
+        _make_index("engine", "benchmark_id"),
     )
     tables.add(
         "cell_outcomes",
         _OUTCOME,
         ("run_id", "number"),
-        _refers("run_id", "runs", "CASCADE"),
+        _make_foreign_key("run_id", "runs", "CASCADE"),
     )
     tables.add(
         "pins",
         "optimization_id:int! kind:text! benchmark_id:int!",
         ("optimization_id", "kind"),
-        _refers("optimization_id", "optimizations", "CASCADE"),
-        _refers("benchmark_id", "benchmarks"),
-        _index("benchmark_id"),
+        _make_foreign_key("optimization_id", "optimizations", "CASCADE"),
+        _make_foreign_key("benchmark_id", "benchmarks"),
+        _make_index("benchmark_id"),
     )
     for name in ("cells", "cell_outcomes"):
         tables[name].c.streams.server_default = sa.DefaultClause("1")
@@ -272,7 +277,7 @@ class _Json:
 
     def outline(self) -> str:
         """Of a benchmark: its mode, and the cells that it asks for."""
-        cell = self.object(**{name: name for name in ("engine", *_names(_AXES))})
+        cell = self.object(**{name: name for name in ("engine", *_split_names(_AXES))})
         if self._is_sqlite:
             mine = "SELECT * FROM cells WHERE benchmark_id = benchmarks.id ORDER BY number"
             cells = f"(SELECT json_group_array({cell}) FROM ({mine}))"  # noqa: S608 - our names
@@ -314,7 +319,7 @@ def _create_indexes(bind: sa.Connection, table: sa.Table) -> None:
         index.create(bind)
 
 
-def _move_kind(bind: sa.Connection, write: _Json, kind: str) -> None:
+def _move_rows_of_kind(bind: sa.Connection, write: _Json, kind: str) -> None:
     """Ids follow each other, in the order of kinds and of their numbers."""
     table = f"{kind}s"
     columns = {
@@ -359,7 +364,7 @@ def _renew_fingerprints(bind: sa.Connection) -> None:
     terminal = bind.scalar(
         sa.text("SELECT id FROM projects WHERE name = 'Terminal' ORDER BY id LIMIT 1")
     )
-    runnables = _new()["runnables"]
+    runnables = _new_tables()["runnables"]
     model = "(SELECT model_id FROM links WHERE runnable_id = runnables.id AND role = '{}')"
     models: list[sa.ColumnElement[int | None]] = [
         sa.literal_column(model.format(role)).label(role) for role in ("model", "a", "b")
@@ -374,7 +379,7 @@ def _renew_fingerprints(bind: sa.Connection) -> None:
     rows: list[dict[str, Any]] = []
     for row in bind.execute(query):
         uses = [row.model] if row.model is not None else [row.a, row.b]
-        identity = _identity(row.kind, uses, row.spec)
+        identity = _fingerprint_of(row.kind, uses, row.spec)
         place = (row.project_id, row.kind, identity or "")
         rows.append({"runnable": row.id, "hash": None if place in taken else identity})
         taken.add(place)
@@ -384,7 +389,7 @@ def _renew_fingerprints(bind: sa.Connection) -> None:
         bind.execute(sa.text("UPDATE runnables SET fingerprint = :hash WHERE id = :runnable"), rows)
 
 
-def _identity(kind: str, models: list[int], own: dict[str, Any]) -> str | None:
+def _fingerprint_of(kind: str, models: list[int], own: dict[str, Any]) -> str | None:
     try:
         spec = own["settings" if kind == "profile" else "spec"]
         return fingerprint(spec_from(spec | {"kind": kind}), models)
@@ -392,20 +397,20 @@ def _identity(kind: str, models: list[int], own: dict[str, Any]) -> str | None:
         return None
 
 
-def _number_of(table: str) -> str:
+def _number_column(table: str) -> str:
     """The column that says which one of its kind a row belongs to."""
     return f"coalesce({', '.join(f'{table}.{kind}_id' for kind in _KINDS)})"
 
 
-def _kind_of(table: str) -> str:
+def _kind_name(table: str) -> str:
     cases = " ".join(f"WHEN {table}.{kind}_id IS NOT NULL THEN '{kind}'" for kind in _KINDS)
     return f"CASE {cases} END"
 
 
-def _runnable_of(table: str) -> str:
+def _runnable_id_sql(table: str) -> str:
     return (
-        f"(SELECT runnables.id FROM runnables WHERE runnables.kind = {_kind_of(table)} "  # noqa: S608
-        f"AND runnables.number = {_number_of(table)})"
+        f"(SELECT runnables.id FROM runnables WHERE runnables.kind = {_kind_name(table)} "  # noqa: S608
+        f"AND runnables.number = {_number_column(table)})"
     )
 
 
@@ -422,10 +427,10 @@ def _move_pins(bind: sa.Connection) -> None:
 
 def _move_runs(bind: sa.Connection, write: _Json) -> None:
     for column in ("runnable_id:int", "machine:key", "document:text"):
-        op.add_column("runs", *_columns(column))
+        op.add_column("runs", *_make_columns(column))
     bind.execute(
         sa.text(
-            f"UPDATE runs SET runnable_id = {_runnable_of('runs')}, "  # noqa: S608
+            f"UPDATE runs SET runnable_id = {_runnable_id_sql('runs')}, "  # noqa: S608
             f"document = {write.document(_SUMMARY.split())}"
         )
     )
@@ -435,7 +440,7 @@ def _move_runs(bind: sa.Connection, write: _Json) -> None:
             table.drop_index(f"ix_runs_{kind}_id_created_at_id")
             table.drop_constraint(op.f(f"fk_runs_{kind}_id"), type_="foreignkey")
             table.drop_column(f"{kind}_id")
-        for name in _names(_SUMMARY):
+        for name in _split_names(_SUMMARY):
             if name not in _KEPT:
                 table.drop_column(name)
         table.alter_column("runnable_id", existing_type=sa.Integer(), nullable=False)
@@ -448,20 +453,20 @@ def _move_runs(bind: sa.Connection, write: _Json) -> None:
         )
 
 
-def _runs_words() -> str:
+def _run_column_words() -> str:
     owners = " ".join(f"{kind}_id:int" for kind in _KINDS)
     return f"id:key! kind:text! {owners} runnable_id:int document:text {_SUMMARY}"
 
 
 def _move_notes(bind: sa.Connection) -> None:
-    op.add_column("notes", *_columns("runnable_id:int"))
-    bind.execute(sa.text(f"UPDATE notes SET runnable_id = {_runnable_of('notes')}"))  # noqa: S608
+    op.add_column("notes", *_make_columns("runnable_id:int"))
+    bind.execute(sa.text(f"UPDATE notes SET runnable_id = {_runnable_id_sql('notes')}"))  # noqa: S608
     _rebuild_notes(bind, _KINDS, ("runnable",))
 
 
 def _move_cells(bind: sa.Connection, write: _Json, table: sa.Table) -> None:
     words = [word for word in _OUTCOME.split() if word.partition(":")[0] not in table.c]
-    same = [column.name for column in table.c if column.name in _names(_OUTCOME)]
+    same = [column.name for column in table.c if column.name in _split_names(_OUTCOME)]
     bind.execute(
         sa.text(
             f"INSERT INTO cells ({', '.join(same)}, document) "  # noqa: S608
@@ -484,8 +489,8 @@ def _rebuild_notes(bind: sa.Connection, without: Iterable[str], with_: Iterable[
             column = f"{thing}_id"
             table.create_foreign_key(name, f"{thing}s", [column], ["id"], ondelete="CASCADE")
         things = ("project_id", "model_id", "dataset_id", *(f"{thing}_id" for thing in with_))
-        table.create_check_constraint(op.f("ck_notes_of_one"), sa.text(_one_of(*things)))
-    _count_on(bind, "notes", last)
+        table.create_check_constraint(op.f("ck_notes_of_one"), sa.text(_exactly_one_sql(*things)))
+    _advance_sequence(bind, "notes", last)
 
 
 def _name_latest_runs(bind: sa.Connection) -> None:
@@ -528,24 +533,24 @@ def _move_runnables_back(
         rows[kind].append({column.name: values.get(column.name) for column in old[f"{kind}s"].c})
     last = {row.kind: row.last for row in bind.execute(sa.select(new["numbers"]))}
     for kind in _KINDS:
-        _copy(bind, old[f"{kind}s"], sorted(rows[kind], key=lambda values: values["id"]))
-        _count_on(bind, f"{kind}s", last.get(kind, 0))
+        _insert_rows(bind, old[f"{kind}s"], sorted(rows[kind], key=lambda values: values["id"]))
+        _advance_sequence(bind, f"{kind}s", last.get(kind, 0))
     return numbers
 
 
-def _pins_back(bind: sa.Connection, new: _Tables, numbers: Any) -> Iterator[dict[str, Any]]:
+def _old_pin_rows(bind: sa.Connection, new: _Tables, numbers: Any) -> Iterator[dict[str, Any]]:
     for row in bind.execute(sa.select(new["links"]).where(new["links"].c.used_id.is_not(None))):
         (_, optimization), (_, benchmark) = numbers[row.runnable_id], numbers[row.used_id]
         yield {"optimization_id": optimization, "kind": row.role, "benchmark_id": benchmark}
 
 
-def _cells_back(bind: sa.Connection, old: sa.Table, new: sa.Table) -> Iterator[dict[str, Any]]:
+def _old_cell_rows(bind: sa.Connection, old: sa.Table, new: sa.Table) -> Iterator[dict[str, Any]]:
     for row in bind.execute(sa.select(new)).mappings():
         values = dict(row) | json.loads(row["document"])
         yield {column.name: values.get(column.name) for column in old.c}
 
 
-def _asked_back(bind: sa.Connection, new: _Tables, numbers: Any) -> Iterator[dict[str, Any]]:
+def _old_request_rows(bind: sa.Connection, new: _Tables, numbers: Any) -> Iterator[dict[str, Any]]:
     table = new["runnables"]
     query = sa.select(table.c.number, table.c.outline).where(table.c.kind == "benchmark")
     for row in bind.execute(query):
@@ -555,11 +560,11 @@ def _asked_back(bind: sa.Connection, new: _Tables, numbers: Any) -> Iterator[dic
 
 def _move_runs_back(bind: sa.Connection, numbers: Any) -> None:
     owners = [f"{kind}_id" for kind in _KINDS]
-    dropped = [name for name in _names(_SUMMARY) if name not in _KEPT]
+    dropped = [name for name in _split_names(_SUMMARY) if name not in _KEPT]
     words = {word.partition(":")[0]: word for word in _SUMMARY.split()}
     for word in (*(f"{owner}:int" for owner in owners), *(words[name] for name in dropped)):
-        op.add_column("runs", *_columns(word))
-    runs = sa.table("runs", *_columns(_runs_words()))
+        op.add_column("runs", *_make_columns(word))
+    runs = sa.table("runs", *_make_columns(_run_column_words()))
     rows = []
     for row in bind.execute(sa.select(runs.c.id, runs.c.runnable_id, runs.c.document)):
         kind, number = numbers[row.runnable_id]
@@ -577,14 +582,14 @@ def _move_runs_back(bind: sa.Connection, numbers: Any) -> None:
             name = op.f(f"fk_runs_{owner}")
             table.create_foreign_key(name, f"{kind}s", [owner], ["id"], ondelete="CASCADE")
             table.create_index(op.f(f"ix_runs_{owner}_created_at_id"), [owner, "created_at", "id"])
-        table.create_check_constraint(op.f("ck_runs_of_one"), sa.text(_one_of(*owners)))
+        table.create_check_constraint(op.f("ck_runs_of_one"), sa.text(_exactly_one_sql(*owners)))
 
 
 def _move_notes_back(bind: sa.Connection, numbers: Any) -> None:
     for kind in _KINDS:
-        op.add_column("notes", *_columns(f"{kind}_id:int"))
+        op.add_column("notes", *_make_columns(f"{kind}_id:int"))
     owners = " ".join(f"{kind}_id:int" for kind in _KINDS)
-    notes = sa.table("notes", *_columns(f"id:int! runnable_id:int {owners}"))
+    notes = sa.table("notes", *_make_columns(f"id:int! runnable_id:int {owners}"))
     query = sa.select(notes.c.id, notes.c.runnable_id).where(notes.c.runnable_id.is_not(None))
     for row in bind.execute(query).all():
         kind, number = numbers[row.runnable_id]
@@ -595,11 +600,11 @@ def _move_notes_back(bind: sa.Connection, numbers: Any) -> None:
 # ---------------------------------------------------------------- rows
 
 
-def _names(words: str) -> list[str]:
+def _split_names(words: str) -> list[str]:
     return [word.partition(":")[0] for word in words.split()]
 
 
-def _copy(bind: sa.Connection, table: sa.Table, rows: Iterable[dict[str, Any]]) -> None:
+def _insert_rows(bind: sa.Connection, table: sa.Table, rows: Iterable[dict[str, Any]]) -> None:
     all_rows = list(rows)
     if all_rows:
         bind.execute(sa.insert(table), all_rows)
@@ -614,7 +619,7 @@ def _last_number(bind: sa.Connection, table: str) -> int:
     return bind.scalar(sa.text(query)) or 0
 
 
-def _count_on(bind: sa.Connection, table: str, last: int) -> None:
+def _advance_sequence(bind: sa.Connection, table: str, last: int) -> None:
     """The next number is the one after ``last``."""
     if bind.dialect.name == "sqlite":
         forget = sa.text("DELETE FROM sqlite_sequence WHERE name = :table")

@@ -54,7 +54,11 @@ def _write_back(bind: sa.Connection, name: str) -> None:
     query = sa.select(*(table.c[key] for key in columns), table.c.document)
     for *key, text in bind.execute(query.where(table.c.revision > 1)).all():
         document = json.loads(text)
-        values = _flat(document) if name == "cells" else _flat(document) | _axes(document)
+        values = (
+            _columns_from_document(document)
+            if name == "cells"
+            else _columns_from_document(document) | _axes_from_document(document)
+        )
         is_it = [table.c[column] == value for column, value in zip(columns, key, strict=True)]
         bind.execute(sa.update(table).where(*is_it).values(document=json.dumps(values)))
     if name == "runnables":
@@ -74,14 +78,14 @@ def _write_outlines_back(bind: sa.Connection) -> None:
         bind.execute(sa.update(table).where(table.c.id == number).values(outline=outline))
 
 
-def _axes(document: dict[str, Any]) -> dict[str, Any]:
+def _axes_from_document(document: dict[str, Any]) -> dict[str, Any]:
     ratio = document.get("ratio") or {}
     values = {axis: document.get(axis) for axis in (*_AXES, "accuracy", "verdict")}
     values |= {"ratio": ratio.get("value"), "ratio_low": ratio.get("low")}
-    return _known(values | {"ratio_high": ratio.get("high")})
+    return _drop_unknown_columns(values | {"ratio_high": ratio.get("high")})
 
 
-def _flat(document: dict[str, Any]) -> dict[str, Any]:
+def _columns_from_document(document: dict[str, Any]) -> dict[str, Any]:
     """Seconds, and intervals end by end."""
     latency = document.get("latency_ms") or {}
     values: dict[str, Any] = {}
@@ -106,8 +110,8 @@ def _flat(document: dict[str, Any]) -> dict[str, Any]:
         del values["error"]["detail"]
     if (effective := document.get("effective")) is not None:
         values["effective"] = effective | {"surprises": document.get("surprises", [])}
-    return _known(values)
+    return _drop_unknown_columns(values)
 
 
-def _known(values: dict[str, Any]) -> dict[str, Any]:
+def _drop_unknown_columns(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}

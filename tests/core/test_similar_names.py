@@ -2,7 +2,7 @@
 
 import pytest
 
-from modeldyno.formats.near_misses import near_misses
+from modeldyno.core.names import find_similar_names
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from modeldyno.formats.near_misses import near_misses
     ],
 )
 def test_a_typing_mistake_is_answered(name, there):
-    assert near_misses(name, ["other.onnx", there, "readme.md"]) == [there]
+    assert find_similar_names(name, ["other.onnx", there, "readme.md"]) == [there]
 
 
 @pytest.mark.parametrize(
@@ -30,9 +30,9 @@ def test_a_typing_mistake_is_answered(name, there):
     ],
 )
 def test_another_file_is_not_offered(name, there):
-    assert near_misses(name, [there]) == []
+    assert find_similar_names(name, [there]) == []
 
 
 def test_the_closest_name_comes_first_then_those_with_the_same_suffix():
     there = ["net2.onnx", "nett.pt", "nets.onnx", "net.pt"]
-    assert near_misses("net.onnx", there, most=3) == ["net2.onnx", "nets.onnx", "net.pt"]
+    assert find_similar_names("net.onnx", there, most=3) == ["net2.onnx", "nets.onnx", "net.pt"]
