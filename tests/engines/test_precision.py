@@ -5,7 +5,6 @@ from pathlib import Path
 
 import onnx
 import onnxruntime
-import openvino
 import pytest
 
 from modeldyno.core.errors import EngineFailed
@@ -74,6 +73,8 @@ def of_onnxruntime(path: Path) -> str:
 
 def of_openvino(path: Path) -> str:
     settings = {"INFERENCE_PRECISION_HINT": "f32", "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0}
+    import openvino
+
     core = openvino.Core()
     model = core.read_model(path)
     model.reshape(list(X["x"].shape))

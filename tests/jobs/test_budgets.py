@@ -115,14 +115,14 @@ class ScriptedRounds(Rounds):
         spec = BenchmarkSpec(ModelSpec("m"), specs, budget)
         super().__init__(spec, made, machine.context(), machine.clock)
 
-    def _measure(self, cell: Cell, process: int, *_: object) -> Session:
+    def _measure_session(self, cell: Cell, process: int, *_: object) -> Session:
         if (cell.number, process) not in self._processes:
             self._processes.add((cell.number, process))
             self.machine.now_s += self.machine.start_s
         self.machine.now_s += self.session_s
         return self.machine.session(0.001 * 1.2**cell.number)
 
-    def _with_energy(self, session: Session, *_: object) -> Session:
+    def _meter_energy(self, session: Session, *_: object) -> Session:
         return session
 
 

@@ -159,4 +159,4 @@ def test_digits_are_a_number_unless_they_may_be_part_of_an_id(word, is_number):
 
 def test_a_folder_with_a_strange_name_is_no_run(root, history):
     left_by_an_older_version(root, OLD[0], f"{OLD[0]} (copy)")
-    assert history.ids() == [OLD[0]]
+    assert history.list_ids() == [OLD[0]]

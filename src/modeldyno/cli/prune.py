@@ -12,7 +12,7 @@ from modeldyno.cli import options, output
 from modeldyno.core.errors import BadValue
 
 if TYPE_CHECKING:
-    from modeldyno.core.documents.space import PruneDocument
+    from modeldyno.core.documents.runs import PruneDocument
 
 _AGE = re.compile(r"([0-9]{1,5})([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}

@@ -259,10 +259,11 @@ class Model(NewModel):
 
 
 def precision_of(facts: ModelFacts) -> str:
-    """Of its weights: ``fp32``, ``fp16``, ``int4`` …, the one of most of them, else fp32."""
+    """Of its weights: ``fp32``, ``fp16``, ``int4`` …, the one of most of them, else fp32. Those of
+    64 bits do not count: the reference API knows none of them."""
     counts: dict[str, int] = {}
     for dtype, count in facts.weights_by_dtype.items():
-        if dtype in precisions.NAMES:
+        if dtype in precisions.NAMES and dtype != "float64":
             name = precisions.NAMES[dtype]
             counts[name] = counts.get(name, 0) + count
     return max(counts, key=lambda name: counts[name], default="fp32")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from modeldyno.core.documents.space import (
+from modeldyno.core.documents.runs import (
     PartName,
     PruneDocument,
     PrunedPartDocument,

@@ -11,4 +11,6 @@ export const FIGURES = [
   {"name": "contention", "head": "contention", "label": "Contention", "format": "amount", "unit": "", "in_tables": false, "in_lists": "never", "is_among_first": false, "on_card": false},
   {"name": "page_faults", "head": "faults", "label": "Page faults per call", "format": "amount", "unit": "", "in_tables": true, "in_lists": "wanted", "is_among_first": false, "on_card": true},
   {"name": "machine_speed", "head": "speed", "label": "Speed of the machine", "format": "share", "unit": "", "in_tables": false, "in_lists": "never", "is_among_first": false, "on_card": false},
+  {"name": "tokens_per_s", "head": "tokens/s", "label": "tokens per second", "format": "rate", "unit": "tokens/s", "in_tables": true, "in_lists": "never", "is_among_first": false, "on_card": true},
+  {"name": "time_to_first_token_ms", "head": "first token", "label": "time to first token", "format": "time", "unit": "", "in_tables": true, "in_lists": "never", "is_among_first": false, "on_card": true},
 ] as const;

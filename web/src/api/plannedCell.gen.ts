@@ -20,6 +20,8 @@ export const PLANNED: CellDocument = {
   "notes": [],
   "call_contract": "api",
   "input_shapes": {},
+  "guessed": false,
+  "shape": "",
   "sandbox": null,
   "effective": null,
   "mismatches": [],
@@ -56,5 +58,8 @@ export const PLANNED: CellDocument = {
   "cores_used": null,
   "page_faults": null,
   "interval_budget_s": null,
-  "side_by_side": null
+  "side_by_side": null,
+  "machine_speed": null,
+  "tokens_per_s": null,
+  "time_to_first_token_ms": null
 };

@@ -21,11 +21,12 @@ from modeldyno.core.documents.reports import ReportDocument
 from modeldyno.core.documents.runnables import SummaryDocument
 from modeldyno.core.documents.runs import (
     JobsDocument,
+    PruneDocument,
     ReindexDocument,
     RemovedDocument,
     RunsDocument,
+    UsageDocument,
 )
-from modeldyno.core.documents.space import PruneDocument, UsageDocument
 from modeldyno.core.examples import ExamplesDocument
 from modeldyno.core.notes import NoteDocument
 
