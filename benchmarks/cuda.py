@@ -76,7 +76,7 @@ def _turn(session, inputs, number: int) -> tuple[float, float]:  # type: ignore[
     found = {}
     sides = ["ours", "theirs"]
     random.Random(number).shuffle(sides)  # noqa: S311 - an order of measurement
-    call = session.enqueued(inputs)
+    call = session.device_call(inputs)
     for side in sides:
         if side == "ours":
             found[side] = 1e3 * statistics.median(session.device_times_s(inputs, CALLS))
