@@ -405,7 +405,7 @@ def test_results_are_read_again_and_exported(client, server, model, tmp_path, ca
     assert client.runs.samples(run.id, tmp_path / "s.csv").stat().st_size > 50
     assert isinstance(client.runs.log(run.id), str)
     assert client.jobs.log(job.id) == client.runs.log(run.id)
-    log = server.server.exports.log(run.id)
+    log = server.server.exports.log_path(run.id)
     log.write_bytes(b"\x07" * (2 << 20) + b"after that\n")  # more than a stretch of no text
     assert client.jobs.log(job.id) == "after that\n"
     capsys.readouterr()

@@ -47,7 +47,12 @@ def test_a_real_model_gives_a_number_without_being_asked_anything(model, tmp_pat
     latency = cell["latency_ms"]
     typical = latency["typical"]
     assert 0 < latency["floor"]["value"] <= typical["value"]
-    assert typical["low"] <= typical["value"] <= typical["high"]
+    if (
+        typical["low"] is None
+    ):  # two seconds were too short for four sessions: it says what takes it
+        assert "an interval needs 4" in typical["needs"]
+    else:
+        assert typical["low"] <= typical["value"] <= typical["high"]
     assert cell["precision"] == "fp32"
     assert cell["peak_memory_bytes"] > 0
     assert model.read_bytes() == before

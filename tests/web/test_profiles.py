@@ -78,7 +78,10 @@ def test_bars_treemap_and_table_tell_the_numbers_of_the_api(desk, server, made):
     ends = [slowest["total_ms"]["low"], slowest["total_ms"]["high"]]
     assert [float(cell) for cell in cells[3:5]] == pytest.approx(ends)
     page.get_by_text("Treemap", exact=True).click()
-    expect(figure.locator("svg text", has_text="Tanh").first).to_be_visible()
+    # On a busy machine a light operator has no time, and so no area.
+    for row in told["operators"][:2]:
+        if row["total_ms"]["value"] is not None:
+            expect(figure.locator("svg text", has_text=row["op_type"]).first).to_be_visible()
     page.get_by_text("Table", exact=True).click()
     page.get_by_label("Group by").select_option("node")
     table = page.get_by_role("table", name="Time by node")

@@ -248,7 +248,7 @@ def test_a_model_comes_from_a_folder_of_the_server_and_its_removal_can_be_undone
 def test_an_example_comes_with_a_click_and_one_that_cannot_be_had_says_why(home):
     home.get_by_role("tab", name="Examples").click()
     rows = home.get_by_role("list", name="Examples").get_by_role("listitem")
-    expect(rows.filter(has_text="not here: ").first).to_be_visible()
+    expect(rows.filter(has_text="not available: ").first).to_be_visible()
     home.get_by_label("Find an example").fill("squeeze")
     expect(rows).to_have_count(1)
     rows.get_by_role("button").click()

@@ -52,7 +52,8 @@ QUANTIZATION, GRAPH_OPTIMIZATION, MIXED_PRECISION = OPTIMIZATION_TYPES = (
 
 def framework_of(format: ModelFormat | None, name: str = "") -> Numbered:
     """The framework of a file format, else the one of that name."""
-    name = (format and FORMATS[format].framework) or name
+    entry = FORMATS.get(format) if format else None  # examples have formats that we do not read
+    name = (entry and entry.framework) or name
     return find_named(FRAMEWORKS, name) or Numbered(0, name)
 
 
