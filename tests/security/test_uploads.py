@@ -331,7 +331,9 @@ def test_an_archive_does_not_fill_what_is_kept_free(served, project, monkeypatch
     with monkeypatch.context() as patched:
         room = objects.KEPT_FREE + 200_000  # for the archive, but not for what is in it
         patched.setattr(served.server.model_files._objects, "_free", lambda folder: room)
-        patched.setattr("modeldyno.services.model_files.ModelFiles._copy", None)  # not so far
+        patched.setattr(
+            "modeldyno.services.model_files.ModelFiles._copy_and_prepare", None
+        )  # not so far
         full = send(served, project, packed, "net.json&packed=true")
         assert (full.status, full.json["code"]) == (507, "STORAGE_FAILED")
         assert "left free" in full.json["detail"]
