@@ -85,7 +85,7 @@ class Downloads:
         which a wrong file is deleted; StorageFailed; or WrongState, if it is being downloaded.
         """
         with self.locked_for_one_download(example):
-            part = _Part(self._folder, example)
+            part = _PartialFile(self._folder, example)
             self._download_with_retries(
                 part, example, _throttle_progress(on_progress, self._clock), stop
             )
@@ -127,7 +127,7 @@ class Downloads:
             os.close(lock)
 
     def _download_with_retries(
-        self, part: _Part, example: Example, on_progress: OnProgress, stop: Stop
+        self, part: _PartialFile, example: Example, on_progress: OnProgress, stop: Stop
     ) -> None:
         before = part.size
         for pause_s in (*self._pauses_s, None):
@@ -143,7 +143,7 @@ class Downloads:
                 return
 
     def _download_once(
-        self, part: _Part, example: Example, on_progress: OnProgress, stop: Stop
+        self, part: _PartialFile, example: Example, on_progress: OnProgress, stop: Stop
     ) -> bool:
         """One request, up to its end. False: the partial file is useless, start again."""
         assert example.url is not None
@@ -169,7 +169,7 @@ class Downloads:
         return True
 
     def _receive(
-        self, part: _Part, transfer: Transfer, reply: Reply, on_progress: OnProgress
+        self, part: _PartialFile, transfer: Transfer, reply: Reply, on_progress: OnProgress
     ) -> None:
         done = checked_at = part.size
         most = self._largest if reply.total is None else reply.total
@@ -218,7 +218,7 @@ def _is_continuation(reply: Reply, facts: _PartFacts, size: int) -> bool:
     return reply.status == _PART and reply.first == size and is_same
 
 
-def _require_catalogue_checksum(part: _Part, example: Example, stop: Stop) -> None:
+def _require_catalogue_checksum(part: _PartialFile, example: Example, stop: Stop) -> None:
     """Raises DownloadRefused unless size and checksum are those of the catalogue."""
     if example.size_bytes not in (None, part.size):
         raise download_refused_error(
@@ -271,7 +271,7 @@ def _throttle_progress(on_progress: OnProgress, clock: Callable[[], float]) -> O
     return report_sometimes
 
 
-class _Part:
+class _PartialFile:
     """A partial file, and beside it what is needed to resume it."""
 
     def __init__(self, folder: Path, example: Example) -> None:

@@ -22,7 +22,7 @@ _USUAL_BITS = 4
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedWeights:
     dtype: str
     bits: int
     elements: int | None = None  # without those that only fill the last block of each row
@@ -33,9 +33,9 @@ class Packed:
         return self.dtype, held if self.elements is None else min(self.elements, held)
 
 
-def packed_weights(model: onnx.ModelProto) -> dict[str, Packed]:
+def packed_weights(model: onnx.ModelProto) -> dict[str, PackedWeights]:
     """By the name of the tensor."""
-    packed: dict[str, Packed] = {}
+    packed: dict[str, PackedWeights] = {}
     for node in iterate_nodes(model):
         if node.domain != "com.microsoft" or node.op_type not in _PACKED:
             continue
@@ -49,5 +49,7 @@ def packed_weights(model: onnx.ModelProto) -> dict[str, Packed]:
         for place in places:
             if place < len(node.input) and node.input[place]:
                 is_whole = place == places[0] and elements > 0
-                packed[node.input[place]] = Packed(dtype, bits, elements if is_whole else None)
+                packed[node.input[place]] = PackedWeights(
+                    dtype, bits, elements if is_whole else None
+                )
     return packed
