@@ -29,6 +29,7 @@ from modeldyno.core import errors
 from modeldyno.core.documents.catalog import DOCUMENTS
 from modeldyno.core.documents.cells import CellDocument
 from modeldyno.demo import model_path
+from modeldyno.engines.catalog import BUILT_IN
 from modeldyno.selftest import catalog as selftests
 from scripts.write_schemas import texts
 from tests.packages import python_path
@@ -592,6 +593,5 @@ def test_engines_print_what_their_schema_says(tmp_path):
     found = document("engines", home=tmp_path, env={"PYTHONPATH": python_path(tmp_path)})
     check("engines", found)
     states = {engine["name"]: engine["usable"] for engine in found["engines"]}
-    names = ("litert", "onnxruntime", "openvino", "pytorch", "scripted", "tensorflow")
-    here = dict.fromkeys(names, True)
+    here = dict.fromkeys((entry.name for entry in BUILT_IN), True)
     assert states == here | {"broken": False}

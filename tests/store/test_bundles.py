@@ -65,7 +65,7 @@ def test_where_there_are_no_hard_links_a_copy_does(bundles, monkeypatch):
 def test_weights_gather_and_become_one_with_their_model(bundles):
     gather(bundles)
     assert bundles.list_arrived_weights("1") == {"deep/w.bin"}
-    assert (bundles.describe_arrived("1", "deep/w.bin"),) == BESIDE
+    assert (bundles.describe_arrived_file("1", "deep/w.bin"),) == BESIDE
     with bundles.linked_beside_arrived_weights("1", "net.onnx", SHA) as path:
         assert files(path.parent) == ["deep/w.bin", "net.onnx"]
     assert bundles.list_arrived_weights("1") == {"deep/w.bin"}

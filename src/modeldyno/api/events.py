@@ -470,7 +470,7 @@ class EventSockets:
         """From the database until it has caught up with live events; then it gets those."""
         try:
             while True:
-                await listener.room()
+                await listener.wait_for_room()
                 last, missed = await asyncio.to_thread(self._read_missed, after, room)
                 if not missed.is_complete:
                     self._dismiss_listener(listener, TOO_SLOW)
@@ -479,7 +479,7 @@ class EventSockets:
                 for event in batch:
                     packed = pack(message_of(event))
                     while not listener.offer(packed):
-                        await listener.room()
+                        await listener.wait_for_room()
                     listener.caught_up[room] = event.number
                 is_all = len(batch) < _MISSED_AT_ONCE
                 after = max(after, last if is_all else 0, batch[-1].number if batch else 0)
@@ -502,7 +502,7 @@ class EventSockets:
         # Its connection is gone, and `_disconnect` follows.
         with contextlib.suppress(EngineIOError, OSError):
             while True:
-                await listener.news()
+                await listener.wait_for_news()
                 for packed in listener.take(_SENT_AT_ONCE):
                     await self._sio.eio.send(listener.line, packed.text)
                 line = self._connection_of(listener.line)

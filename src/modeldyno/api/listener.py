@@ -170,11 +170,11 @@ class Listener:
         self._signal()
         return taken
 
-    async def news(self) -> None:
+    async def wait_for_news(self) -> None:
         """Until something waits."""
         await self._news.wait()
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Until at least half of the room is free: the rest is read only as fast as it is sent."""
         await self._room.wait()
 

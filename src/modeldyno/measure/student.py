@@ -12,7 +12,7 @@ _TINY = 1e-300
 
 def t_cdf(t: float, df: float) -> float:
     """The probability of a value of at most ``t`` with ``df`` degrees of freedom."""
-    return 0.5 + _probability_near_centre(t, df) if t >= 0 else _probability_in_tail(-t, df)
+    return 0.5 + _probability_from_zero_to(t, df) if t >= 0 else _probability_in_tail(-t, df)
 
 
 def two_sided_p(t: float, df: float) -> float:
@@ -45,7 +45,7 @@ def half_interval(level: float, df: float) -> float:
 def _solve_centre(probability: float, df: float) -> float:
     t = probability / _density(0.0, df)
     for _ in range(100):
-        reached = _probability_near_centre(t, df)
+        reached = _probability_from_zero_to(t, df)
         step = log(reached / probability) * reached / (t * _density(t, df))
         t *= exp(-step)
         if abs(step) < 1e-14:
@@ -66,7 +66,7 @@ def _solve_tail(probability: float, df: float) -> float:
     return t
 
 
-def _probability_near_centre(t: float, df: float) -> float:
+def _probability_from_zero_to(t: float, df: float) -> float:
     """The probability of a value between 0 and ``t``."""
     return 0.5 * incomplete_beta(0.5, df / 2, t * t / (df + t * t)) if isfinite(t) else 0.5
 
@@ -74,7 +74,7 @@ def _probability_near_centre(t: float, df: float) -> float:
 def _probability_in_tail(t: float, df: float) -> float:
     """The probability of a value above ``t`` ≥ 0."""
     if t * t < df:  # df / (df + t²) would lose t's digits
-        return 0.5 - _probability_near_centre(t, df)
+        return 0.5 - _probability_from_zero_to(t, df)
     return 0.5 * incomplete_beta(df / 2, 0.5, df / (df + t * t))
 
 

@@ -192,7 +192,7 @@ def with_boundary(cell: CellSpec, model: Model) -> CellSpec:
             why=f"{_chosen_nodes(model)}, and only TensorFlow can begin and end at any node",
             fix="Use TensorFlow, or a project without input and output nodes",
         )
-    outputs = _chosen_outputs(model)
+    outputs = _overridden_outputs(model)
     if not outputs or _OPTION in cell.options:
         return cell
     return replace(cell, options=cell.options | {_OPTION: ",".join(outputs)})
@@ -209,20 +209,22 @@ def require_whole_model(model: Model) -> None:
 
 
 def has_chosen_nodes(model: Model) -> bool:
-    return model.format == _FROZEN_GRAPH and bool(_chosen_inputs(model) or _chosen_outputs(model))
+    return model.format == _FROZEN_GRAPH and bool(
+        _chosen_inputs(model) or _overridden_outputs(model)
+    )
 
 
 def _chosen_inputs(model: Model) -> tuple[InputSpec, ...]:
     return model.boundary.fed if model.boundary else ()
 
 
-def _chosen_outputs(model: Model) -> tuple[str, ...]:
+def _overridden_outputs(model: Model) -> tuple[str, ...]:
     chosen = model.boundary.outputs if model.boundary else ()
     detected = _names(model.facts.outputs) if model.facts else ()
     return () if chosen == detected else chosen
 
 
 def _chosen_nodes(model: Model) -> str:
-    ends = [("begins", _names(_chosen_inputs(model))), ("ends", _chosen_outputs(model))]
+    ends = [("begins", _names(_chosen_inputs(model))), ("ends", _overridden_outputs(model))]
     parts = [f"it {verb} at {', '.join(nodes[:_MOST_NAMED])}" for verb, nodes in ends if nodes]
     return f"its project says that {' and '.join(parts)}"

@@ -73,7 +73,7 @@ class DemoProject:
         there = self._find_made_before()
         if there is not None:
             return lambda: there
-        model = self._prepare_model()
+        model = self._receive_model_file()
 
         def make() -> Project:
             # First the marker: a crash in between costs a demo, the other way round it makes two.
@@ -115,7 +115,7 @@ class DemoProject:
                 "Cannot write to the workspace", why=error.strerror or str(error)
             ) from error
 
-    def _prepare_model(self) -> PreparedModel:
+    def _receive_model_file(self) -> PreparedModel:
         path = self._model()
         with path.open("rb") as file, self._files.receiving(path.stat().st_size) as upload:
             upload.incoming.copy(file.fileno())

@@ -102,7 +102,7 @@ class ExampleProjects:
     def _run(self, example: Example, name: str, listener: ExampleProjectListener) -> None:
         try:
             listener.began()
-            prepared = self._prepare_model(example, listener)
+            prepared = self._receive_model_file(example, listener)
             made = self._add(example, name, prepared, listener.step)
         except ModeldynoError as error:
             logger.warning("example project %s: %s", example.slug, error)
@@ -113,7 +113,9 @@ class ExampleProjects:
         else:
             listener.made(made)
 
-    def _prepare_model(self, example: Example, listener: ExampleProjectListener) -> PreparedModel:
+    def _receive_model_file(
+        self, example: Example, listener: ExampleProjectListener
+    ) -> PreparedModel:
         """Inspected at once: a model that cannot be read makes no project."""
         listener.step("download")
         status = self._examples.get(example.slug)

@@ -514,7 +514,7 @@ class ModelFiles:
         if missing:
             described = {file.location: file for file in known}
             external = tuple(
-                described.get(location) or self._bundles.describe_arrived(owner, location)
+                described.get(location) or self._bundles.describe_arrived_file(owner, location)
                 for location in sorted(received)
             )
             facts = replace(facts, missing=missing, external=external)

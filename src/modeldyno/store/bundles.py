@@ -74,7 +74,7 @@ class Bundles:
         locations = {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file()}
         return frozenset(locations - {model})
 
-    def describe_arrived(self, owner: str, location: str) -> ExternalFile:
+    def describe_arrived_file(self, owner: str, location: str) -> ExternalFile:
         """One of the arrived files."""
         path = self.waiting_folder(owner) / location
         with translated_storage_errors():

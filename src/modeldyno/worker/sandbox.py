@@ -62,7 +62,7 @@ def enter(spec: SandboxSpec, landlock_abi: int | None = None) -> SandboxReport:
     drives_device = bool(spec.devices)
     prctl(_NO_NEW_PRIVILEGES)
     no_network = _reason_missing(_enter_empty_namespaces)
-    kept_rights = _reason_missing(_drop_capabilities)
+    kept_rights = _reason_missing(_drop_capabilities_but_reading)
     no_landlock = _reason_missing(lambda: _restrict(spec, abi)) if abi else "the kernel has none"
     no_seccomp = _reason_missing(lambda: seccomp.install(spec.allow_exec, drives_device))
     leaks = () if no_seccomp else tuple(unblocked_calls(spec.allow_exec))
@@ -197,7 +197,7 @@ def _deny_network() -> str:
     return ""
 
 
-def _drop_capabilities() -> None:
+def _drop_capabilities_but_reading() -> None:
     """All but those that let root read other users' files: Landlock decides about those."""
     kept = _READ_ANY_FILE if os.geteuid() == 0 else 0
     header = struct.pack("=Ii", _CAPABILITIES_VERSION, 0)
