@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -93,8 +94,19 @@ class DoctorService:
         with temporary_folder() as folder:
             service = RunService(RunFolders(folder / "runs"), self._jobs)
             return peak_measurement.measure_peaks(
-                folder, host.facts(), lambda s: service.run(s, listen)
+                folder, host.facts(), lambda s: service.run(s, _without_notices(listen))
             )
+
+
+def _without_notices(listen: Listener | None) -> Listener | None:
+    """Whoever asks for a checkup chose no budget that could be too short."""
+    if listen is None:
+        return None
+
+    def pass_on(message: JobMessage) -> None:
+        listen(replace(message, notice="") if isinstance(message, Progress) else message)
+
+    return pass_on
 
 
 def _measure_noise_on(cpus: tuple[int, ...]) -> NoiseReading:
