@@ -38,7 +38,7 @@ class Jobs:
 
 
 class Models:
-    def runnable(self, model_id):
+    def require_runnable(self, model_id):
         return SimpleNamespace(
             id=model_id,
             project_id=ProjectId(1),
