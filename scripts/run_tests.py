@@ -34,7 +34,7 @@ BY_FILE = ["--dist", "loadfile", "--no-loadscope-reorder"]
 # would wait for cores.
 PARTS = {
     "quick": ["-n", str(min(8, CORES)), *BY_FILE],
-    "together": ["-n", str(min(8, 2 + CORES)), *BY_FILE],
+    "together": ["-n", str(min(8, 1 + CORES)), *BY_FILE],
     "alone": [],
 }
 ONCE_MORE = "once more"
