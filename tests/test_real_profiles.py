@@ -133,7 +133,7 @@ def moved_shares(calm, busy):
         (part.node, part.op_type): part for part in make_slices(calm, "op") if not part.unknown
     }
     return [
-        f"{part.node}: {before[key].share:.2%} became {part.share:.2%}"
+        f"{part.op_type}: {before[key].share:.2%} became {part.share:.2%}"
         for part in make_slices(busy, "op")
         if not part.unknown
         and (key := (part.node, part.op_type)) in before

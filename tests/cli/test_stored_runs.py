@@ -95,7 +95,7 @@ def test_why_cells_are_not_comparable_is_said_once_with_their_names(compare):
         (("1", "9"), 4, "There is no run #9 in this workspace"),
         (("1",), 2, "Two stored runs are judged at a time; 1 given"),
         (("1", "2", "3"), 2, "Two stored runs are judged at a time; 3 given"),
-        (("1", "m.onnx"), 2, "Cannot compare run 1 with what is no run"),
+        (("1", "m.onnx"), 2, "Cannot compare run 1 with something that is not a run"),
         (("1", "2", "--cores", "2"), 2, "Stored runs cannot be judged with --cores"),
         (("1", "2", "--fail-if-slower", "5%"), 2, "cannot be judged with --fail-if-slower"),
     ],
@@ -111,4 +111,4 @@ def test_a_file_that_is_called_like_a_run_is_the_file(compare, tmp_path, monkeyp
     (tmp_path / "1").write_text("no model")
     ended = compare("1", "2")
     assert (ended.code, ended.out) == (2, "")
-    assert "Cannot compare run 2 with what is no run" in ended.err
+    assert "Cannot compare run 2 with something that is not a run" in ended.err

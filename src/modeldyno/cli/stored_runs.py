@@ -29,7 +29,7 @@ def are_named(words: Sequence[str]) -> bool:
     runs = [word for word in words if _is_run(word)]
     if runs and len(runs) < len(words):
         raise BadValue(
-            f"Cannot compare run {runs[0]} with what is no run",
+            f"Cannot compare run {runs[0]} with something that is not a run",
             why="stored runs are judged from their results, files are measured",
             fix="Give two runs, or two model files",
         )
@@ -55,7 +55,7 @@ def judged(
             f"Stored runs cannot be judged with {named}"
             if settings
             else f"Two stored runs are judged at a time; {len(words)} given",
-            why="they were measured, with the settings they have" if settings else "",
+            why="their results are final" if settings else "",
             fix="Leave it out, or give the model files to measure them in turns"
             if settings
             else "Give two runs: `modeldyno compare 12 15`",

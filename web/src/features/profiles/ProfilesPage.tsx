@@ -73,7 +73,7 @@ export function ProfilesPage() {
 function ProfileCard({ row, modelName }: { row: ProfileSummary; modelName: string }) {
   const { summary } = row;
   const figure = msPerBatch(summary);
-  const told = quantity(figure?.value, figure && intervalOf(figure), "ms");
+  const latency = quantity(figure?.value, figure && intervalOf(figure), "ms");
   const settings = [
     summary.engine && engineTitle(summary.engine),
     summary.cores !== null && summary.batch_size !== null ? cellName({ cores: summary.cores, batch_size: summary.batch_size }) : null,
@@ -99,7 +99,7 @@ function ProfileCard({ row, modelName }: { row: ProfileSummary; modelName: strin
           <Group gap="sm">
             {summary.latency_ms !== null && (
               <Text size="sm">
-                <b>{[told.value, told.spread].filter(Boolean).join(" ")} ms</b>{" "}
+                <b>{[latency.value, latency.spread].filter(Boolean).join(" ")} ms</b>{" "}
                 <span className="dim">per call, without the profiler{summary.sessions !== null && `, n = ${plural(summary.sessions, "repeat")}`}</span>
               </Text>
             )}
