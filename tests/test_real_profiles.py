@@ -89,6 +89,8 @@ def expect_agreement(service, asked, record_property):
 
 NEIGHBOURS = 4
 ALIKE = 0.25  # of a share
+ALIKE_WHEN_CALM = 0.1
+MOST = 0.5  # of the latency
 
 
 @pytest.mark.timing
@@ -107,19 +109,22 @@ def test_busy_neighbours_move_no_share_that_is_shown(
     """Each operator within a quarter of its share on the calm machine, or a dash; no rate above the
     peak. (Of the hundreds of nodes of a model, one or two may be off by more.)"""
     spec = make_profile_spec(ProfileRequest(engine=engine), model)
-    for _ in range(2):  # once more when other work made the calm machine busy
-        calm = service.run(spec)
+    for _ in range(3):  # other work, too, may make a machine busy
+        before = service.run(spec)
         with busy_processes(NEIGHBOURS):
             busy = service.run(spec)
+        after = service.run(spec)
         assert busy.noise in DISTURBED
         for row in ProfileDocument.of(busy, peaks).nodes:
             assert (row.work.gflop_per_s or 0) <= peaks.peaks[0].flops_per_s / 1e9
             assert (row.work.gbyte_per_s or 0) <= peaks.peaks[0].bytes_per_s / 1e9
+        calm = calm_shares(before, after)
         moved = moved_shares(calm, busy)
-        record_property("once more", f"calm {calm.noise}, busy {busy.noise}: {moved}")
-        if not moved:
+        known = sum(calm.values())
+        if not moved and known >= MOST:
             return
-    raise AssertionError(moved)
+        record_property("once more", f"known {known:.0%}, busy {busy.noise}: {moved}")
+    raise AssertionError(f"known {known:.0%}, moved {moved}")
 
 
 @pytest.fixture(scope="module")
@@ -128,14 +133,23 @@ def peaks(service, tmp_path_factory):
     return peak_measurement.measure_peaks(folder, host.facts(), service.run)
 
 
-def moved_shares(calm, busy):
-    before = {
-        (part.node, part.op_type): part for part in make_slices(calm, "op") if not part.unknown
+def calm_shares(before, after):
+    """By operator, where two profiles of the calm machine agree: others cannot be judged."""
+    first, second = shares(before), shares(after)
+    return {
+        op: (first[op] + second[op]) / 2
+        for op in first.keys() & second.keys()
+        if abs(first[op] / second[op] - 1) < ALIKE_WHEN_CALM
     }
+
+
+def moved_shares(calm, busy):
     return [
-        f"{part.op_type}: {before[key].share:.2%} became {part.share:.2%}"
-        for part in make_slices(busy, "op")
-        if not part.unknown
-        and (key := (part.node, part.op_type)) in before
-        and abs(part.share / before[key].share - 1) > ALIKE
+        f"{op}: {calm[op]:.2%} became {share:.2%}"
+        for op, share in shares(busy).items()
+        if op in calm and abs(share / calm[op] - 1) > ALIKE
     ]
+
+
+def shares(profile):
+    return {part.op_type: part.share for part in make_slices(profile, "op") if not part.unknown}

@@ -12,10 +12,9 @@ from modeldyno.core.documents.described import json_value
 from modeldyno.core.errors import BadValue, InputUnresolved
 from modeldyno.core.jobs import JobMessage, Progress
 from modeldyno.core.requests.measuring import BenchmarkRequest, ModelFile
-from modeldyno.core.results import Failure
+from modeldyno.core.results import FEWEST_SESSIONS, Failure
 from modeldyno.core.sentences import unranked_sentence
 from modeldyno.core.specs import DEFAULT, QUICK, BenchmarkSpec
-from modeldyno.jobs.rounds import FRESH_SESSIONS
 from modeldyno.present.tables import benchmark_rows
 from modeldyno.services.requests import make_benchmark_spec
 from modeldyno.settings import Settings
@@ -335,6 +334,13 @@ def test_progress_counts_the_checks_of_a_winner_and_never_falls(room, tmp_path):
     shares = [each.units_done / each.units_planned for each in progress]
     assert shares == sorted(shares)
     winners = {standing.leader for standing in result.standings.values() if standing.has_winner}
+    # On a busy machine there may be time for fewer fresh sessions, or none; test_budgets counts
+    # them by a clock of its own.
+    checked = [w for w in winners if any("fresh sessions after it" in n for n in notes(result, w))]
     checks = [each for each in progress if each.doing.startswith("checking ")]
-    assert len(checks) >= FRESH_SESSIONS * len(winners)
-    assert shares[-1] == 1.0 or not winners
+    assert len(checks) >= FEWEST_SESSIONS * len(checked)
+    assert shares[-1] == 1.0 or not checked
+
+
+def notes(result, number):
+    return [note for note in result.cells[number].notes if note.startswith("best of the sweep, so")]

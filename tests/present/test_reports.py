@@ -184,7 +184,10 @@ def test_a_comparison_shows_its_verdict_ratio_and_doubts(measured):
 
 @pytest.mark.engine("onnxruntime")
 def test_operators_are_charted_and_ranked_only_where_intervals_part(tmp_path):
-    result = modeldyno.profile(model_path(), repeats=3, workspace=tmp_path / "workspace")
+    measured = modeldyno.profile(model_path(), repeats=3, workspace=tmp_path / "workspace")
+    # On a busy machine some times are unknown; what the report says of those is another test's.
+    known_rows = tuple(replace(row, unknown="") for row in measured.rows)
+    result = replace(measured, rows=known_rows, unknown_by_op={})
     most = make_slices(result, "op")[0].op_type
     names = dict.fromkeys(row.op_type for row in result.rows)
     apart = {op: (0.0, 1e-9) for op in names} | {most: (1.0, 1.1)}

@@ -111,7 +111,7 @@ def test_ux_28_a_phone_reaches_what_matters(browser, server, numbers):
         page.keyboard.press("Escape")
         page.get_by_role("button", name="Menu", exact=True).click()
         page.get_by_role("link", name="Queue").click()
-        expect(page.get_by_role("heading", name="Queue")).to_be_visible()
+        expect(page.get_by_role("heading", name="Queue", exact=True)).to_be_visible()
 
 
 # Of every chart: what its words are coloured with, and what they stand on.

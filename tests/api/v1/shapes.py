@@ -29,10 +29,15 @@ class Page(Generic[T]):
 def fits(answer: Answer, shape: Any, status: int = 200) -> Any:
     """The answer's JSON; fails when a key is missing, unknown, or has another kind of value."""
     assert answer.status == status, answer.text
-    known: TypeAdapter[Any] = TypeAdapter(shape)
+    known = _adapter(shape)
     assert json.loads(known.dump_json(known.validate_json(answer.body))) == answer.json
     _validator(shape).validate(answer.json)
     return answer.json
+
+
+@cache
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
 
 
 @cache
