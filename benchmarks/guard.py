@@ -25,7 +25,7 @@ from fastapi import FastAPI
 
 from modeldyno.api.access import Access
 from modeldyno.api.guard import App, Guard, Message, Rules
-from modeldyno.api.listening import Listening
+from modeldyno.api.server_address import Listening
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 from modeldyno.store.tokens import TokenFile

@@ -60,7 +60,7 @@ OLD = "0009"  # the schema before one table held all that can be run
 HELLO = """
 import sys, uvicorn
 from fastapi import FastAPI
-from modeldyno.api.listening import UVICORN
+from modeldyno.api.server_address import UVICORN
 app = FastAPI()
 @app.get("/hello")
 async def hello():
@@ -72,9 +72,9 @@ uvicorn.run(app, port=int(sys.argv[1]), log_config=None, **UVICORN)
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
 # Every answer is made from the database, as if it had changed since the last one.
 FORGETFUL = """
-from modeldyno.api import answers
+from modeldyno.api import cached_answers
 from modeldyno.cli.main import run
-answers.FROM_DATABASE = ()
+cached_answers.FROM_DATABASE = ()
 run()
 """
 

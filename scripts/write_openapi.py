@@ -13,8 +13,8 @@ from typing import Any
 from modeldyno.api.access import Access
 from modeldyno.api.app import make_application
 from modeldyno.api.guard import App
-from modeldyno.api.listening import Listening
 from modeldyno.api.routing import PREFIX
+from modeldyno.api.server_address import Listening
 from modeldyno.server import open_server
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.settings import Settings

@@ -27,7 +27,7 @@ class Settings:
     machine: str | None = None  # MODELDYNO_MACHINE: its name; None: known by what identifies it
 
     @property
-    def has_database(self) -> bool:
+    def has_server_data(self) -> bool:
         """Whether a server was here: the terminal alone makes none."""
         return bool(self.database_url) or (self.workspace / DATABASE_FILE).exists()
 

@@ -92,7 +92,7 @@ def open_archive(settings: Settings, *, needs_database: bool = False) -> Archive
     """Without a database if none exists yet, unless one is needed."""
     from modeldyno.services.archive import Archive
 
-    records = open_records(settings) if needs_database or settings.has_database else None
+    records = open_records(settings) if needs_database or settings.has_server_data else None
     return Archive(open_history(settings), RunFolders(settings.workspace / "runs"), records)
 
 

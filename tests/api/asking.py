@@ -9,7 +9,7 @@ from typing import Any
 
 from modeldyno.api.access import CALLER, Access
 from modeldyno.api.guard import LIMITS, NO_UPLOADS, Guard, Rules
-from modeldyno.api.listening import Listening
+from modeldyno.api.server_address import Listening
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns, SignInsInMemory
 

@@ -20,7 +20,7 @@ from fastapi import FastAPI, Request, Response
 from modeldyno.api.access import CALLER, Access
 from modeldyno.api.errors import Refusal
 from modeldyno.api.guard import Guard, Rules
-from modeldyno.api.listening import UVICORN, Listening, cookie_header, safe_landing_path
+from modeldyno.api.server_address import UVICORN, Listening, cookie_header, safe_landing_path
 from modeldyno.core.redaction import RedactingFormatter
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import LIFETIME_S, SignIns, SignInsInMemory

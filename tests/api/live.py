@@ -15,7 +15,7 @@ import modeldyno
 from modeldyno.api.access import Access
 from modeldyno.api.app import make_application
 from modeldyno.api.events import Patience
-from modeldyno.api.listening import UVICORN, Listening
+from modeldyno.api.server_address import UVICORN, Listening
 from modeldyno.core.models import NewModel
 from modeldyno.core.requests.measuring import BenchmarkRequest
 from modeldyno.core.specs import BenchmarkSpec

@@ -32,7 +32,7 @@ BOOM = "boom"
 
 
 def main() -> None:
-    from modeldyno.api.listening import Listening
+    from modeldyno.api.server_address import Listening
     from modeldyno.api.serving import serve
     from modeldyno.server import Server
 

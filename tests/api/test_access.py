@@ -4,7 +4,7 @@ import pytest
 
 from modeldyno.api import errors
 from modeldyno.api.access import READING
-from modeldyno.api.listening import Listening, cookie_header, safe_landing_path
+from modeldyno.api.server_address import Listening, cookie_header, safe_landing_path
 from tests.api.asking import BEARER, ORIGIN, TOKEN, Door
 
 SAME = ("Sec-Fetch-Site", "same-origin")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from modeldyno.api import errors, guard
-from modeldyno.api.listening import Listening
+from modeldyno.api.server_address import Listening
 from modeldyno.core.errors import BadValue, TokenUnusable
 from modeldyno.core.redaction import without_folders
 from tests.api.asking import BEARER, ORIGIN, TOKEN, Door

@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 from starlette.routing import compile_path
 
 from modeldyno.api import errors
-from modeldyno.api.head import NAMED
 from modeldyno.api.openapi import TAGS, iterate_operations, make_example
+from modeldyno.api.request_head import NAMED
 from modeldyno.core.hosts import tool_version
 from tests.api.serving import ROOT
 from tests.api.v1.server import serving

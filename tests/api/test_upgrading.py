@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from modeldyno.api.listening import Listening
+from modeldyno.api.server_address import Listening
 from modeldyno.api.serving import serve
 from modeldyno.settings import Settings
 from modeldyno.store import schema

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import event
 
 from modeldyno.store.records import sign_ins
-from modeldyno.store.records.answers import KeptAnswer
+from modeldyno.store.records.repeated_requests import KeptAnswer
 from modeldyno.store.records.sign_ins import SignIn, SignInRecords
 
 ANSWER = KeptAnswer(request="a" * 64, status=201, body='{"id":1}', location="/api/v1/projects/1")

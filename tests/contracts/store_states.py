@@ -15,8 +15,8 @@ from modeldyno.core.ids import JobId
 from modeldyno.core.jobs import CoreLease, JobOwner
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import MOVES, RunOf, RunState, shortest_path
-from modeldyno.store.moves import move_run
 from modeldyno.store.owners import current_job_owner
+from modeldyno.store.state_changes import move_run
 from tests import values
 from tests.contracts.store_examples import OWNER, Desk
 

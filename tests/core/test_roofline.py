@@ -3,7 +3,7 @@
 import pytest
 
 from modeldyno.core.documents.hosts import Peak, Peaks
-from modeldyno.core.roofline import compare_to_roof, roof_of
+from modeldyno.core.roofline import compare_to_roof, find_roof
 
 PEAKS = Peaks(
     fingerprint="f",
@@ -29,13 +29,13 @@ PEAKS = Peaks(
     ],
 )
 def test_the_limit_follows_from_what_was_reached(flop, moved, bound, reason):
-    found = compare_to_roof(flop, moved, 1.0, roof_of(PEAKS, 1, "cpu"))
+    found = compare_to_roof(flop, moved, 1.0, find_roof(PEAKS, 1, "cpu"))
     assert found.bound == bound
     assert reason in found.reason
 
 
 def test_peaks_are_those_of_so_many_cores():
-    one, some, all_ = (roof_of(PEAKS, cores, "cpu") for cores in (1, 4, 16))
+    one, some, all_ = (find_roof(PEAKS, cores, "cpu") for cores in (1, 4, 16))
     assert (one.flops_per_s, one.ridge) == (100e9, 10)
     assert some.flops_per_s == pytest.approx(100e9 + 500e9 * 3 / 7)
     assert "between those of 1 and 8" in some.text
@@ -45,15 +45,15 @@ def test_peaks_are_those_of_so_many_cores():
 
 
 def test_without_peaks_it_says_how_to_get_them():
-    nowhere = compare_to_roof(70e9, 1e9, 1.0, roof_of(None, 1, "cpu"))
+    nowhere = compare_to_roof(70e9, 1e9, 1.0, find_roof(None, 1, "cpu"))
     assert nowhere.bound is None
     assert "doctor --peaks" in nowhere.reason
     assert nowhere.flops_per_s == 70e9
-    assert "not of cuda:0" in roof_of(PEAKS, 1, "cuda:0").text
+    assert "not of cuda:0" in find_roof(PEAKS, 1, "cuda:0").text
 
 
 def test_a_rate_above_the_peak_is_not_shown_and_the_reason_says_so():
-    roof = roof_of(PEAKS, 1, "cpu")
+    roof = find_roof(PEAKS, 1, "cpu")
     cached, quick = compare_to_roof(40e9, 30e9, 1.0, roof), compare_to_roof(140e9, 1e9, 1.0, roof)
     assert (cached.flops_per_s, cached.bytes_per_s) == (40e9, None)
     assert "30.0 GB/s, 300 % of the peak, out of caches or in a time too short" in cached.reason
@@ -65,7 +65,7 @@ def test_a_rate_above_the_peak_is_not_shown_and_the_reason_says_so():
 
 def test_what_took_an_unknown_time_has_no_rates():
     found = compare_to_roof(
-        70e9, 1e9, 1.0, roof_of(PEAKS, 1, "cpu"), unknown="other work interrupted it"
+        70e9, 1e9, 1.0, find_roof(PEAKS, 1, "cpu"), unknown="other work interrupted it"
     )
     assert (found.flops_per_s, found.bytes_per_s, found.bound) == (None, None, None)
     assert found.reason == "its time is not known: other work interrupted it"

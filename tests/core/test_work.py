@@ -1,6 +1,6 @@
 """How much work a node does, told by shapes alone."""
 
-from modeldyno.core.work import Operand, Operands, Work, family, work_of
+from modeldyno.core.node_work import Operand, Operands, Work, family, work_of
 
 
 def operands(inputs, outputs, window=()):

@@ -7,7 +7,7 @@ import pytest
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed
-from modeldyno.core.work import Operand, Operands, Work, work_of
+from modeldyno.core.node_work import Operand, Operands, Work, work_of
 from modeldyno.engines import litert_library
 from modeldyno.engines.litert import EMPTY_MODEL, LiteRt, _effective_precision, delegated_operators
 from modeldyno.engines.litert_library import OPERATOR, XNNPACK_OPERATOR, RecordedEvent

@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 
 from modeldyno.core.errors import EngineFailed
-from modeldyno.core.work import family, work_of
+from modeldyno.core.node_work import family, work_of
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.openvino import OpenVino
 from tests.low_bit_models import BLOCK, LAYERS, WIDTH, X, error, saved

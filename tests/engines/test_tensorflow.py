@@ -14,8 +14,8 @@ import pytest
 
 import modeldyno
 from modeldyno.core.errors import BadValue, EngineFailed, EngineUnavailable
+from modeldyno.core.node_work import work_of
 from modeldyno.core.sessions import SessionPlan
-from modeldyno.core.work import work_of
 from modeldyno.engines import catalog, tf_process
 from modeldyno.engines.onnxruntime import OnnxRuntime
 from modeldyno.engines.outputs import compare

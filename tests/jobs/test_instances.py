@@ -113,7 +113,7 @@ def test_each_instance_has_cpus_of_its_own_while_there_are_enough(
 ):
     side = SessionSpec(target(tmp_path, threads=cores), INPUTS, "api")
     group = InstanceGroup([None] * instances, side, cpus, "", None, 0, 0.0, None)  # type: ignore[list-item, arg-type]
-    assert group.shares == shares
+    assert group.cpus_by_instance == shares
 
 
 class Clockwork:

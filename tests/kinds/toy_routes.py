@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from modeldyno.api.v1.plain import KINDS, PlainKind
+from modeldyno.api.v1.model_kinds import KINDS, PlainKind
 from modeldyno.core.models import Model
 from modeldyno.core.requests.checking import Range
 from modeldyno.core.requests.measuring import Name, Number, Request, Start, without_defaults

@@ -13,9 +13,9 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from modeldyno.api.access import READING, TOKEN_IN_QUERY
-from modeldyno.api.head import NAMED, surface_of
-from modeldyno.api.listening import Listening
 from modeldyno.api.openapi import iterate_operations, make_example
+from modeldyno.api.request_head import NAMED, surface_of
+from modeldyno.api.server_address import Listening
 from modeldyno.api.serving import serve
 from modeldyno.core.errors import TokenUnusable
 from modeldyno.settings import Settings

@@ -9,7 +9,7 @@ from modeldyno.core.errors import StorageFailed, UnsafeFormat, WrongState
 from modeldyno.core.ids import ModelId, ProjectId
 from modeldyno.core.models import Architecture, ModelFacts, NewModel
 from modeldyno.core.specs import BenchmarkSpec, CellSpec, ComparisonSpec, ModelSpec, SideSpec
-from modeldyno.services.boundaries import pin_to_trusted_content
+from modeldyno.services.graph_boundaries import pin_to_trusted_content
 from modeldyno.services.graphs import GraphService
 from modeldyno.services.models import ModelService
 from modeldyno.settings import Settings

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs
 
 from modeldyno.api.errors import FORGERY, TOKEN, Refusal, rate_limit_refusal
-from modeldyno.api.head import Head
+from modeldyno.api.request_head import Head
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.services.sign_ins import SignIns
 from modeldyno.store.records.sign_ins import SignIn

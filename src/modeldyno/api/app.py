@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 from modeldyno.api import openapi, pages, v1, workbench_pages
 from modeldyno.api.access import Access
-from modeldyno.api.answers import Answers
+from modeldyno.api.cached_answers import Answers
 from modeldyno.api.events import PATIENCE, EventSockets, Patience
 from modeldyno.api.guard import CLIENT_POLICY, PAGE_POLICY, App, Guard, Rules
 from modeldyno.api.inc import gui
 from modeldyno.api.inc import operations as inc
+from modeldyno.api.inc.all_operations import operations_of
 from modeldyno.api.inc.announcing import Announcer
-from modeldyno.api.inc.surface import operations_of
-from modeldyno.api.listening import Listening
 from modeldyno.api.routing import PREFIX, RouteGroup, Routes, routes_of
 from modeldyno.api.schemas import add_document_schemas
+from modeldyno.api.server_address import Listening
 from modeldyno.core.kinds import kept_kinds
 from modeldyno.core.notes import subject_kinds
 from modeldyno.store.web_client import WebClient
@@ -98,7 +98,7 @@ def make_route_groups(server: Server, listening: Listening, access: Access) -> l
             ),
             (
                 " ".join(f"{kind}s" for kind in kept_kinds()),
-                lambda: v1.plain.router(records, server.models, queue, archive),
+                lambda: v1.model_kinds.router(records, server.models, queue, archive),
             ),
             ("runs", lambda: v1.runs.router(records.runs, server.exports, archive)),
             ("runs", lambda: v1.distributions.router(server.distributions)),

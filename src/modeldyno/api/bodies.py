@@ -16,7 +16,7 @@ from typing import Any
 from modeldyno.api.access import SAFE_METHODS
 from modeldyno.api.errors import MEDIA_TYPE, Refusal, body_of, unreadable_json_refusal
 from modeldyno.api.guard import App, Message, Receive, Send
-from modeldyno.api.head import surface_of
+from modeldyno.api.request_head import surface_of
 from modeldyno.api.v1.shape import MOST_EXACT
 
 DEEPEST = 32

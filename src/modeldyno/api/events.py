@@ -27,9 +27,9 @@ from socketio.exceptions import ConnectionRefusedError as Refused
 
 from modeldyno.api.access import CALLER, OPEN_DOOR, Access, Caller
 from modeldyno.api.errors import TOKEN, Refusal, refusal_of
+from modeldyno.api.event_listener import NAMESPACE, Allowance, Listener, Packed, Room, pack
 from modeldyno.api.guard import App
 from modeldyno.api.inc import broadcast
-from modeldyno.api.listener import NAMESPACE, Allowance, Listener, Packed, Room, pack
 from modeldyno.api.socket_limits import Lines
 from modeldyno.api.v1.shape import MOST_ID, RequestBody
 from modeldyno.core.codec import encode
@@ -515,7 +515,7 @@ class EventSockets:
         return self._sio.eio.sockets.get(name)
 
 
-class _Text(socketio.packet.Packet):  # type: ignore[misc]  # it ships no types
+class _TextPacket(socketio.packet.Packet):  # type: ignore[misc]  # it ships no types
     """JSON alone: no packet with bytes attached, in or out. And no event of a reserved name:
     python-socketio would call the handler of that name with whatever the client sent."""
 
@@ -551,7 +551,7 @@ def _make_socket_server(origins: Iterable[bytes]) -> Any:
         http_compression=False,
         ping_interval=PING_S,
         ping_timeout=PONG_S,
-        serializer=_Text,
+        serializer=_TextPacket,
         logger=quiet,
         engineio_logger=quiet,
     )

@@ -4,7 +4,7 @@ It must stay outermost. Inside a framework's router it would miss what is mounte
 is how Socket.IO servers came to answer pages of strangers. It covers every path and method, health
 and static files too, and it knows nothing of any framework: plain ASGI, standard library only.
 
-The server below must not have believed forwarded headers already (``api/listening.py``).
+The server below must not have believed forwarded headers already (``api/server_address.py``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from modeldyno.api import errors
 from modeldyno.api.access import CALLER, Access, Caller
 from modeldyno.api.errors import Headers, Refusal, Refused, Surface, body_of, refusal_of
-from modeldyno.api.head import Head, read_head, surface_of
+from modeldyno.api.request_head import Head, read_head, surface_of
 from modeldyno.core.errors import ModeldynoError
 
 logger = logging.getLogger(__name__)

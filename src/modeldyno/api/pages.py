@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from modeldyno.api import docs_page
 from modeldyno.api.access import Access
 from modeldyno.api.errors import MEDIA_TYPE, Refusal, Refused
-from modeldyno.api.listening import Listening, cookie_header, safe_landing_path
 from modeldyno.api.markup import html_element, html_response, prose_html
+from modeldyno.api.server_address import Listening, cookie_header, safe_landing_path
 from modeldyno.api.workbench_pages import index_response
 from modeldyno.services.sign_ins import LIFETIME_S
 from modeldyno.store.workbench_page import WorkbenchPage

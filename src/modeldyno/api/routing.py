@@ -30,7 +30,7 @@ from modeldyno.api.access import SAFE_METHODS
 from modeldyno.api.bodies import JsonBodies
 from modeldyno.api.errors import METHOD, Refusal, Refused, refusal_of, validation_refusal
 from modeldyno.api.guard import App, Receive, Send
-from modeldyno.api.head import surface_of
+from modeldyno.api.request_head import surface_of
 from modeldyno.api.threads import ReadingThreads
 from modeldyno.core.errors import ModeldynoError
 

@@ -17,7 +17,7 @@ import uvicorn
 from modeldyno.api.access import Access
 from modeldyno.api.app import make_application
 from modeldyno.api.connections import ImpatientHttp
-from modeldyno.api.listening import UVICORN, Listening
+from modeldyno.api.server_address import UVICORN, Listening
 from modeldyno.api.upgrading import Upgrading
 from modeldyno.core.errors import BadValue
 from modeldyno.core.redaction import RedactingFormatter

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from modeldyno.api.errors import Refusal, body_of
+from modeldyno.api.event_listener import Allowance
 from modeldyno.api.guard import App, Message, Receive, Send
-from modeldyno.api.listener import Allowance
 
 logger = logging.getLogger(__name__)
 

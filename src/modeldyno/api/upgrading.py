@@ -8,8 +8,8 @@ from __future__ import annotations
 from modeldyno.api.access import Access
 from modeldyno.api.errors import Refused, upgrading_refusal
 from modeldyno.api.guard import Guard, Receive, Rules, Send
-from modeldyno.api.listening import Listening
 from modeldyno.api.routing import Scope
+from modeldyno.api.server_address import Listening
 from modeldyno.services.failed_attempts import FailedAttempts
 from modeldyno.store.upgrades import Step
 

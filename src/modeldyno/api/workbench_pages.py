@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from modeldyno.api.access import Access
 from modeldyno.api.errors import Refusal, Refused
-from modeldyno.api.listening import Listening
+from modeldyno.api.server_address import Listening
 from modeldyno.store.workbench_page import PageFile, WorkbenchPage
 
 # What `web/src/app/router.tsx` has.

@@ -134,7 +134,7 @@ def _read_stored_jobs(workspace: Path | None, count: int) -> list[JobDocument]:
     from modeldyno.workbench import open_records
 
     settings = Settings.read(workspace)
-    if not settings.has_database:
+    if not settings.has_server_data:
         return []
     records = open_records(settings)
     try:

@@ -298,11 +298,11 @@ def show(
 ) -> None:
     from modeldyno.core.deviations import describe_effective_run
     from modeldyno.core.figures import counted
-    from modeldyno.core.roofline import roof_of
+    from modeldyno.core.roofline import find_roof
     from modeldyno.core.sentences import profile_sentence, quality_remarks
     from modeldyno.present.profile_tables import LEFT, limit_lines, profile_rows, unknown_lines
 
-    roof = roof_of(peaks, result.spec.cell.cores, result.facts.device)
+    roof = find_roof(peaks, result.spec.cell.cores, result.facts.device)
     head, rows = profile_rows(result, by.value, top or None, roof)
     output.table(head, rows, left=LEFT)
     output.say("")

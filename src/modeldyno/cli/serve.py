@@ -13,7 +13,7 @@ from modeldyno.cli import options, output
 from modeldyno.core.errors import BadValue, ModeldynoError, PackageMissing
 
 if TYPE_CHECKING:
-    from modeldyno.api.listening import Listening
+    from modeldyno.api.server_address import Listening
     from modeldyno.server import Server
     from modeldyno.settings import Settings
     from modeldyno.store.upgrades import Step
@@ -71,7 +71,7 @@ def serve(
     _require_packages()
     gc.disable()  # until it is up: all that is made before then stays
     _load_server()
-    from modeldyno.api.listening import Listening
+    from modeldyno.api.server_address import Listening
     from modeldyno.settings import Settings
 
     settings = Settings.read(workspace)

@@ -17,9 +17,9 @@ from modeldyno.core import figures
 from modeldyno.core.cell_axes import COUNTS
 from modeldyno.core.hosts import are_machines_different
 from modeldyno.core.names import shown_name
+from modeldyno.core.node_work import family, plain_name
 from modeldyno.core.results import NodeResult, ProfileResult
 from modeldyno.core.sessions import options_text
-from modeldyno.core.work import family, plain_name
 
 By = Literal["node", "op"]
 ChangeKind = Literal["kept", "moved", "appeared", "vanished"]

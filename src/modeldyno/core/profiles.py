@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from modeldyno.core.codec import Mismatch, decode
 from modeldyno.core.ids import DatasetId, ModelId, ProfileId, ProjectId, RunId
+from modeldyno.core.node_work import Operands
 from modeldyno.core.results import ProfileResult
 from modeldyno.core.roofline import Held, Roof, compare_to_roof
 from modeldyno.core.runs import Runnable
 from modeldyno.core.sessions import CallContract, SessionFacts, Timings, UnitContent
 from modeldyno.core.specs import ProfileSpec
-from modeldyno.core.work import Operands
 
 MOST_NODES = 20_000  # of a trace; the rest become one
 OTHERS = "(other nodes)"

@@ -48,7 +48,7 @@ class Held:
     reason: str = ""
 
 
-def roof_of(peaks: Peaks | None, cores: int, device: str) -> Roof:
+def find_roof(peaks: Peaks | None, cores: int, device: str) -> Roof:
     if device.partition(":")[0] != "cpu":
         return Roof(f"peaks are measured of the CPU, not of {device}")
     if peaks is None:

@@ -97,7 +97,7 @@ def possibilities(model_format: ModelFormat) -> tuple[Possibility, ...]:
     return tuple(_make_possibility(model_format, to) for to in GOALS)
 
 
-def find(model_format: ModelFormat, to: Goal) -> Route:
+def find_route(model_format: ModelFormat, to: Goal) -> Route:
     """Raises BadValue if no route exists, PackageMissing if it needs a package missing here."""
     possibility = _make_possibility(model_format, to)
     routes = _find_routes(model_format, to)

@@ -14,9 +14,9 @@ from functools import cache, cached_property
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
+from modeldyno.core.node_work import Operand, Operands, plain_name
 from modeldyno.core.profiles import Trace
 from modeldyno.core.sessions import CallContract, Target
-from modeldyno.core.work import Operand, Operands, plain_name
 from modeldyno.engines.litert_library import (
     DELEGATES,
     OPERATOR,
@@ -80,7 +80,7 @@ class LiteRtProfiled(ProfiledDefaults):
         tally = Tally(_MOST_EVENT_NS, _CUT_OFF_NS)
         known, parts = self._operators_with_windows(), self._session.xnnpack_parts()
         name_of = cache(self._operator_name)
-        for recorded in self._calls.select(keep):
+        for recorded in self._calls.select_counted(keep):
             operands = operands_of(recorded, known, parts)
             tally.add_call(node_events(recorded, name_of, operands))
         return tally.trace()

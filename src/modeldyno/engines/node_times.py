@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from modeldyno.core.errors import EngineFailed
+from modeldyno.core.node_work import Operand, Operands
 from modeldyno.core.profiles import MOST_NODES, OTHERS, NodeTime, Trace
-from modeldyno.core.work import Operand, Operands
 
 Key = tuple[str, str, str]  # node, operator, provider
 
@@ -162,7 +162,7 @@ class RecordedCalls(Generic[Record]):
         finally:
             self.is_on = False
 
-    def select(self, keep: Sequence[bool]) -> list[Record]:
+    def select_counted(self, keep: Sequence[bool]) -> list[Record]:
         """The records of the calls that count; raises EngineFailed if some were lost."""
         numbers = counted_calls(len(self), keep, self._profiler)
         return [self._records[number] for number in sorted(numbers)]

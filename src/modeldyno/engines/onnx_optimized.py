@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from modeldyno.core import precisions
-from modeldyno.core.work import Operand
+from modeldyno.core.node_work import Operand
 
 # Kernels that multiply packed weights of a few bits, whose number is an attribute …
 PACKED = ("MatMulNBits", "MatMulBnb4")

@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from modeldyno.core.node_work import Operand, Operands
 from modeldyno.core.profiles import NodeTime, Trace
 from modeldyno.core.sessions import CallContract
-from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, Tally, counted_calls
 from modeldyno.engines.onnx_optimized import PACKED, OptimizedGraph
 from modeldyno.engines.protocol import ProfiledDefaults

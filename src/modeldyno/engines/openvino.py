@@ -17,8 +17,8 @@ from typing import Any
 
 from modeldyno.core import precisions
 from modeldyno.core.errors import BadValue, EngineFailed
+from modeldyno.core.node_work import Operand, Operands
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
-from modeldyno.core.work import Operand, Operands
 from modeldyno.engines import openvino_devices
 from modeldyno.engines.conversions import ConversionSource
 from modeldyno.engines.openvino_profiling import CompiledNode, OpenVinoProfiled

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from modeldyno.core.node_work import Operands
 from modeldyno.core.profiles import MOST_NODES, OTHERS, NodeTime, Trace
 from modeldyno.core.sessions import CallContract
-from modeldyno.core.work import Operands
 from modeldyno.engines.node_times import Key, counted_calls, lost_calls
 from modeldyno.engines.protocol import ProfiledDefaults, Tensors
 

@@ -33,9 +33,9 @@ from pathlib import Path
 from typing import Any
 
 from modeldyno.core.errors import EngineFailed
+from modeldyno.core.node_work import Operand, Operands
 from modeldyno.core.profiles import Trace
 from modeldyno.core.sessions import CallContract, SessionFacts, Target
-from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, Tally
 from modeldyno.engines.protocol import Capabilities, ProfiledDefaults, Tensors
 from modeldyno.engines.threads import require_default_spinning

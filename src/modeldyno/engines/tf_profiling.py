@@ -11,9 +11,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from modeldyno.core.node_work import Operand, Operands
 from modeldyno.core.profiles import Trace
 from modeldyno.core.sessions import CallContract
-from modeldyno.core.work import Operand, Operands
 from modeldyno.engines.node_times import NodeEvent, RecordedCalls, Tally, known_operands
 from modeldyno.engines.protocol import ProfiledDefaults, Tensors
 
@@ -53,7 +53,7 @@ class TensorFlowProfiled(ProfiledDefaults):
     def trace(self, keep: Sequence[bool]) -> Trace:
         tally = Tally(_MOST_EVENT_NS, counts_gaps=True)
         windows = self._read_windows()
-        for metadata in self._calls.select(keep):
+        for metadata in self._calls.select_counted(keep):
             tally.add_call(node_events(metadata, windows))
         return tally.trace()
 
@@ -99,7 +99,7 @@ def _operator_and_provider(node: Any) -> tuple[str, str]:
 
 # A traced run reports the sizes of each node's outputs; a node's label says where its inputs come
 # from. TensorFlow's filters are [height, width, in, out]; they are transposed to what
-# ``core/work.py`` expects: out first.
+# ``core/node_work.py`` expects: out first.
 
 Source = tuple[str, int]  # node, and which of its outputs
 Shape = tuple[int, ...]
@@ -129,7 +129,7 @@ def operands_of(
 ) -> Operands | None:
     """None if the size of an input or an output is unknown."""
     slots = sorted(int(output.slot) for output in node.output)
-    inputs = [by_source.get(source) for source in _parse_sources(node.timeline_label)]
+    inputs = [by_source.get(source) for source in _parse_label_inputs(node.timeline_label)]
     outputs = [by_source.get((node.node_name, slot)) for slot in slots]
     known = known_operands(inputs, outputs)
     return Operands(_arrange_inputs(op, known[0]), known[1], window) if known else None
@@ -153,7 +153,7 @@ def _read_operand(output: Any) -> Operand | None:
     return Operand(dtype, tuple(int(dim.size) for dim in tensor.shape.dim))
 
 
-def _parse_sources(label: str) -> list[Source]:
+def _parse_label_inputs(label: str) -> list[Source]:
     """``y = Op(a, b:1, ^c)`` → a:0 and b:1; c is only waited for."""
     arguments = label.partition(" = ")[2].partition("(")[2].removesuffix(")")
     names = [name.strip() for name in arguments.split(",")]

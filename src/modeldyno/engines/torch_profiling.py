@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from modeldyno.core.profiles import Trace
-from modeldyno.core.sessions import CallContract
-from modeldyno.core.work import (
+from modeldyno.core.node_work import (
     Operand,
     Operands,
     is_attention,
@@ -24,6 +22,8 @@ from modeldyno.core.work import (
     plain_name,
     work_of,
 )
+from modeldyno.core.profiles import Trace
+from modeldyno.core.sessions import CallContract
 from modeldyno.engines.node_times import NodeEvent, Tally, counted_calls
 from modeldyno.engines.protocol import ProfiledDefaults, Tensors
 

@@ -58,13 +58,13 @@ def making_to_toml(made: Making) -> str:
     """The sidecar of a converted model."""
     fields = encode(made)
     versions = fields.pop("versions")
-    lines = [f"{name} = {_toml_value(value)}" for name, value in fields.items()]
+    lines = [f"{name} = {_as_toml(value)}" for name, value in fields.items()]
     lines += ["", "[made.versions]"]
-    lines += [f"{_toml_value(name)} = {_toml_value(value)}" for name, value in versions.items()]
+    lines += [f"{_as_toml(name)} = {_as_toml(value)}" for name, value in versions.items()]
     return "\n".join(("[made]", *lines, ""))
 
 
-def _toml_value(value: str | float) -> str:
+def _as_toml(value: str | float) -> str:
     """A text or number, as JSON writes it except for surrogates and one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 

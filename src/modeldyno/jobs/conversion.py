@@ -139,7 +139,7 @@ class _Conversion:
             source = inspect(worker, spec.model, context, self._seconds_left())
             refuse_needless_overrides(spec.model, source)
             require_complete(source)
-            route = conversions.find(source.format, spec.to)
+            route = conversions.find_route(source.format, spec.to)
             title = f"{_source_name(source)} to {GOALS[spec.to]}"
             context.send(Started(title, len(STEPS), source.sha256))
             copy = context.copy_privately(spec.model, source, "source")

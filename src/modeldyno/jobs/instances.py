@@ -105,7 +105,7 @@ class InstanceGroup:
     call_s: float = 0.0  # known after open()
 
     @property
-    def shares(self) -> list[tuple[int, ...]]:
+    def cpus_by_instance(self) -> list[tuple[int, ...]]:
         """CPUs for each instance: its own, or shared ones if there are not enough."""
         cores = self.session.target.threads
         return [
@@ -122,7 +122,7 @@ class InstanceGroup:
                 self.plan,
                 self.seed + number,
             )
-            for number, cpus in enumerate(self.shares)
+            for number, cpus in enumerate(self.cpus_by_instance)
         ]
         first = self.workers[0].request(commands[0], SideReady, self.deadline_s, self.stop)
         for worker, command in zip(self.workers[1:], commands[1:], strict=True):

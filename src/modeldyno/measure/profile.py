@@ -19,9 +19,9 @@ import numpy as np
 
 from modeldyno.core import figures
 from modeldyno.core.hosts import HostWeather
+from modeldyno.core.node_work import work_of
 from modeldyno.core.profiles import NodeTime, ProfileRepeat
 from modeldyno.core.results import FEWEST_SESSIONS, NodeResult, Noise
-from modeldyno.core.work import work_of
 from modeldyno.measure.benchmark import (
     STEADY_SHARE,
     WITHIN_SESSIONS,

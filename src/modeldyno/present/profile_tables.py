@@ -19,7 +19,7 @@ from modeldyno.core.profiles import (
     share_of_latency,
 )
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.roofline import Held, PeaksOf, Roof, roof_of
+from modeldyno.core.roofline import Held, PeaksOf, Roof, find_roof
 from modeldyno.core.sentences import profile_sentence
 from modeldyno.present.plain import table_text
 
@@ -72,7 +72,7 @@ MOST_REASONS = 3
 
 def known_roof(profile: ProfileResult, peaks_of: PeaksOf) -> Roof | None:
     """Of the machine that it was measured on; None where its peaks are not known."""
-    roof = roof_of(
+    roof = find_roof(
         peaks_of(profile.host.fingerprint), profile.spec.cell.cores, profile.facts.device
     )
     return None if roof.ridge is None else roof

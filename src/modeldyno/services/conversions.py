@@ -30,7 +30,7 @@ from modeldyno.engines import conversions as catalog
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, note_ending
 from modeldyno.services.background import BackgroundPool, unexpected_failure
-from modeldyno.services.boundaries import require_whole_model
+from modeldyno.services.graph_boundaries import require_whole_model
 from modeldyno.services.model_files import ModelFiles, pinned_spec, require_inspected
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
@@ -99,7 +99,7 @@ class ConversionService:
         """
         model = self._models.require_runnable(model_id)
         facts, _ = require_inspected(model)
-        catalog.find(facts.format, to)
+        catalog.find_route(facts.format, to)
         require_whole_model(model)
         with self._lock:
             active = [each for each in self._conversions.values() if each.state == "converting"]

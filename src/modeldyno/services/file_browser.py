@@ -51,7 +51,7 @@ class FileBrowser:
         try:
             listed = self._roots.entries(place).entries
         except PathRefused:
-            self._refuse_files(place)
+            self._require_folder(place)
             raise
         top = self._roots.absolute_path(place)
         entries = (
@@ -72,7 +72,7 @@ class FileBrowser:
         below = [name[len(above) :] for name in self._roots.names if name.startswith(above)]
         return [above + rest.partition("/")[0] for rest in below]
 
-    def _refuse_files(self, path: str) -> None:
+    def _require_folder(self, path: str) -> None:
         with suppress(PathRefused, FileNotFound), self._roots.open(path):
             raise BadValue("This is a file, not a directory", fix="Ask for the folder it lies in")
 

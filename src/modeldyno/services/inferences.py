@@ -12,7 +12,7 @@ from modeldyno.core.sessions import InferenceResult
 from modeldyno.core.specs import CellSpec, InferenceSpec, ModelSpec
 from modeldyno.jobs.protocol import Jobs
 from modeldyno.jobs.recording import Ending, note_ending
-from modeldyno.services.boundaries import pin_to_trusted_content, with_boundary
+from modeldyno.services.graph_boundaries import pin_to_trusted_content, with_boundary
 from modeldyno.services.models import ModelService
 from modeldyno.services.requests import default_memory_limit
 

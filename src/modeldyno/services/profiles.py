@@ -28,7 +28,7 @@ from modeldyno.core.profiles import (
 )
 from modeldyno.core.requests.measuring import ProfileRequest, SideRequest
 from modeldyno.core.results import ProfileResult
-from modeldyno.core.roofline import Roof, roof_of
+from modeldyno.core.roofline import Roof, find_roof
 from modeldyno.core.runs import ACTIVE
 from modeldyno.core.specs import ProfileSpec
 from modeldyno.present.profile_tables import rows_csv
@@ -145,7 +145,7 @@ class ProfileService(RunnableService[ProfileId, Profile]):
         summary = self._records.profiles.get(profile_id).summary
         host = self._hosts.read_cached(self._read_agreement(profile_id).run_id)
         peaks = self._peaks_of(host["fingerprint"]) if host else None
-        return roof_of(peaks, summary.cores or 1, summary.device or "cpu")
+        return find_roof(peaks, summary.cores or 1, summary.device or "cpu")
 
     def op_rows(self, profile_id: ProfileId) -> tuple[OpMicroseconds, ...]:
         """By operator, in whole microseconds of one call, the slowest first; raises NotFound."""

@@ -21,7 +21,7 @@ from modeldyno.core.notes import Subject
 from modeldyno.core.projects import Project
 from modeldyno.core.specs import ModelSpec
 from modeldyno.services.archive import Archive
-from modeldyno.services.boundaries import make_boundary
+from modeldyno.services.graph_boundaries import make_boundary
 from modeldyno.services.jobs import JobService
 from modeldyno.services.model_files import ModelFiles
 from modeldyno.services.models import ModelService

@@ -15,7 +15,7 @@ from modeldyno.core.runs import ListQuery, Page, RunKind, RunOf
 from modeldyno.core.specs import CellSpec, RunSpec
 from modeldyno.engines.run_names import run_name
 from modeldyno.measure.cpus import allowed_cpus
-from modeldyno.services.boundaries import pin_to_trusted_content, with_boundary
+from modeldyno.services.graph_boundaries import pin_to_trusted_content, with_boundary
 from modeldyno.services.jobs import JobService
 from modeldyno.services.models import ModelService
 from modeldyno.store.kinds import KINDS

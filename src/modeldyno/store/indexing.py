@@ -39,7 +39,6 @@ from modeldyno.store.database_errors import translated_database_errors
 from modeldyno.store.deleting import delete_with_dependents
 from modeldyno.store.history import History
 from modeldyno.store.kinds import KINDS, ROLES
-from modeldyno.store.moves import copy_latest_figures, enter_state, find_run
 from modeldyno.store.records.events import add_event
 from modeldyno.store.records.models import facts_to_columns
 from modeldyno.store.records.named import add_named
@@ -54,6 +53,7 @@ from modeldyno.store.records.runs import (
 )
 from modeldyno.store.runnables import add_runnable, write_link
 from modeldyno.store.runs import RunFolder
+from modeldyno.store.state_changes import copy_latest_figures, enter_state, find_run
 from modeldyno.store.tables import LINKS, MODELS, PROJECTS, RUNNABLES, RUNS, TOMBSTONES
 from modeldyno.worker.untrusted_folders import discard_tree
 

@@ -18,8 +18,8 @@ from modeldyno.core.results import RunResult
 from modeldyno.store.database import Database
 from modeldyno.store.documents import REVISION, read_cell_json, read_summary_json
 from modeldyno.store.history import History
-from modeldyno.store.moves import copy_latest_figures, find_run
 from modeldyno.store.records.runs import write_result
+from modeldyno.store.state_changes import copy_latest_figures, find_run
 from modeldyno.store.tables import CELLS, RUNNABLES, RUNS
 
 logger = logging.getLogger(__name__)

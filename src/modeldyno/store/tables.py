@@ -178,7 +178,7 @@ RUNNABLES = _numbered_table(
     _required_column("state", Key),
     Column("last_run_at", Moment()),
     *_figure_columns(),
-    # Runs refer to this table already; ``moves.py`` keeps these up to date.
+    # Runs refer to this table already; ``state_changes.py`` keeps these up to date.
     Column("latest_run_id", Key),
     Column("shown_run_id", Key),  # the latest that has cells
     Column("measured_run_id", Key),  # the latest with a cell that came to a number

@@ -351,7 +351,7 @@ def _convert(command: Convert) -> Converted:
     from modeldyno.engines import conversions
 
     pin_thread(command.target)
-    route = conversions.find(command.target.format, command.to)  # type: ignore[arg-type]
+    route = conversions.find_route(command.target.format, command.to)  # type: ignore[arg-type]
     source = conversions.ConversionSource(
         command.target, command.inputs, command.outputs, command.example
     )

@@ -279,11 +279,11 @@ def _find_nameless_files(pids: list[int]) -> _NamelessFiles:
         with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as listing:
             for entry in listing:
                 with contextlib.suppress(OSError):  # closed since
-                    _add_file(nameless, entry.path)
+                    _add_file_size(nameless, entry.path)
     return nameless
 
 
-def _add_file(nameless: _NamelessFiles, link: str) -> None:
+def _add_file_size(nameless: _NamelessFiles, link: str) -> None:
     target = os.readlink(link)  # noqa: PTH115 - a thousand of them, quickly
     if not target.startswith("/") or not target.endswith(" (deleted)"):
         return

@@ -22,8 +22,8 @@ from sqlalchemy import event
 
 from modeldyno.api.access import Access
 from modeldyno.api.app import make_application
-from modeldyno.api.head import surface_of
-from modeldyno.api.listening import UVICORN, Listening
+from modeldyno.api.request_head import surface_of
+from modeldyno.api.server_address import UVICORN, Listening
 from modeldyno.core.ids import ProjectId
 from modeldyno.core.models import NewModel
 from modeldyno.formats import scripted

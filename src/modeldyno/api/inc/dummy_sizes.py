@@ -7,7 +7,7 @@ from typing import Any
 from modeldyno.core.datasets import Dataset
 from modeldyno.core.models import InputSpec, Model
 from modeldyno.inputs.open_axes import choose_sizes, find_open_axes
-from modeldyno.services.boundaries import inputs_of
+from modeldyno.services.graph_boundaries import inputs_of
 
 DUMMY = "dummy_v2"  # its shapes are without the batch
 

@@ -10,8 +10,8 @@ from starlette.convertors import register_url_convertor
 from modeldyno.api.access import Access
 from modeldyno.api.errors import Refusal
 from modeldyno.api.inc.operations import OutsidePaths
-from modeldyno.api.listening import Listening, cookie_header
 from modeldyno.api.markup import html_element, html_response
+from modeldyno.api.server_address import Listening, cookie_header
 from modeldyno.services.sign_ins import LIFETIME_S
 from modeldyno.store.web_client import INDEX, Asset, WebClient
 

@@ -75,7 +75,9 @@ def operations(
         names = {"id": request_id, "request_id": request_id}
 
         def inspected(facts: ModelFacts) -> None:
-            broadcast.emit("boundary_nodes_finish", "success", names | _boundary_shape(facts))
+            broadcast.emit(
+                "boundary_nodes_finish", "success", names | _inputs_and_outputs_json(facts)
+            )
 
         def refused(error: ModeldynoError) -> None:
             details = failure_data(text_of(refusal_of(error)), error.code) | names
@@ -106,7 +108,7 @@ def _model_row(model: Model) -> dict[str, Any]:
     }
 
 
-def _boundary_shape(facts: ModelFacts) -> dict[str, Any]:
+def _inputs_and_outputs_json(facts: ModelFacts) -> dict[str, Any]:
     purpose = guess_purpose(facts)
     return {
         "framework": framework_of(facts.format, facts.framework).name,

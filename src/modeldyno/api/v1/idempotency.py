@@ -25,7 +25,7 @@ from pydantic import BaseModel
 from modeldyno.api.v1.shape import json_response
 from modeldyno.core.codec import encode
 from modeldyno.core.errors import KeyReused
-from modeldyno.store.records.answers import KeptAnswer
+from modeldyno.store.records.repeated_requests import KeptAnswer
 
 if TYPE_CHECKING:
     from modeldyno.store.records.all import Records

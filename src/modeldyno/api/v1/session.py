@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 
 from modeldyno.api.access import CALLER, Access
 from modeldyno.api.errors import Refusal, Refused
-from modeldyno.api.listening import Listening, cookie_header
+from modeldyno.api.server_address import Listening, cookie_header
 from modeldyno.api.v1.shape import answer, gives, gives_nothing
 from modeldyno.core.documents.hosts import SessionDocument, SignInCodeDocument
 from modeldyno.services.sign_ins import CODE_LIFETIME_S

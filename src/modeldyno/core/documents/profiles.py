@@ -40,7 +40,7 @@ from modeldyno.core.profile_diffs import (
 from modeldyno.core.profiles import Agreement, OpTypeRow, ProfileRow, Slice, make_slices
 from modeldyno.core.requests.measuring import ProfileRequest
 from modeldyno.core.results import Noise, ProfileResult
-from modeldyno.core.roofline import Bound, Held, Roof, compare_to_roof, roof_of
+from modeldyno.core.roofline import Bound, Held, Roof, compare_to_roof, find_roof
 from modeldyno.core.sessions import CallContract
 
 
@@ -299,7 +299,7 @@ class ProfileDocument(ResultHead):
         """``peaks`` are those of the machine it was measured on, if they are known."""
         facts, cell, repeats = result.facts, result.spec.cell, result.repeats
         spans = result.ci95_s_by_figure
-        roof = roof_of(peaks, cell.cores, facts.device)
+        roof = find_roof(peaks, cell.cores, facts.device)
         return cls.from_fields(
             result,
             model=ModelDocument.of(result.model),

@@ -7,7 +7,6 @@ from typing import Any
 
 from modeldyno.core.runs import RunKind
 from modeldyno.store.database import Database
-from modeldyno.store.records.answers import AnswerRecords
 from modeldyno.store.records.benchmarks import BenchmarkRecords
 from modeldyno.store.records.comparisons import ComparisonRecords
 from modeldyno.store.records.datasets import DatasetRecords
@@ -20,6 +19,7 @@ from modeldyno.store.records.optimizations import OptimizationRecords
 from modeldyno.store.records.pins import PinRecords
 from modeldyno.store.records.profiles import ProfileRecords
 from modeldyno.store.records.projects import ProjectRecords
+from modeldyno.store.records.repeated_requests import AnswerRecords
 from modeldyno.store.records.rows import Clock, utc_now
 from modeldyno.store.records.runs import RunRecords
 from modeldyno.store.runnables import RunnableRecords

@@ -33,7 +33,6 @@ from modeldyno.store.documents import (
     read_cell_json,
     read_summary_json,
 )
-from modeldyno.store.moves import read_columns_of_latest_run
 from modeldyno.store.records.rows import is_of_kind_sql
 from modeldyno.store.runnables import (
     RunnableRecords,
@@ -44,6 +43,7 @@ from modeldyno.store.runnables import (
     read_page_of_kind,
     select_with_links,
 )
+from modeldyno.store.state_changes import read_columns_of_latest_run
 from modeldyno.store.statements import Query, fetch_rows
 from modeldyno.store.tables import CELLS, MODELS, PROJECTS, RUNNABLES
 

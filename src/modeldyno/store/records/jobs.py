@@ -13,10 +13,10 @@ from modeldyno.core.ids import JobId, ProjectId, RunId
 from modeldyno.core.jobs import Job, JobOwner
 from modeldyno.core.results import Failure
 from modeldyno.core.runs import ACTIVE, ListQuery, Page, RunOf, RunState
-from modeldyno.store.moves import find_run, move_run, next_queue_place
 from modeldyno.store.pages import Sorting, filter_by_date, read_page
 from modeldyno.store.records.events import add_event, add_events
 from modeldyno.store.records.rows import Repository, dataclass_from_row, read_row_by_number
+from modeldyno.store.state_changes import find_run, move_run, next_queue_place
 from modeldyno.store.tables import JOBS, RUNNABLES, RUNS
 
 _SORTINGS = {"created": Sorting(JOBS.c.queued_at), "state": Sorting(JOBS.c.state)}

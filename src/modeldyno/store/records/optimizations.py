@@ -20,7 +20,6 @@ from modeldyno.core.optimizations import (
     Trial,
 )
 from modeldyno.core.runs import ListQuery, Page
-from modeldyno.store.moves import find_run
 from modeldyno.store.records.events import add_event
 from modeldyno.store.records.models import model_from_row
 from modeldyno.store.records.pins import read_pins_of_optimizations
@@ -33,6 +32,7 @@ from modeldyno.store.runnables import (
     read_page_of_kind,
     select_with_links,
 )
+from modeldyno.store.state_changes import find_run
 from modeldyno.store.tables import DATASETS, MODELS, RUNNABLES, RUNS, TRIALS
 
 _DETAILS = join_run(

@@ -18,9 +18,9 @@ from modeldyno.core.profiles import (
     ProfileRow,
     ProfileRowsQuery,
 )
-from modeldyno.store.moves import find_run
 from modeldyno.store.records.rows import dataclass_from_row, find_row
 from modeldyno.store.runnables import RunnableRecords
+from modeldyno.store.state_changes import find_run
 from modeldyno.store.tables import PROFILE_ROWS, RUNS
 
 

@@ -22,10 +22,10 @@ from modeldyno.store.documents import (
     read_summary_json,
     summary_to_columns,
 )
-from modeldyno.store.moves import WITH_OWNER, copy_latest_figures, find_run, move_run
 from modeldyno.store.pages import Sorting, filter_by_date, read_page
 from modeldyno.store.records.events import add_event
 from modeldyno.store.records.rows import Repository, dataclass_from_row, find_row, is_of_kind_sql
+from modeldyno.store.state_changes import WITH_OWNER, copy_latest_figures, find_run, move_run
 from modeldyno.store.tables import CELLS, LINKS, MODELS, RUNNABLES, RUNS, TOMBSTONES
 
 RUN_ID = re.compile(

@@ -7,8 +7,8 @@ import sqlite3
 
 import pytest
 
-from modeldyno.api import answers
-from modeldyno.api.answers import Answers
+from modeldyno.api import cached_answers
+from modeldyno.api.cached_answers import Answers
 from modeldyno.store.database import FILE, open_database
 from modeldyno.store.records.all import open_all_records
 
@@ -92,14 +92,14 @@ def test_what_does_not_come_from_the_database_alone_is_always_asked(database, pa
     assert [ask(app, path, method=method), ask(app, path, method=method)] == [b"1", b"2"]
 
 
-@pytest.mark.parametrize("app", [Counting(status=404), Counting(size=answers.LARGEST)])
+@pytest.mark.parametrize("app", [Counting(status=404), Counting(size=cached_answers.LARGEST)])
 def test_refusals_and_long_answers_are_not_kept(database, app):
     asked = Answers(app, database)
     assert [ask(asked), ask(asked)] == [b"1", b"2"]
 
 
 def test_the_oldest_give_way(database, monkeypatch):
-    monkeypatch.setattr(answers, "MOST_BYTES", 4 << 10)
+    monkeypatch.setattr(cached_answers, "MOST_BYTES", 4 << 10)
     app = Answers(Counting(), database)
     for number in range(9):
         ask(app, query=f"limit={number}".encode())

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from modeldyno.api import listener as limits
+from modeldyno.api import event_listener as limits
 from modeldyno.api.access import OPEN_DOOR
-from modeldyno.api.listener import Allowance, Listener, pack
+from modeldyno.api.event_listener import Allowance, Listener, pack
 from tests.api.asking import Clock
 
 
