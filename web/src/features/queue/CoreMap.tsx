@@ -10,15 +10,14 @@ import { duration, plural } from "@/format/numbers";
 import { Section } from "@/ui/Section";
 import { Trouble } from "@/ui/Trouble";
 
+const REFRESH_MS = 2000;
+
 /** Which job has which core, since when and about until when. */
 export function CoreMap({ running }: { running: readonly JobDocument[] }) {
-  const queue = useQuery(queueQuery);
+  // Cores are taken and given back between the steps of a job, and no event says so.
+  const queue = useQuery({ ...queueQuery, refetchInterval: running.length > 0 && REFRESH_MS });
   const standings = useStandings();
   const now = useNow();
-  const doing = running.map((job) => standings.get(job.id)?.doing ?? "").join("\n");
-  // Cores are taken and given back between the steps of a job.
-  const { refetch } = queue;
-  useEffect(() => void refetch(), [doing, refetch]);
   if (queue.isError) return <Trouble error={queue.error} again={() => void queue.refetch()} />;
   if (queue.isPending) return <Skeleton height={120} />;
   const remaining = new Map(
