@@ -5,12 +5,13 @@ from __future__ import annotations
 import http.client
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+PATIENCE_S = 60.0  # the machine may be busy with other tests
 
 
 @dataclass
@@ -30,19 +31,20 @@ class Served:
 
     def ask(self, method="GET", path="/", headers=(), body=None, host=None, connection=None):
         """Headers as pairs, sent as they are: also twice, also none. ``host=()`` sends no Host."""
-        link: Any = connection or http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
-        link.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
-        for one in (self.host,) if host is None else (host if isinstance(host, tuple) else (host,)):
-            link.putheader("Host", one)
-        for name, value in headers:
-            link.putheader(name, value)
-        if body is not None:
-            link.putheader("Content-Length", str(len(body)))
-        link.endheaders(body)
-        reply = link.getresponse()
-        reply.text = reply.read().decode()
         if connection is None:
-            link.close()
+            link = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+            with closing(link):
+                return self.ask(method, path, headers, body, host, link)
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for one in (self.host,) if host is None else (host if isinstance(host, tuple) else (host,)):
+            connection.putheader("Host", one)
+        for name, value in headers:
+            connection.putheader(name, value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        reply: Any = connection.getresponse()
+        reply.text = reply.read().decode()
         return reply
 
     def with_token(self, *more):

@@ -4,13 +4,13 @@ on; and nobody hears them who may not."""
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import socket
 import threading
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -499,12 +499,10 @@ def test_who_does_not_say_who_it_is_does_not_hold_a_line(tmp_path):
 
 def handshake(server, **headers):
     """By polling: status and body, without a word on who it is."""
-    link = http.client.HTTPConnection(server.url.partition("//")[2], timeout=SOON_S)
-    link.request("GET", "/socket.io/?EIO=4&transport=polling", headers=headers)
-    answer = link.getresponse()
-    said = answer.read()
-    link.close()
-    return answer.status, said
+    with closing(HTTPConnection(server.url.partition("//")[2], timeout=SOON_S)) as connection:
+        connection.request("GET", "/socket.io/?EIO=4&transport=polling", headers=headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
 
 
 def test_strangers_hold_so_many_lines_and_no_more(tmp_path):

@@ -1,9 +1,10 @@
 """A server whose database is of an earlier version answers while that is upgraded."""
 
-import http.client
 import json
 import signal
 import socket
+from contextlib import closing
+from http.client import HTTPConnection
 from typing import Any
 
 import pytest
@@ -31,12 +32,11 @@ def port():
 
 
 def ask(port, path, method="GET", **headers):
-    link = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
-    link.request(method, path, headers=headers)
-    reply: Any = link.getresponse()
-    reply.text = reply.read().decode()
-    link.close()
-    return reply
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request(method, path, headers=headers)
+        reply: Any = connection.getresponse()
+        reply.text = reply.read().decode()
+        return reply
 
 
 def test_each_step_of_an_upgrade_is_answered_with_503_and_what_to_do(tmp_path, port):

@@ -1,7 +1,8 @@
 """``modeldyno open``: a browser is signed in, without ever seeing the token."""
 
-import http.client
 import urllib.parse
+from contextlib import closing
+from http.client import HTTPConnection
 
 import pytest
 
@@ -17,12 +18,11 @@ def served(tmp_path_factory, starts_processes):
 
 def visit(address):
     parts = urllib.parse.urlsplit(address)
-    link = http.client.HTTPConnection(parts.netloc, timeout=20)
-    link.request("GET", f"{parts.path}?{parts.query}")
-    reply = link.getresponse()
-    reply.read()
-    link.close()
-    return reply
+    with closing(HTTPConnection(parts.netloc, timeout=60)) as connection:
+        connection.request("GET", f"{parts.path}?{parts.query}")
+        reply = connection.getresponse()
+        reply.read()
+        return reply
 
 
 def test_the_printed_address_signs_a_browser_in_once(typed, served):

@@ -3,6 +3,7 @@ turned away there (W1–W10, W15–W20, W27). Each refusal has a control that ge
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import re
@@ -38,9 +39,9 @@ class Asked:
 
     def __init__(self, server):
         self.server = server
+        document = server.ask("GET", "/api/v1/openapi.json", server.with_token()).text
+        self.document = json.loads(document)
         self.link = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-        told = server.ask("GET", "/api/v1/openapi.json", server.with_token()).text
-        self.document = json.loads(told)
         self.paths = sorted({filled(path) for path in self.document["paths"]})
         self.by_cookie = [path for path in self.paths if surface_of(path) != "named"]
 
@@ -79,9 +80,9 @@ def filled(path):
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory, starts_processes):
     with real_server(tmp_path_factory.mktemp("server"), is_patient=True) as server:
-        found = Asked(server)
-        yield found
-        found.link.close()
+        asked = Asked(server)
+        with contextlib.closing(asked.link):
+            yield asked
 
 
 @pytest.fixture(scope="module")
