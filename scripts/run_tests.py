@@ -50,6 +50,7 @@ class Test:
     name: str
     outcome: str
     seconds: float
+    cpu_s: float
     retried: bool  # by itself, as a timing test may
 
 
@@ -77,6 +78,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     parts = run([known.part] if known.part else [*PARTS], options)
     print_slowest([test for part in parts for test in part.tests])
+    print_costliest([test for part in parts for test in part.tests])
     print_retries(parts)
     print(f"Tests: {', '.join(map(str, parts))}", flush=True)
     return _worst(parts)
@@ -104,6 +106,16 @@ def print_slowest(tests: Iterable[Test]) -> None:
     print(f"Slowest {SLOWEST}:")
     for test in sorted(tests, key=lambda test: -test.seconds)[:SLOWEST]:
         print(f"  {test.seconds:6.1f} s  {test.name}")
+
+
+def print_costliest(tests: Iterable[Test]) -> None:
+    """On few cores, tests last as long as their files need CPU time."""
+    files: Counter[str] = Counter()
+    for test in tests:
+        files[test.name.partition("::")[0]] += test.cpu_s  # type: ignore[assignment]
+    print(f"CPU time: {sum(files.values()):.0f} s, most of it in")
+    for name, seconds in files.most_common(SLOWEST):
+        print(f"  {seconds:6.1f} s  {name}")
 
 
 def print_retries(parts: Iterable[Part]) -> None:

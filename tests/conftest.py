@@ -43,6 +43,7 @@ LONG = (
 STARTS = ("subprocess.Popen", "os.posix_spawn", "os.fork", "os.forkpty")
 ENGINES = ("keras", "openvino", "tensorflow", "torch")
 _started: list[str] = []
+_spent: dict[str, float] = {}
 NONE_QUICK = re.compile(
     r"^pytestmark = (\[\n( .*\n)*? )?.*(starts_processes|mark\.slow|mark\.engine)", re.MULTILINE
 )
@@ -74,12 +75,31 @@ def _note(tests, report):
     """A test has a report for each of set-up, call and tear-down; the worst says how it ended."""
     test = tests.setdefault(
         report.nodeid,
-        {"name": report.nodeid, "outcome": "passed", "seconds": 0.0, "retried": False},
+        {
+            "name": report.nodeid,
+            "outcome": "passed",
+            "seconds": 0.0,
+            "cpu_s": 0.0,
+            "retried": False,
+        },
     )
     if report.outcome == "failed" or test["outcome"] == "passed":
         test["outcome"] = report.outcome
     test["seconds"] += getattr(report, "duration", 0.0)
-    test["retried"] |= dict(getattr(report, "user_properties", ())).get("retried", False)
+    properties = dict(getattr(report, "user_properties", ()))
+    test["retried"] |= properties.get("retried", False)
+    test["cpu_s"] = properties.get("cpu_s", test["cpu_s"])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """What a test cost: CPU time since the test before it, of processes that ended as well."""
+    report = yield
+    if call.when == "teardown":
+        spent = sum(os.times()[:4])
+        report.user_properties.append(("cpu_s", spent - _spent.get("s", 0.0)))
+        _spent["s"] = spent
+    return report
 
 
 def pytest_xdist_make_scheduler(config, log):
