@@ -70,13 +70,13 @@ export function isOfSides(axis: CountAxis): axis is SideCountAxis {
 }
 
 /** Something of each axis that is a number, by the field of a request. */
-export function byField<T>(of: (axis: CountAxis) => T): Record<CountField, T> {
-  return Object.fromEntries(COUNT_AXES.map((axis) => [axis.field, of(axis)])) as Record<CountField, T>; // has all of them
+export function byField<T>(valueOf: (axis: CountAxis) => T): Record<CountField, T> {
+  return Object.fromEntries(COUNT_AXES.map((axis) => [axis.field, valueOf(axis)])) as Record<CountField, T>; // has all of them
 }
 
 /** The same of those that a side of a comparison has, by their names. */
-export function bySideName<T>(of: (axis: CountAxis) => T): Record<SideCountName, T> {
-  return Object.fromEntries(COUNT_AXES.filter(isOfSides).map((axis) => [axis.name, of(axis)])) as Record<SideCountName, T>; // has all of them
+export function bySideName<T>(valueOf: (axis: CountAxis) => T): Record<SideCountName, T> {
+  return Object.fromEntries(COUNT_AXES.filter(isOfSides).map((axis) => [axis.name, valueOf(axis)])) as Record<SideCountName, T>; // has all of them
 }
 
 /** A cell with nothing chosen. */
@@ -107,7 +107,7 @@ export function bySizes(a: object, b: object): number {
   return (
     Object.keys(here)
       .map((name) => (here[name] ?? 0) - (there[name] ?? 0))
-      .find((apart) => apart !== 0) ?? 0
+      .find((difference) => difference !== 0) ?? 0
   );
 }
 

@@ -1,5 +1,5 @@
 import { FIGURES } from "@/api/figures.gen";
-import { known, type Known } from "@/api/figures";
+import { toMeasuredFigure, type MeasuredFigure } from "@/api/figures";
 import type { CellDocument, Figure, SummaryDocument } from "@/api/schema.gen";
 
 type Row = (typeof FIGURES)[number];
@@ -31,17 +31,17 @@ export const LIST_FIGURES: readonly Listed[] = COLUMNS.filter(isListed);
 const CARD_FIGURES: readonly FigureColumn[] = COLUMNS.filter(({ on_card }) => on_card);
 
 /** A figure with or without an interval; null where it was not measured. */
-export function knownOf(value: number | Figure | null | undefined): Known | null {
+export function figureOf(value: number | Figure | null | undefined): MeasuredFigure | null {
   if (value == null) return null;
-  return known(typeof value === "number" ? { value, low: null, high: null, level: null, of: null, n: null, needs: null, repeat: null } : value);
+  return toMeasuredFigure(typeof value === "number" ? { value, low: null, high: null, level: null, of: null, n: null, needs: null, repeat: null } : value);
 }
 
-export type CardFigure = { label: string; format: Format; unit: string; known: Known };
+export type CardFigure = { label: string; format: Format; unit: string; figure: MeasuredFigure };
 
 /** The further figures that were measured of a cell. */
 export function cardFigures(cell: CellDocument, columns: readonly FigureColumn[] = CARD_FIGURES): CardFigure[] {
   return columns.flatMap(({ name, label, format, unit }) => {
-    const figure = knownOf(cell[name]);
-    return figure ? [{ label, format, unit, known: figure }] : [];
+    const figure = figureOf(cell[name]);
+    return figure ? [{ label, format, unit, figure }] : [];
   });
 }

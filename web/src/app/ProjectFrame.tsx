@@ -10,7 +10,7 @@ import { Trouble } from "@/ui/Trouble";
 
 const FIRST = "overview"; // a tab needs a name, its address has none
 const DEMO = "Demo"; // as the server calls the project that it brings along
-const Tour = lazy(() => import("@/features/project/Tour").then((found) => ({ default: found.Tour })));
+const Tour = lazy(() => import("@/features/project/Tour").then((module) => ({ default: module.Tour })));
 
 /** The tabs of a project, and the page below them. */
 export function ProjectFrame() {

@@ -7,7 +7,7 @@ import { listen } from "@/api/events";
 import { theme } from "@/app/theme";
 
 // What they say before it is here waits for it.
-const Notifications = lazy(() => import("@mantine/notifications").then((found) => ({ default: found.Notifications })));
+const Notifications = lazy(() => import("@mantine/notifications").then((module) => ({ default: module.Notifications })));
 
 export function Providers({ children }: { children: ReactNode }) {
   useEffect(listen, []);

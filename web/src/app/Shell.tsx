@@ -12,8 +12,8 @@ import { ThemeSwitch } from "@/app/ThemeSwitch";
 import { useShortcuts } from "@/app/shortcuts";
 
 // Loaded when first asked for: neither belongs to the first page.
-const Palette = lazy(() => import("@/app/Palette").then((found) => ({ default: found.Palette })));
-const KeySheet = lazy(() => import("@/app/KeySheet").then((found) => ({ default: found.KeySheet })));
+const Palette = lazy(() => import("@/app/Palette").then((module) => ({ default: module.Palette })));
+const KeySheet = lazy(() => import("@/app/KeySheet").then((module) => ({ default: module.KeySheet })));
 
 export function Shell() {
   const [isMenuOpen, menu] = useDisclosure();

@@ -4,7 +4,7 @@ import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import type { Look } from "@/charts/palette";
 import { spans } from "@/charts/spans";
-import { decimals, plain, quantity } from "@/format/numbers";
+import { decimals, fixedText, quantity } from "@/format/numbers";
 
 export type Dot = { row: string; value: number; low: number | null; high: number | null; sessions: number | null; isNoisy: boolean };
 export type DotSeries = { name: string; look: (isDark: boolean) => Look; dots: readonly Dot[] };
@@ -114,7 +114,7 @@ export function dotsSummary(dots: Dots): string {
     const [least] = values;
     const most = values[values.length - 1];
     if (least === undefined || most === undefined) return [];
-    const text = (value: number) => plain(value, decimals(value, 3));
+    const text = (value: number) => fixedText(value, decimals(value, 3));
     return [`${name}: ${least === most ? text(least) : `${text(least)} to ${text(most)}`} ${dots.unit}`];
   });
   return told.length > 0 ? `${told.join("; ")}.` : "Nothing measured yet.";

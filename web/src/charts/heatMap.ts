@@ -1,6 +1,6 @@
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
-import { decimals, plain } from "@/format/numbers";
+import { decimals, fixedText } from "@/format/numbers";
 
 export type Square = { cores: number; batch: number; value: number | null; low: number | null; high: number | null; sessions: number | null; isNoisy: boolean };
 export type HeatMap = { metric: string; unit: string; /** More is better. */ isRate: boolean; squares: readonly Square[] };
@@ -8,7 +8,7 @@ export type HeatMap = { metric: string; unit: string; /** More is better. */ isR
 type Known = Square & { value: number };
 const knownOf = ({ squares }: HeatMap): Known[] => squares.filter((one): one is Known => one.value !== null);
 const unique = (values: readonly number[]): number[] => [...new Set(values)].sort((a, b) => a - b);
-const text = (value: number): string => plain(value, decimals(value, 3));
+const text = (value: number): string => fixedText(value, decimals(value, 3));
 
 // One hue from little to much, so that it reads without colours, too. Without steps: equal numbers look equal.
 const LIGHT = [

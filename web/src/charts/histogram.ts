@@ -3,7 +3,7 @@ import { EXACT } from "@/charts/exact";
 import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import type { Look } from "@/charts/palette";
-import { count, decimals, plain } from "@/format/numbers";
+import { count, decimals, fixedText } from "@/format/numbers";
 
 export type Bin = { from: number; to: number; count: number };
 export type Mark = { name: string; value: number };
@@ -19,7 +19,7 @@ export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLo
   const places = bins.length > 0 ? decimals((bins[0]?.to ?? 1) - (bins[0]?.from ?? 0), 2) : 2;
   const width = (bins[0]?.to ?? 0) - (bins[0]?.from ?? 0);
   // The last may hold everything beyond.
-  const names = bins.map(({ from, to }) => `${to - from > 1.001 * width ? "≥ " : ""}${plain(from, places)}`);
+  const names = bins.map(({ from, to }) => `${to - from > 1.001 * width ? "≥ " : ""}${fixedText(from, places)}`);
   return ({ isDark, ink, dim, line }) => {
     const { color } = look(isDark);
     return {
@@ -77,5 +77,5 @@ export function histogramSummary(bins: readonly Bin[]): string {
   const fullest = bins.reduce<Bin | null>((best, bin) => (best === null || bin.count > best.count ? bin : best), null);
   if (!fullest) return "No samples.";
   const places = decimals(fullest.from, 3);
-  return `${count(all)} samples; most lie between ${plain(fullest.from, places)} and ${plain(fullest.to, places)} ms per batch.`;
+  return `${count(all)} samples; most lie between ${fixedText(fullest.from, places)} and ${fixedText(fullest.to, places)} ms per batch.`;
 }

@@ -5,7 +5,7 @@ import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import { errorBars } from "@/charts/errorBars";
 import type { Look } from "@/charts/palette";
-import { count, decimals, plain, plural } from "@/format/numbers";
+import { count, decimals, fixedText, plural } from "@/format/numbers";
 
 /** Enough to see, few enough to draw. */
 export const MOST_POINTS = 1200;
@@ -98,7 +98,7 @@ export function iterationsTable({ distribution }: Iterations): ChartTable {
 export function iterationsSummary({ distribution }: Iterations): string {
   const { samples, median_ms, outliers, histogram, samples_per_point } = distribution;
   const parts = [
-    `${count(samples)} iterations, half of them below ${plain(median_ms, decimals(median_ms, 3))} ms per batch`,
+    `${count(samples)} iterations, half of them below ${fixedText(median_ms, decimals(median_ms, 3))} ms per batch`,
     outliers.has_several_peaks
       ? `the distribution has more than one peak: ${count(outliers.samples)} took more than 1.5 times as long as the fastest`
       : `${plural(outliers.samples, "outlier")} flagged`,

@@ -17,7 +17,7 @@ import {
   type Slice,
   type Unit,
 } from "@/charts/profileRows";
-import { decimals, percent, plain } from "@/format/numbers";
+import { decimals, percent, fixedText } from "@/format/numbers";
 
 export const MOST_BARS = 30;
 const NARROW = 480; // a phone: names and numbers are shortened, or no room is left for bars
@@ -53,7 +53,7 @@ export function drawBars(slices: readonly Slice[], isShare: boolean): Drawing {
           low: scaled(one, one.interval?.[0] ?? one.ms),
           high: scaled(one, one.interval?.[1] ?? one.ms),
           text: isShare || one.unknown !== null ? shareText(one) : `${sliceText(one, unit)} · ${shareText(one)}`,
-          short: isShare || one.unknown !== null ? shareText(one) : `${plain(one.ms * unit.of, decimals(one.ms * unit.of, 3))} ${unit.name}`,
+          short: isShare || one.unknown !== null ? shareText(one) : `${fixedText(one.ms * unit.of, decimals(one.ms * unit.of, 3))} ${unit.name}`,
         })),
         ink,
       ),

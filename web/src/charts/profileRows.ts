@@ -1,7 +1,7 @@
 import type { ChangeDocument } from "@/api/parts";
 import type { ProfileDocument, TimeDocument } from "@/api/schema.gen";
 import type { ChartTable } from "@/charts/Chart";
-import { NOTHING, decimals, intervalOf, percent, plain, plural, quantity, type Interval } from "@/format/numbers";
+import { NOTHING, decimals, intervalOf, percent, fixedText, plural, quantity, type Interval } from "@/format/numbers";
 
 /** A part of a call: a node, or all nodes of one operator. `unknown` is why neither time nor share is known; both are 0 then. */
 export type Slice = {
@@ -152,7 +152,7 @@ function isApart(a: Slice, b: Slice): boolean {
 export function deltaText(ms: number | null, unit: Unit = unitOf([{ ms: Math.abs(ms ?? 0) }])): string {
   if (ms === null) return NOTHING;
   const scaled = ms * unit.of;
-  return ms === 0 ? `0 ${unit.name}` : `${ms > 0 ? "+" : ""}${plain(scaled, decimals(scaled, 3))} ${unit.name}`;
+  return ms === 0 ? `0 ${unit.name}` : `${ms > 0 ? "+" : ""}${fixedText(scaled, decimals(scaled, 3))} ${unit.name}`;
 }
 
 /** Of both sides together. */

@@ -6,7 +6,7 @@ import { LEGEND } from "@/charts/dots";
 import { errorBars } from "@/charts/errorBars";
 import type { LegendEntry } from "@/charts/Legend";
 import type { Look } from "@/charts/palette";
-import { decimals, plain, plural, quantity } from "@/format/numbers";
+import { decimals, fixedText, plural, quantity } from "@/format/numbers";
 
 export type Point = { x: number; value: number | null; low: number | null; high: number | null; sessions: number | null; isNoisy: boolean };
 export type Series = { name: string; look: (isDark: boolean) => Look; points: readonly Point[] };
@@ -185,7 +185,7 @@ export function scalingSummary(scaling: Scaling): string {
     const last = known[known.length - 1];
     if (!first || !last) return [];
     const where = ({ x }: Known) => (scaling.along === "cores" ? plural(x, "core") : `${scaling.along} ${x}`);
-    const at = (point: Known) => `${plain(point.value, decimals(point.value, 3))} ${scaling.unit} at ${where(point)}`;
+    const at = (point: Known) => `${fixedText(point.value, decimals(point.value, 3))} ${scaling.unit} at ${where(point)}`;
     return [first === last ? `${name}: ${at(first)}` : `${name}: from ${at(first)} to ${at(last)}`];
   });
   return told.length > 0 ? `${told.join("; ")}.` : "Nothing measured yet.";

@@ -3,7 +3,7 @@ import type { ChartTable } from "@/charts/Chart";
 import type { Drawing } from "@/charts/Drawn";
 import { LEGEND } from "@/charts/dots";
 import type { Look } from "@/charts/palette";
-import { plain, decimals } from "@/format/numbers";
+import { fixedText, decimals } from "@/format/numbers";
 
 /** `line` is what stays the same along a line: one number of cores; `label` is the row without what all share. */
 export type Stand = { row: string; label: string; line: string; latency: number; rate: number; isWinner: boolean; isNoisy: boolean };
@@ -85,7 +85,7 @@ function limitMarks(limitMs: number, isDark: boolean, ink: string): object {
   };
 }
 
-const short = (value: number) => plain(value, decimals(value, 3));
+const short = (value: number) => fixedText(value, decimals(value, 3));
 
 export function tradeoffTable(curves: readonly Curve[]): ChartTable {
   return {

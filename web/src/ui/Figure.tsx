@@ -2,7 +2,7 @@ import { Group, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import type { Format } from "@/api/figureColumns";
-import { formatted, type Interval } from "@/format/numbers";
+import { formatFigure, type Interval } from "@/format/numbers";
 
 type Props = {
   label: string;
@@ -17,7 +17,7 @@ type Props = {
 
 /** A number with everything that belongs to it: unit, interval, and what it rests on. */
 export function Figure({ label, value, interval, unit, format = "amount", basis }: Props) {
-  const told = formatted(format, value, interval, unit);
+  const told = formatFigure(format, value, interval, unit);
   return (
     <Stack gap={0}>
       <Text size="sm" className="dim">

@@ -6,7 +6,7 @@ import { lazy, Suspense, useCallback, useEffect, useEffectEvent, useReducer, use
 import { Refused } from "@/api/client";
 import { noteQuery, writeNote, type NoteSubject } from "@/api/notes";
 import type { NoteDocument } from "@/api/schema.gen";
-import { minute } from "@/format/dates";
+import { hoursAndMinutes } from "@/format/dates";
 import { both, isClean, isDue, next, opened, type DraftedNote, type Written } from "@/ui/draftedNote";
 import { Trouble, toldOf } from "@/ui/Trouble";
 
@@ -159,7 +159,7 @@ function Standing({ now }: { now: DraftedNote }) {
       : now.sent !== null || !isClean(now)
         ? "Saving…"
         : now.savedAt
-          ? `Saved ${minute(now.savedAt)}`
+          ? `Saved ${hoursAndMinutes(now.savedAt)}`
           : "";
   return (
     <Text size="sm" className="dim" role="status">

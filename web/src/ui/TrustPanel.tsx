@@ -4,7 +4,7 @@ import { IconShieldCheck, IconShieldQuestion } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { modelQuery } from "@/api/queries";
 import type { ModelDetailsDocument } from "@/api/schema.gen";
 import { Ago } from "@/ui/Ago";
@@ -17,7 +17,7 @@ export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
   const cache = useQueryClient();
   const keep = (found: ModelDetailsDocument) => cache.setQueryData(modelQuery(model.id).queryKey, found);
   const path = { model_id: model.id };
-  const withdraw = useMutation({ mutationFn: () => told(api.DELETE("/api/v1/models/{model_id}/trust", { params: { path } })), onSuccess: keep });
+  const withdraw = useMutation({ mutationFn: () => answerOf(api.DELETE("/api/v1/models/{model_id}/trust", { params: { path } })), onSuccess: keep });
   if (!model.trust.is_needed) return null;
   if (model.trust.is_given)
     return (
@@ -60,7 +60,7 @@ function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () =>
   const [reason, setReason] = useState("");
   const path = { model_id: model.id };
   const trust = useMutation({
-    mutationFn: () => told(api.PUT("/api/v1/models/{model_id}/trust", { params: { path }, body: { reason } })),
+    mutationFn: () => answerOf(api.PUT("/api/v1/models/{model_id}/trust", { params: { path }, body: { reason } })),
     onSuccess: (found) => {
       keep(found);
       close();

@@ -3,11 +3,11 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 
-import { api, Refused, told } from "@/api/client";
+import { api, Refused, answerOf } from "@/api/client";
 import { engineTitle } from "@/api/engines";
 import type { InferenceDocument } from "@/api/parts";
 import type { ModelDetailsDocument } from "@/api/schema.gen";
-import { decimals, plain } from "@/format/numbers";
+import { decimals, fixedText } from "@/format/numbers";
 import { Trouble } from "@/ui/Trouble";
 
 /** Lets the model run once, to see whether it works at all. It is no measurement, and says so. */
@@ -19,7 +19,7 @@ export function TryInference({ model }: { model: ModelDetailsDocument }) {
     mutationFn: async () => {
       const going = new AbortController();
       leaving.current = going;
-      const tried = await told(api.POST("/api/v1/models/{model_id}/try", { params: { path: { model_id: model.id } }, body: {}, signal: going.signal }));
+      const tried = await answerOf(api.POST("/api/v1/models/{model_id}/try", { params: { path: { model_id: model.id } }, body: {}, signal: going.signal }));
       if (tried.inference) return tried.inference;
       throw new Refused(200, tried.failure ?? { title: "The inference failed" });
     },
@@ -53,7 +53,7 @@ export function TryInference({ model }: { model: ModelDetailsDocument }) {
 }
 
 function Came({ of }: { of: InferenceDocument }) {
-  const ms = (value: number) => `${plain(value, decimals(value, 3))} ms`;
+  const ms = (value: number) => `${fixedText(value, decimals(value, 3))} ms`;
   const outputs = of.outputs.map((one) => `${one.name} ${one.dtype}${one.shape ? ` [${one.shape.join(", ")}]` : ""}`).join("; ");
   return (
     <Text size="sm" role="status">

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
 import { queries } from "@/api/cache";
-import { Refused, api, told } from "@/api/client";
+import { Refused, api, answerOf } from "@/api/client";
 import { benchmarkQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { VersusBaselineDocument } from "@/api/schema.gen";
@@ -13,7 +13,7 @@ import { headOf } from "@/features/benchmarks/results/cells";
 import { versusWords } from "@/features/benchmarks/versus";
 
 const patch = (pid: number, id: number | null, accept_noisy: boolean) =>
-  told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: pid } }, body: { baseline_benchmark_id: id, accept_noisy } })).then(
+  answerOf(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id: pid } }, body: { baseline_benchmark_id: id, accept_noisy } })).then(
     (project) => {
       void queries.invalidateQueries({ queryKey: queryKeys.projects });
       void queries.invalidateQueries({ queryKey: queryKeys.benchmarks });

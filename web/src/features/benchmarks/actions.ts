@@ -1,7 +1,7 @@
 import { notifications } from "@mantine/notifications";
 
 import { queries } from "@/api/cache";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { BenchmarkDetailsDocument, JobDocument } from "@/api/schema.gen";
 import { removeSoon } from "@/ui/undo";
@@ -26,13 +26,13 @@ export async function attempt<T>(what: string, doing: Promise<T>): Promise<T | n
 }
 
 export async function rerun(id: number): Promise<BenchmarkDetailsDocument | null> {
-  const made = await attempt("Not run again", told(api.POST("/api/v1/benchmarks/{benchmark_id}/rerun", { params: { path: { benchmark_id: id } } })));
+  const made = await attempt("Not run again", answerOf(api.POST("/api/v1/benchmarks/{benchmark_id}/rerun", { params: { path: { benchmark_id: id } } })));
   again();
   return made;
 }
 
 export async function runNow(id: number): Promise<void> {
-  await attempt("Not started", told(api.POST("/api/v1/benchmarks/{benchmark_id}/runs", { params: { path: { benchmark_id: id } } })));
+  await attempt("Not started", answerOf(api.POST("/api/v1/benchmarks/{benchmark_id}/runs", { params: { path: { benchmark_id: id } } })));
   again();
 }
 
@@ -46,7 +46,7 @@ export async function moveJob(jobId: number, move: Move): Promise<JobDocument | 
     next: () => api.POST("/api/v1/jobs/{job_id}/next", at),
   };
   const words = { cancel: "Not cancelled", resume: "Not resumed", next: "Not moved" };
-  const job = await attempt(words[move], told(calls[move]()));
+  const job = await attempt(words[move], answerOf(calls[move]()));
   again();
   return job;
 }
@@ -54,7 +54,7 @@ export async function moveJob(jobId: number, move: Move): Promise<JobDocument | 
 /** Gone in ten seconds, unless somebody says no. */
 export function removeBenchmark(row: { id: number; name: string }): void {
   removeSoon(benchmarkKey(row.id), `Benchmark ${row.id}, ${row.name},`, async () => {
-    await told(api.DELETE("/api/v1/benchmarks/{benchmark_id}", { params: { path: { benchmark_id: row.id }, query: { cascade: true } } }));
+    await answerOf(api.DELETE("/api/v1/benchmarks/{benchmark_id}", { params: { path: { benchmark_id: row.id }, query: { cascade: true } } }));
     again();
   });
 }

@@ -3,9 +3,9 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { SIDE_AXES, type SideAxisName } from "@/api/axes";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { engineTitle } from "@/api/engines";
-import { useStanding } from "@/api/progress";
+import { useJobProgress } from "@/api/progress";
 import { comparisonQuery, comparisonResultQuery, jobQuery } from "@/api/queries";
 import type { ComparisonDetailsDocument, ComparisonDocument, SettingDocument, SideDocument, SideSettingsDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
@@ -14,8 +14,8 @@ import { drawRatios, isUnusable, ratiosHeight, ratiosSummary, ratiosTable, type 
 import { Differences } from "@/features/compare/Differences";
 import { VerdictCard } from "@/features/compare/VerdictCard";
 import type { Change, Chosen } from "@/features/compare/search";
-import { left, plain, plural, ratio } from "@/format/numbers";
-import { sentence } from "@/format/words";
+import { remainingText, fixedText, plural, ratio } from "@/format/numbers";
+import { capitalize } from "@/format/words";
 import { Copy } from "@/ui/Copy";
 import { NoiseBadge, StateBadge, UnusableBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
@@ -51,11 +51,11 @@ export function ComparisonView({ id, chosen, change }: { id: number; chosen: Cho
 
 function UnderWay({ comparison }: { comparison: ComparisonDetailsDocument }) {
   const jobId = comparison.latest_run?.job_id ?? null;
-  const heard = useStanding(jobId);
+  const heard = useJobProgress(jobId);
   const job = useQuery({ ...jobQuery(jobId ?? 0), enabled: jobId !== null });
   const standing = heard ?? job.data?.progress;
   const cancel = useMutation({
-    mutationFn: (job_id: number) => told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })),
+    mutationFn: (job_id: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })),
   });
   const done = standing?.units_done ?? 0;
   const planned = standing?.units_planned ?? 0;
@@ -85,7 +85,7 @@ function UnderWay({ comparison }: { comparison: ComparisonDetailsDocument }) {
         </Text>
         <Text size="sm" className="dim">
           {planned > 0 && `${Math.min(done, planned)} of ${plural(planned, "pair")}`}
-          {standing?.remaining_s != null && ` · ${left(standing.remaining_s)}`}
+          {standing?.remaining_s != null && ` · ${remainingText(standing.remaining_s)}`}
         </Text>
         {cancel.isError && <Trouble error={cancel.error} />}
       </Stack>
@@ -96,7 +96,7 @@ function UnderWay({ comparison }: { comparison: ComparisonDetailsDocument }) {
 function Ended({ comparison }: { comparison: ComparisonDetailsDocument }) {
   const run = comparison.latest_run;
   const resume = useMutation({
-    mutationFn: (job_id: number) => told(api.POST("/api/v1/jobs/{job_id}/resume", { params: { path: { job_id } } })),
+    mutationFn: (job_id: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/resume", { params: { path: { job_id } } })),
   });
   const jobId = run?.job_id ?? null;
   return (
@@ -146,7 +146,7 @@ function Decided({ comparison }: { comparison: ComparisonDetailsDocument }) {
         {result.data?.pairs_needed != null && <Text size="sm">About {plural(result.data.pairs_needed, "pair")} in all would decide it.</Text>}
         {result.data?.notes.map((note) => (
           <Text key={note} size="sm" className="dim">
-            {sentence(note)}
+            {capitalize(note)}
           </Text>
         ))}
       </VerdictCard>
@@ -195,7 +195,7 @@ function Sides({ result }: { result: ComparisonDocument | null }) {
 }
 
 function levelOf(side: SideDocument): string {
-  const told = Object.entries(side.latency_ms).flatMap(([name, level]) => (level?.value == null ? [] : [`${name} ${plain(level.value, 4)} ms`]));
+  const told = Object.entries(side.latency_ms).flatMap(([name, level]) => (level?.value == null ? [] : [`${name} ${fixedText(level.value, 4)} ms`]));
   return told.join(", ");
 }
 

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { COUNT_AXES, bySideName, sizesOf } from "@/api/axes";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { benchmarkQuery } from "@/api/queries";
 import type { CellJudgementDocument } from "@/api/parts";
 import type { BenchmarkDetailsDocument, ModelSideRequest } from "@/api/schema.gen";
@@ -22,7 +22,7 @@ export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
   const sides = pair && one.data && other.data && [sideAsked(one.data, pair.a.number), sideAsked(other.data, pair.b.number)];
   const make = useMutation({
     mutationFn: (asked: readonly [ModelSideRequest, ModelSideRequest]) =>
-      told(api.POST("/api/v1/comparisons", { body: { project_id: pid, a: asked[0], b: asked[1] } })),
+      answerOf(api.POST("/api/v1/comparisons", { body: { project_id: pid, a: asked[0], b: asked[1] } })),
     onSuccess: (made) => change({ comparison: made.id }),
   });
   const [here, there] = sides ?? [];

@@ -2,7 +2,7 @@ import { cardFigures, type FigureColumn } from "@/api/figureColumns";
 import type { CellJudgementDocument } from "@/api/parts";
 import type { CellDocument } from "@/api/schema.gen";
 import { pairName, type Side } from "@/features/compare/picks";
-import { formatted, intervalOf } from "@/format/numbers";
+import { formatFigure, intervalOf } from "@/format/numbers";
 
 export type FurtherRow = { place: string; label: string; a: string; b: string };
 
@@ -23,8 +23,8 @@ function rowsOf(a: CellDocument, b: CellDocument, columns?: readonly FigureColum
 
 function textsOf(cell: CellDocument, columns?: readonly FigureColumn[]): ReadonlyMap<string, string> {
   return new Map(
-    cardFigures(cell, columns).map(({ label, format, unit, known }) => {
-      const text = formatted(format, known.value, intervalOf(known), unit);
+    cardFigures(cell, columns).map(({ label, format, unit, figure: known }) => {
+      const text = formatFigure(format, known.value, intervalOf(known), unit);
       return [label, [text.value, text.spread, text.unit].filter(Boolean).join(" ")];
     }),
   );

@@ -1,7 +1,7 @@
 import { sizeWords, sizesOf } from "@/api/axes";
 import { itemsPerSecond, msPerBatch } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
-import { intervalOf, plain, quantity } from "@/format/numbers";
+import { intervalOf, fixedText, quantity } from "@/format/numbers";
 
 export type Candidate = { name: string; cell: CellDocument };
 export type SweetSpot = { winners: Candidate[]; reason: string };
@@ -28,7 +28,7 @@ export function sweetSpot(candidates: readonly Candidate[], limitMs: number): Sw
   const within = usable.filter(({ cell }) => slowest(cell) <= limitMs);
   const ranked = [...within].sort((a, b) => rate(b).value - rate(a).value);
   const [best] = ranked;
-  const limit = `${plain(limitMs, limitMs < 10 ? 2 : 0)} ms`;
+  const limit = `${fixedText(limitMs, limitMs < 10 ? 2 : 0)} ms`;
   if (!best) {
     const quickest = [...usable].sort((a, b) => slowest(a.cell) - slowest(b.cell))[0];
     const nearest = quickest ? ` The quickest is ${quickest.name}: ${latency(quickest.cell)}.` : "";

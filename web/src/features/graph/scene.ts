@@ -7,7 +7,7 @@ import type { Rect } from "@/features/graph/arrange";
 import type { Times } from "@/features/graph/homes";
 import { laidOut } from "@/features/graph/layout";
 import { onCanvas, toPlace, type Written } from "@/features/graph/sizes";
-import { decimals, plain } from "@/format/numbers";
+import { decimals, fixedText } from "@/format/numbers";
 
 /** A view with everything in its place: what the page draws, and what it saves. */
 export type Scene = {
@@ -58,5 +58,5 @@ export function timeText(id: string, times: Times | null): string | null {
 }
 
 export function milliseconds(ms: number): string {
-  return ms > 0 && ms < 0.1 ? `${plain(ms * 1000, decimals(ms * 1000, 3))} µs` : `${plain(ms, decimals(ms, 3))} ms`;
+  return ms > 0 && ms < 0.1 ? `${fixedText(ms * 1000, decimals(ms * 1000, 3))} µs` : `${fixedText(ms, decimals(ms, 3))} ms`;
 }

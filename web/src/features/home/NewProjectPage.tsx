@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { modelQuery, projectQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { ModelDetailsDocument, ProjectDocument } from "@/api/schema.gen";
@@ -112,10 +112,10 @@ function Finish({ model, project, again }: { model: ModelDetailsDocument; projec
   const finish = useMutation({
     mutationFn: async () => {
       if (project.is_draft) {
-        await told(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id } }, body: { name } }));
+        await answerOf(api.PATCH("/api/v1/projects/{project_id}", { params: { path: { project_id } }, body: { name } }));
       }
       if (withBenchmark) {
-        await told(api.POST("/api/v1/benchmarks", { body: { project_id, model_id: model.id } }));
+        await answerOf(api.POST("/api/v1/benchmarks", { body: { project_id, model_id: model.id } }));
       }
     },
     onSuccess: async () => {
@@ -126,8 +126,8 @@ function Finish({ model, project, again }: { model: ModelDetailsDocument; projec
   const discard = useMutation({
     mutationFn: () =>
       project.is_draft
-        ? told(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id }, query: { cascade: true } } }))
-        : told(api.DELETE("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } } })),
+        ? answerOf(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id }, query: { cascade: true } } }))
+        : answerOf(api.DELETE("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } } })),
     onSuccess: again,
   });
   return (

@@ -1,12 +1,12 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useEffectEvent, useRef, useState } from "react";
 
-import { api, Refused, told } from "@/api/client";
+import { api, Refused, answerOf } from "@/api/client";
 import { useFetches } from "@/api/progress";
 import { modelQuery } from "@/api/queries";
 import type { ExampleRequest } from "@/api/parts";
 import type { ModelDetailsDocument } from "@/api/schema.gen";
-import { Stopped, sendModel, sendWeights, type Sending } from "@/api/upload";
+import { UploadStopped, sendModel, sendWeights, type Sending } from "@/api/upload";
 import { modelAmong, nameFor, weightsAmong } from "@/features/home/chosenFiles";
 
 export type Bringing =
@@ -55,7 +55,7 @@ export function useBringing(arrived: (model: ModelDetailsDocument) => void, targ
         if (model) arrive(model);
       } catch (error) {
         if (target === null) await abandon(project);
-        set(error instanceof Stopped ? { step: "idle" } : { step: "refused", name, error });
+        set(error instanceof UploadStopped ? { step: "idle" } : { step: "refused", name, error });
       }
     },
     [arrive, target],
@@ -92,7 +92,7 @@ export function useBringing(arrived: (model: ModelDetailsDocument) => void, targ
     (path: string) => {
       const name = path.split("/").pop() ?? path;
       set({ step: "copying", name });
-      void into(name, (project_id) => told(api.POST("/api/v1/projects/{project_id}/models/import", { params: { path: { project_id } }, body: { path } })));
+      void into(name, (project_id) => answerOf(api.POST("/api/v1/projects/{project_id}/models/import", { params: { path: { project_id } }, body: { path } })));
     },
     [into],
   );
@@ -131,28 +131,28 @@ function useArrival(now: Bringing, arrive: (model: ModelDetailsDocument) => void
     if (slug === null || project === null) return;
     const over = new AbortController();
     void (async () => {
-      const { fetches: known } = await told(api.GET("/api/v1/examples/{example}", { params: { path: { example: slug } } }));
+      const { fetches: known } = await answerOf(api.GET("/api/v1/examples/{example}", { params: { path: { example: slug } } }));
       const mine = known.find((one) => one.project_id === project);
       if (over.signal.aborted || !mine || mine.state === "fetching") return;
       if (mine.model_id === null) onFailure(new Refused(502, { title: "The example could not be downloaded", ...mine.failure }));
-      else onArrival(await told(api.GET("/api/v1/models/{model_id}", { params: { path: { model_id: mine.model_id } } })));
+      else onArrival(await answerOf(api.GET("/api/v1/models/{model_id}", { params: { path: { model_id: mine.model_id } } })));
     })().catch(onFailure);
     return () => over.abort();
   }, [slug, project, state]);
 }
 
 async function begin(file: string): Promise<number> {
-  const made = await told(api.POST("/api/v1/projects", { body: { name: nameFor(file), is_draft: true } }));
+  const made = await answerOf(api.POST("/api/v1/projects", { body: { name: nameFor(file), is_draft: true } }));
   return made.id;
 }
 
 async function startFetch(project_id: number, slug: string): Promise<void> {
-  const known = await told(api.GET("/api/v1/examples"));
+  const known = await answerOf(api.GET("/api/v1/examples"));
   const isKnown = (name: string): name is ExampleRequest["example"] => known.examples.some((one) => one.slug === name);
   if (!isKnown(slug)) throw new Refused(404, { title: `There is no example ${slug}` });
-  await told(api.POST("/api/v1/projects/{project_id}/models/example", { params: { path: { project_id } }, body: { example: slug } }));
+  await answerOf(api.POST("/api/v1/projects/{project_id}/models/example", { params: { path: { project_id } }, body: { example: slug } }));
 }
 
 async function abandon(project_id: number): Promise<void> {
-  await told(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id }, query: { cascade: true } } })).catch(() => undefined);
+  await answerOf(api.DELETE("/api/v1/projects/{project_id}", { params: { path: { project_id }, query: { cascade: true } } })).catch(() => undefined);
 }

@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { api, Refused, told } from "@/api/client";
+import { api, Refused, answerOf } from "@/api/client";
 import { conversionsQuery } from "@/api/queries";
 import type { Possibility } from "@/api/parts";
 import type { ConversionJobDocument, ModelDetailsDocument } from "@/api/schema.gen";
@@ -49,7 +49,7 @@ function Format({ model, possible, latest }: { model: ModelDetailsDocument; poss
   const cache = useQueryClient();
   const again = () => cache.invalidateQueries({ queryKey: conversionsQuery(model.id).queryKey });
   const start = useMutation({
-    mutationFn: () => told(api.POST("/api/v1/models/{model_id}/conversions", { params: { path: { model_id: model.id } }, body: { to: possible.to } })),
+    mutationFn: () => answerOf(api.POST("/api/v1/models/{model_id}/conversions", { params: { path: { model_id: model.id } }, body: { to: possible.to } })),
     onSuccess: again,
   });
   const isRunning = latest?.state === "converting";
@@ -80,7 +80,7 @@ const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function Standing({ of, title }: { of: ConversionJobDocument; title: string }) {
   const cancel = useMutation({
-    mutationFn: () => told(api.POST("/api/v1/conversions/{conversion_id}/cancel", { params: { path: { conversion_id: of.id } } })),
+    mutationFn: () => answerOf(api.POST("/api/v1/conversions/{conversion_id}/cancel", { params: { path: { conversion_id: of.id } } })),
   });
   switch (of.state) {
     case "converting":

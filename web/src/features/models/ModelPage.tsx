@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { useState, type ReactNode } from "react";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { modelQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { ModelDetailsDocument } from "@/api/schema.gen";
@@ -119,7 +119,7 @@ function Operators({ model }: { model: ModelDetailsDocument }) {
 function Unread({ model }: { model: ModelDetailsDocument }) {
   const cache = useQueryClient();
   const look = useMutation({
-    mutationFn: () => told(api.POST("/api/v1/models/{model_id}/inspect", { params: { path: { model_id: model.id } } })),
+    mutationFn: () => answerOf(api.POST("/api/v1/models/{model_id}/inspect", { params: { path: { model_id: model.id } } })),
     onSuccess: (found) => cache.setQueryData(modelQuery(model.id).queryKey, found),
   });
   return (
@@ -136,7 +136,7 @@ function Rename({ model }: { model: ModelDetailsDocument }) {
   const [name, setName] = useState<string | null>(null);
   const cache = useQueryClient();
   const rename = useMutation({
-    mutationFn: (said: string) => told(api.PATCH("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } }, body: { name: said } })),
+    mutationFn: (said: string) => answerOf(api.PATCH("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } }, body: { name: said } })),
     onSuccess: (found) => {
       cache.setQueryData(modelQuery(model.id).queryKey, found);
       void cache.invalidateQueries({ queryKey: queryKeys.models });

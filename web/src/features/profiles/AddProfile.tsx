@@ -4,7 +4,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { queries } from "@/api/cache";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { enginesQuery, modelsQuery, systemQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import type { EngineDocument } from "@/api/parts";
@@ -50,7 +50,7 @@ function Form({ pid, models, engines, cores: most, close, added }: Props & { mod
   const model = models.find((one) => one.id === modelId);
   const run = useMutation({
     mutationFn: () =>
-      told(
+      answerOf(
         api.POST("/api/v1/profiles", {
           body: {
             project_id: pid,

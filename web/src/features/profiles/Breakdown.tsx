@@ -6,7 +6,7 @@ import { Chart } from "@/charts/Chart";
 import { MOST_BARS, barsHeight, drawBars } from "@/charts/profileBars";
 import { shareText, sliceSummary, sliceTable, sliceText, slicesOf, unitOf, type By, type Limit, type Slice, type Unit } from "@/charts/profileRows";
 import { drawTreemap } from "@/charts/profileTreemap";
-import { NOTHING, decimals, plain } from "@/format/numbers";
+import { NOTHING, decimals, fixedText } from "@/format/numbers";
 import { DataTable, type Column } from "@/ui/DataTable";
 
 type Props = { result: ProfileDocument; by: By; view: "bars" | "treemap" | "table"; isShare: boolean; jump: (name: string) => void };
@@ -83,7 +83,7 @@ function Unknown({ why }: { why: string }) {
   );
 }
 
-const rate = (value: number | null) => (value === null ? NOTHING : plain(value, decimals(value, 3)));
+const rate = (value: number | null) => (value === null ? NOTHING : fixedText(value, decimals(value, 3)));
 const COLORS = { compute: "blue", memory: "grape", overhead: "gray" } as const;
 
 /** What keeps it from being faster; why is in the words behind it. */

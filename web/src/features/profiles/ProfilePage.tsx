@@ -5,7 +5,7 @@ import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router"
 import { useCallback } from "react";
 
 import { engineTitle } from "@/api/engines";
-import { useStanding } from "@/api/progress";
+import { useJobProgress } from "@/api/progress";
 import { profileQuery, profileResultQuery, profilesQuery } from "@/api/queries";
 import type { ProfileDetailsDocument, ProfileDocument } from "@/api/schema.gen";
 import { saveText } from "@/charts/saving";
@@ -14,7 +14,7 @@ import { Breakdown } from "@/features/profiles/Breakdown";
 import { ProfileDiff } from "@/features/profiles/ProfileDiff";
 import { ProfileMenu } from "@/features/profiles/ProfileMenu";
 import { duration, intervalOf, percent, plural } from "@/format/numbers";
-import { cellName, sentence } from "@/format/words";
+import { cellName, capitalize } from "@/format/words";
 import { Ago } from "@/ui/Ago";
 import { NoiseBadge, StateBadge } from "@/ui/badges";
 import { Caution } from "@/ui/Caution";
@@ -66,7 +66,7 @@ export function ProfilePage() {
 /** What it is doing, or why it has no result. */
 function Standing({ profile }: { profile: ProfileDetailsDocument }) {
   const { state, latest_run: run } = profile;
-  const standing = useStanding(run?.job_id);
+  const standing = useJobProgress(run?.job_id);
   const jobId = run?.job_id ?? null;
   if (state === "draft") {
     return (
@@ -276,7 +276,7 @@ function Shown({ profile, result }: { profile: ProfileDetailsDocument; result: P
         <Stack gap={2}>
           {result.notes.map((note) => (
             <Text key={note} size="sm" className="dim">
-              {sentence(note)}
+              {capitalize(note)}
             </Text>
           ))}
         </Stack>

@@ -2,19 +2,19 @@ import { Anchor, Card, Group, Progress, Stack, Text, Title } from "@mantine/core
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import { useStanding } from "@/api/progress";
+import { useJobProgress } from "@/api/progress";
 import { jobsQuery } from "@/api/queries";
-import type { Happened } from "@/api/parts";
+import type { ActivityEntry } from "@/api/parts";
 import type { JobDocument } from "@/api/schema.gen";
 import { PlaceLink } from "@/kinds/PlaceLink";
-import { left } from "@/format/numbers";
+import { remainingText } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge } from "@/ui/badges";
 
 const MOST = 8;
 
 /** What runs now, and what happened last. */
-export function Activity({ pid, activity }: { pid: number; activity: readonly Happened[] }) {
+export function Activity({ pid, activity }: { pid: number; activity: readonly ActivityEntry[] }) {
   const running = useQuery(jobsQuery({ state: "running", project_id: pid }));
   const jobs = new Map(running.data?.items.map((job) => [job.run_id, job]));
   return (
@@ -36,7 +36,7 @@ export function Activity({ pid, activity }: { pid: number; activity: readonly Ha
   );
 }
 
-function Line({ pid, one, job }: { pid: number; one: Happened; job: JobDocument | undefined }) {
+function Line({ pid, one, job }: { pid: number; one: ActivityEntry; job: JobDocument | undefined }) {
   return (
     <li>
       <Group justify="space-between" gap="xs" align="flex-start">
@@ -64,7 +64,7 @@ function Line({ pid, one, job }: { pid: number; one: Happened; job: JobDocument 
 }
 
 function Running({ job }: { job: JobDocument }) {
-  const standing = useStanding(job.id);
+  const standing = useJobProgress(job.id);
   const done = standing?.units_done ?? job.progress?.units_done ?? 0;
   const planned = standing?.units_planned ?? job.progress?.units_planned ?? 0;
   const remaining = standing?.remaining_s ?? job.progress?.remaining_s;
@@ -73,7 +73,7 @@ function Running({ job }: { job: JobDocument }) {
     <Stack gap={2} mt={4}>
       <Progress value={share} aria-label="Progress" />
       <Text size="xs" className="dim">
-        {standing?.doing || job.progress?.doing || "Starting"} · {Math.round(share)} %{remaining != null && ` · ${left(remaining)}`}
+        {standing?.doing || job.progress?.doing || "Starting"} · {Math.round(share)} %{remaining != null && ` · ${remainingText(remaining)}`}
       </Text>
     </Stack>
   );

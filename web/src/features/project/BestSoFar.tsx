@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { engineTitle } from "@/api/engines";
 import type { LeaderDocument } from "@/api/parts";
 import type { ContenderDocument } from "@/api/schema.gen";
-import { cellName, sentence } from "@/format/words";
+import { cellName, capitalize } from "@/format/words";
 import { NoiseBadge } from "@/ui/badges";
 import { CellFigure } from "@/ui/CellFigure";
 
@@ -65,7 +65,7 @@ function Best({ pid, best }: { pid: number; best: LeaderDocument }) {
           )}
           {note && (
             <Text size="sm" className="dim">
-              {sentence(note)}
+              {capitalize(note)}
             </Text>
           )}
         </>

@@ -4,7 +4,7 @@ import { IconX } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import type { NextStep } from "@/api/parts";
 import { placeOf, stepKey } from "@/features/project/places";
 import { Trouble } from "@/ui/Trouble";
@@ -32,7 +32,7 @@ function Step({ pid, step, dismiss }: { pid: number; step: NextStep; dismiss: ()
   const navigate = useNavigate();
   const place = placeOf(pid, step);
   const rerun = useMutation({
-    mutationFn: (benchmark_id: number) => told(api.POST("/api/v1/benchmarks/{benchmark_id}/rerun", { params: { path: { benchmark_id } } })),
+    mutationFn: (benchmark_id: number) => answerOf(api.POST("/api/v1/benchmarks/{benchmark_id}/rerun", { params: { path: { benchmark_id } } })),
     onSuccess: (made) => void navigate({ to: "/p/$pid/benchmarks/$bid", params: { pid, bid: made.id } }),
   });
   const act = () => {

@@ -2,7 +2,7 @@ import { Box, Group, Skeleton, Stack, Text, Tooltip } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
-import { useStandings } from "@/api/progress";
+import { useProgressOfJobs } from "@/api/progress";
 import { queueQuery } from "@/api/queries";
 import type { JobDocument } from "@/api/schema.gen";
 import { lanesOf, type Lane } from "@/features/queue/lanes";
@@ -13,7 +13,7 @@ import { Trouble } from "@/ui/Trouble";
 /** Which job has which core, since when and about until when. */
 export function CoreMap({ running }: { running: readonly JobDocument[] }) {
   const queue = useQuery(queueQuery);
-  const standings = useStandings();
+  const standings = useProgressOfJobs();
   const now = useNow();
   const doing = running.map((job) => standings.get(job.id)?.doing ?? "").join("\n");
   // Cores are taken and given back between the steps of a job.

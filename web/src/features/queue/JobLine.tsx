@@ -2,14 +2,14 @@ import { Button, Card, Group, Progress, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 
-import { api, told } from "@/api/client";
-import { useStanding } from "@/api/progress";
+import { api, answerOf } from "@/api/client";
+import { useJobProgress } from "@/api/progress";
 import { waitsForCores } from "@/api/waiting";
 import { projectQuery } from "@/api/queries";
 import type { JobDocument } from "@/api/schema.gen";
 import { kindOf } from "@/kinds/kinds";
 import { PlaceLink } from "@/kinds/PlaceLink";
-import { left, soFar } from "@/format/numbers";
+import { remainingText, liveEstimateText } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge, WaitingBadge } from "@/ui/badges";
 import { toldOf } from "@/ui/Trouble";
@@ -65,7 +65,7 @@ export function JobLine({ job, isFirst = false }: { job: JobDocument; isFirst?: 
 }
 
 function Standing({ job }: { job: JobDocument }) {
-  const heard = useStanding(job.id);
+  const heard = useJobProgress(job.id);
   const standing = heard ?? job.progress;
   const done = standing?.units_done ?? 0;
   const planned = standing?.units_planned ?? 0;
@@ -77,8 +77,8 @@ function Standing({ job }: { job: JobDocument }) {
       <Text size="sm" className="dim">
         {standing?.doing || "Starting"}
         {planned > 0 && ` · ${Math.min(done, planned)} of ${planned}`}
-        {estimate != null && ` · so far ${soFar(estimate, half)}`}
-        {standing?.remaining_s != null && ` · ${left(standing.remaining_s)}`}
+        {estimate != null && ` · so far ${liveEstimateText(estimate, half)}`}
+        {standing?.remaining_s != null && ` · ${remainingText(standing.remaining_s)}`}
       </Text>
     </>
   );
@@ -86,9 +86,9 @@ function Standing({ job }: { job: JobDocument }) {
 
 const at = (job_id: number) => ({ params: { path: { job_id } } });
 const ACTS = {
-  next: (job: number) => told(api.POST("/api/v1/jobs/{job_id}/next", at(job))),
-  cancel: (job: number) => told(api.POST("/api/v1/jobs/{job_id}/cancel", at(job))),
-  resume: (job: number) => told(api.POST("/api/v1/jobs/{job_id}/resume", at(job))),
+  next: (job: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/next", at(job))),
+  cancel: (job: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", at(job))),
+  resume: (job: number) => answerOf(api.POST("/api/v1/jobs/{job_id}/resume", at(job))),
 };
 type Act = keyof typeof ACTS;
 

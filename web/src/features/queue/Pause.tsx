@@ -3,7 +3,7 @@ import { IconPlayerPause, IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation, useQuery } from "@tanstack/react-query";
 
 import { queries } from "@/api/cache";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { queueQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import { complain } from "@/features/queue/JobLine";
@@ -13,7 +13,7 @@ export function PauseButton() {
   const queue = useQuery(queueQuery);
   const isPaused = queue.data?.is_paused ?? false;
   const turn = useMutation({
-    mutationFn: (pause: boolean) => told(pause ? api.POST("/api/v1/queue/pause") : api.POST("/api/v1/queue/resume")),
+    mutationFn: (pause: boolean) => answerOf(pause ? api.POST("/api/v1/queue/pause") : api.POST("/api/v1/queue/resume")),
     // Also why each of them waits has changed.
     onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.jobs }),
     onError: complain,

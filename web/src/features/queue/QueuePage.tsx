@@ -5,7 +5,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { jobsQuery } from "@/api/queries";
 import type { JobDocument } from "@/api/schema.gen";
 import { CoreMap } from "@/features/queue/CoreMap";
@@ -88,7 +88,7 @@ function CancelAll({ jobs }: { jobs: readonly JobDocument[] }) {
   const cancel = useMutation({
     // Those that wait first, or one of them would start meanwhile.
     mutationFn: async (all: readonly JobDocument[]) => {
-      for (const job of all) await told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }));
+      for (const job of all) await answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }));
     },
     onSettled: ask.close,
     onError: complain,

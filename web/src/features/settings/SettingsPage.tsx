@@ -3,7 +3,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { sessionQuery, systemQuery } from "@/api/queries";
 import { Ago } from "@/ui/Ago";
 import { Page } from "@/ui/Page";
@@ -67,7 +67,7 @@ function Keys() {
 function Access() {
   const session = useQuery(sessionQuery);
   const leave = useMutation({
-    mutationFn: () => told(api.DELETE("/api/v1/session")),
+    mutationFn: () => answerOf(api.DELETE("/api/v1/session")),
     onSuccess: () => window.location.assign("/login"),
   });
   const by = session.data?.by;

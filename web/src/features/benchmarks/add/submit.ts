@@ -1,7 +1,7 @@
 import { notifications } from "@mantine/notifications";
 
 import { queries } from "@/api/cache";
-import { api, told } from "@/api/client";
+import { api, answerOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { BenchmarkDetailsDocument, ModelSideRequest } from "@/api/schema.gen";
 import { askedOf, turnsOf, type Effective, type Turn } from "@/features/benchmarks/add/form";
@@ -22,7 +22,7 @@ export type Started = {
 export async function start(draft: Effective, pid: number): Promise<Started> {
   const { modelId } = draft;
   if (modelId === null) throw new Error("no model");
-  const first = await told(
+  const first = await answerOf(
     api.POST("/api/v1/benchmarks", {
       body: { ...askedOf(draft, modelId, draft.engine, draft.counts), project_id: pid, name: null, dataset_id: null, start: true },
     }),
@@ -40,7 +40,7 @@ export async function start(draft: Effective, pid: number): Promise<Started> {
 async function startOther(draft: Effective, pid: number, modelId: number, jobs: number[]): Promise<number> {
   const otherModel = draft.otherModelId ?? modelId;
   const asked = { ...askedOf(draft, otherModel, draft.otherEngine, draft.otherCounts), project_id: pid, name: null, dataset_id: null, start: true };
-  const other = await told(api.POST("/api/v1/benchmarks", { body: asked }));
+  const other = await answerOf(api.POST("/api/v1/benchmarks", { body: asked }));
   jobs.push(...jobOf(other));
   for (const turn of turnsOf(draft)) {
     const side = (model_id: number, engine: string, counts: Turn["a"]): ModelSideRequest => ({
@@ -71,7 +71,7 @@ async function startOther(draft: Effective, pid: number, modelId: number, jobs: 
       seed: 0,
       start: true,
     };
-    jobs.push(...jobOf(await told(api.POST("/api/v1/comparisons", { body }))));
+    jobs.push(...jobOf(await answerOf(api.POST("/api/v1/comparisons", { body }))));
   }
   return other.id;
 }
@@ -83,7 +83,7 @@ function jobOf(made: { latest_run: { job_id: number | null } | null }): number[]
 /** Cancels all that was just started, the last first: what waits never begins then. */
 export function undoStart(started: Started): void {
   for (const job_id of [...started.jobs].reverse()) {
-    void told(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })).catch(() =>
+    void answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })).catch(() =>
       notifications.show({ color: "red", message: `Job ${job_id} was not cancelled` }),
     );
   }

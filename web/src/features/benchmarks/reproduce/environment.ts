@@ -1,6 +1,6 @@
 import { engineTitle } from "@/api/engines";
 import type { BenchmarkDocument } from "@/api/schema.gen";
-import { NOTHING, bytes, percent, plain } from "@/format/numbers";
+import { NOTHING, bytes, percent, fixedText } from "@/format/numbers";
 
 const said = (value: boolean | null): string => (value === null ? NOTHING : value ? "yes" : "no");
 const unique = (values: readonly (string | null | undefined)[]): string => [...new Set(values.filter(Boolean))].join(", ") || NOTHING;
@@ -26,7 +26,7 @@ export function environmentOf(result: BenchmarkDocument): [name: string, value: 
     ["Sandbox", unique(cells.map((cell) => cell.sandbox))],
     ["Model sha256", result.model.sha256],
     ["Tool", `Modeldyno ${result.tool_version}, Python ${host.python}`],
-    ["Load while measuring", weather.load_1m === null ? NOTHING : plain(weather.load_1m, 1)],
+    ["Load while measuring", weather.load_1m === null ? NOTHING : fixedText(weather.load_1m, 1)],
     ["Time that tasks waited for a CPU", weather.cpu_pressure === null ? NOTHING : percent(weather.cpu_pressure, 1)],
     ["Fingerprint", host.fingerprint],
   ];

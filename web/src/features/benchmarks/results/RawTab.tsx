@@ -12,7 +12,7 @@ import { isBenchmark } from "@/features/benchmarks/reproduce/ReproduceTab";
 import { ResultControls } from "@/features/benchmarks/results/ResultControls";
 import { choose } from "@/features/benchmarks/results/cells";
 import type { Change, Looked } from "@/features/benchmarks/results/view";
-import { count, decimals, plain } from "@/format/numbers";
+import { count, decimals, fixedText } from "@/format/numbers";
 import { cellName } from "@/format/words";
 import { DataTable, type Column } from "@/ui/DataTable";
 import { Trouble } from "@/ui/Trouble";
@@ -90,10 +90,10 @@ function Percentiles({ rows, isWithin, name }: { rows: readonly Percentile[]; is
               <Table.Th scope="row" fw={500}>
                 {percentile}
               </Table.Th>
-              <Table.Td ta="right">{value === null ? "–" : plain(value, decimals(value, 4))}</Table.Td>
+              <Table.Td ta="right">{value === null ? "–" : fixedText(value, decimals(value, 4))}</Table.Td>
               <Table.Td>
                 {ci ? (
-                  ci.map((one) => plain(one, decimals(one, 4))).join(" to ")
+                  ci.map((one) => fixedText(one, decimals(one, 4))).join(" to ")
                 ) : (
                   <Text span size="sm" className="dim">
                     {needs ? `needs about ${count(needs)} samples` : "–"}
@@ -148,7 +148,7 @@ function SampleTable({ distribution }: { distribution: DistributionDocument }) {
   const columns: Column<Row>[] = [
     { id: "place", header: "Iteration", value: (row) => row.iteration, isNumber: true },
     { id: "session", header: "Session", value: (row) => row.session, isNumber: true },
-    { id: "ms", header: "ms per batch", value: (row) => row.ms, show: (row) => plain(row.ms, 6), isNumber: true },
+    { id: "ms", header: "ms per batch", value: (row) => row.ms, show: (row) => fixedText(row.ms, 6), isNumber: true },
     {
       id: "far",
       header: "",

@@ -4,7 +4,7 @@ import { useMemo, type ReactNode } from "react";
 
 import { distributionQuery } from "@/api/queries";
 import { cardFigures } from "@/api/figureColumns";
-import { METRICS, floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, withinRun, type Known } from "@/api/figures";
+import { METRICS, floorMsPerItem, itemsPerSecond, msPerBatch, msPerItem, withinRun, type MeasuredFigure } from "@/api/figures";
 import type { CellDocument } from "@/api/schema.gen";
 import { Chart } from "@/charts/Chart";
 import { MOST_POINTS, drawIterations, iterationsSummary, iterationsTable } from "@/charts/iterations";
@@ -90,7 +90,7 @@ export function Numbers({ cell }: { cell: CellDocument }) {
       </Alert>
     );
   }
-  const basis = (what: string, figure: Known | null) => (cell.latency_ms ? `${what} · measured · ${basisOf(cell, figure)}` : "not measured");
+  const basis = (what: string, figure: MeasuredFigure | null) => (cell.latency_ms ? `${what} · measured · ${basisOf(cell, figure)}` : "not measured");
   return (
     <>
       <Text size="sm" fw={600}>
@@ -122,7 +122,7 @@ export function Numbers({ cell }: { cell: CellDocument }) {
         unit="items/s"
         basis={basis("sustained, from the mean", itemsPerSecond(cell))}
       />
-      {cardFigures(cell).map(({ label, format, unit, known }) => (
+      {cardFigures(cell).map(({ label, format, unit, figure: known }) => (
         <Figure
           key={label}
           label={label}

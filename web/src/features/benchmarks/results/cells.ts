@@ -1,13 +1,13 @@
 import { AXES } from "@/api/axes.gen";
 import { COUNT_AXES, countWords, sizeValues, sizeWords, sizesOf, type AxisName, type Sizes } from "@/api/axes";
 import { engineTitle } from "@/api/engines";
-import { METRICS, withinRun, type Known, type Metric } from "@/api/figures";
+import { METRICS, withinRun, type MeasuredFigure, type Metric } from "@/api/figures";
 import type { BenchmarkDetailsDocument, CellDocument } from "@/api/schema.gen";
 import type { Point } from "@/charts/scaling";
 import type { Interval } from "@/format/numbers";
 import { intervalWords } from "@/format/words";
 
-export function intervalOf(figure: Known | null): Interval | null {
+export function intervalOf(figure: MeasuredFigure | null): Interval | null {
   return figure === null || figure.low === null || figure.high === null ? null : [figure.low, figure.high];
 }
 
@@ -124,7 +124,7 @@ export function sizeSeries(
 }
 
 /** What stands under a number: "12 sessions", and what its ± is of, or why there is none. */
-export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "interval_note">, figure: Known | null = null): string {
+export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "interval_note">, figure: MeasuredFigure | null = null): string {
   const n = cell.sessions === 0 ? "" : `n = ${cell.sessions} ${cell.sessions === 1 ? "session" : "sessions"}`;
   return cell.interval_note ? `no interval: ${cell.interval_note}` : [n, intervalWords(figure)].filter(Boolean).join(" · ");
 }

@@ -3,7 +3,7 @@ import { createContext, memo, use, useMemo } from "react";
 
 import type { CellDocument, CellProgressDocument } from "@/api/schema.gen";
 import { slotsOf, variantName, variantOf } from "@/features/benchmarks/results/cells";
-import { soFar } from "@/format/numbers";
+import { liveEstimateText } from "@/format/numbers";
 import { cellName } from "@/format/words";
 
 type Props = { cells: readonly CellDocument[]; told: readonly CellProgressDocument[]; chosen: number | null; choose: (cell: number) => void };
@@ -127,5 +127,5 @@ export function standingOf(told: CellProgressDocument | undefined): string {
 }
 
 export function estimateText(ms: number, halfWidth: number | null): string {
-  return soFar(ms, halfWidth).replace(" ms", " ms per batch");
+  return liveEstimateText(ms, halfWidth).replace(" ms", " ms per batch");
 }

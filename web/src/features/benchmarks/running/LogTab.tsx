@@ -2,7 +2,7 @@ import { Button, Code, Group, NativeSelect, ScrollArea, Stack, Switch, Text, Tex
 import { useEffect, useMemo, useRef, useState } from "react";
 
 import { Refused, api } from "@/api/client";
-import { useStanding } from "@/api/progress";
+import { useJobProgress } from "@/api/progress";
 import type { LatestRunSummary } from "@/api/schema.gen";
 import { saveText } from "@/charts/saving";
 import { LEAST, LEAST_WORDS, atLeast, onCpu, type Least } from "@/features/benchmarks/running/logLevels";
@@ -77,7 +77,7 @@ function useLog(run: LatestRunSummary): { text: string; error: unknown } {
   const [text, setText] = useState("");
   const [error, setError] = useState<unknown>(null);
   const offset = useRef(0);
-  const moved = useStanding(run.job_id)?.units_done;
+  const moved = useJobProgress(run.job_id)?.units_done;
   useEffect(() => {
     let isGone = false;
     const read = async () => {

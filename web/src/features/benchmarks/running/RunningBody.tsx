@@ -9,7 +9,7 @@ import { slotsOf } from "@/features/benchmarks/results/cells";
 import type { Progress as Standing } from "@/features/benchmarks/running/useJob";
 import { useJob } from "@/features/benchmarks/running/useJob";
 import { duration } from "@/format/numbers";
-import { cellName, sentence, withEngineTitle } from "@/format/words";
+import { cellName, capitalize, withEngineTitle } from "@/format/words";
 
 /** A benchmark that waits or runs: how far it is, what it knows so far, and how to stop it. */
 export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument }) {
@@ -38,7 +38,7 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
           </Group>
           {!isQueued && <Progress value={percent} transitionDuration={0} aria-label={`Progress of benchmark ${benchmark.id}`} />}
           <Text size="sm" className="dim" style={{ overflowWrap: "anywhere" }}>
-            {isQueued ? sentence(job.reason || "Starts as soon as the machine is free") : sentence(withEngineTitle(progress?.doing || "Starting"))}
+            {isQueued ? capitalize(job.reason || "Starts as soon as the machine is free") : capitalize(withEngineTitle(progress?.doing || "Starting"))}
           </Text>
           <Announced percent={percent} />
         </Stack>

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 
-import { useStanding } from "@/api/progress";
+import { useJobProgress } from "@/api/progress";
 import { jobQuery } from "@/api/queries";
 import type { CellProgressDocument, JobDocument } from "@/api/schema.gen";
 
@@ -18,7 +18,7 @@ export type Progress = {
 /** A job and how far it is: as events tell it, and as it was asked before the first of them. */
 export function useJob(jobId: number | null | undefined): { job: JobDocument | undefined; progress: Progress | null } {
   const job = useQuery({ ...jobQuery(jobId ?? 0), enabled: jobId != null }).data;
-  const told = useStanding(jobId) ?? job?.progress;
+  const told = useJobProgress(jobId) ?? job?.progress;
   if (!told || (job && job.state !== "running")) return { job, progress: null };
   const { units_done: done, units_planned: planned } = told;
   return {
