@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { heatMapSummary, inkOn, shade, squareOf, type HeatMap } from "@/charts/heatMap";
+import { heatMapSummary, textColorOn, shade, squareOf, type HeatMap } from "@/charts/heatMap";
 
 const square = (cores: number, batch: number, value: number | null) => ({ cores, batch, value, low: null, high: null, sessions: 7, isNoisy: false });
 const map: HeatMap = { metric: "ms per item", unit: "ms", isRate: false, squares: [square(1, 1, 10), square(2, 1, 1), square(1, 8, null), square(2, 8, 0.1)] };
@@ -12,8 +12,8 @@ test("the quickest has the strongest tone, and tones follow the magnitude", () =
 });
 
 test("words keep apart from every tone", () => {
-  expect(inkOn([234, 244, 251])).toBe("#000000");
-  expect(inkOn([11, 90, 140])).toBe("#ffffff");
+  expect(textColorOn([234, 244, 251])).toBe("#000000");
+  expect(textColorOn([11, 90, 140])).toBe("#ffffff");
 });
 
 test("a square is found by its name, and the summary ranks nothing", () => {

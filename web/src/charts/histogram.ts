@@ -11,7 +11,7 @@ export type Mark = { name: string; value: number };
 /** The server's bins; one more for what lies beyond the last edge, if anything does. */
 export function binsOf({ histogram, max_ms }: Pick<DistributionDocument, "histogram" | "max_ms">): Bin[] {
   const { edges_ms, counts, above } = histogram;
-  const bins = counts.map((count, place) => ({ from: edges_ms[place] ?? NaN, to: edges_ms[place + 1] ?? NaN, count }));
+  const bins = counts.map((count, index) => ({ from: edges_ms[index] ?? NaN, to: edges_ms[index + 1] ?? NaN, count }));
   return above > 0 ? [...bins, { from: edges_ms[counts.length] ?? NaN, to: max_ms, count: above }] : bins;
 }
 
@@ -58,8 +58,8 @@ export function drawHistogram(bins: readonly Bin[], marks: readonly Mark[], isLo
             symbol: "none",
             lineStyle: { color: ink, type: "dashed" },
             data: marks.flatMap(({ name, value }) => {
-              const place = bins.findIndex(({ to }) => value <= to);
-              return place < 0 ? [] : [{ xAxis: place, label: { formatter: name, color: ink } }];
+              const index = bins.findIndex(({ to }) => value <= to);
+              return index < 0 ? [] : [{ xAxis: index, label: { formatter: name, color: ink } }];
             }),
           },
         },
@@ -73,9 +73,9 @@ export function histogramTable(bins: readonly Bin[]): ChartTable {
 }
 
 export function histogramSummary(bins: readonly Bin[]): string {
-  const all = bins.reduce((sum, bin) => sum + bin.count, 0);
+  const total = bins.reduce((sum, bin) => sum + bin.count, 0);
   const fullest = bins.reduce<Bin | null>((best, bin) => (best === null || bin.count > best.count ? bin : best), null);
   if (!fullest) return "No samples.";
   const places = decimals(fullest.from, 3);
-  return `${count(all)} samples; most lie between ${fixedText(fullest.from, places)} and ${fixedText(fullest.to, places)} ms per batch.`;
+  return `${count(total)} samples; most lie between ${fixedText(fullest.from, places)} and ${fixedText(fullest.to, places)} ms per batch.`;
 }

@@ -12,7 +12,7 @@ import {
   standingText,
   type Slice,
 } from "@/charts/profileRows";
-import { short } from "@/charts/profileBars";
+import { shortName } from "@/charts/profileBars";
 
 const slice = (name: string, ms: number, half: number | null = 0.1): Slice => ({
   name,
@@ -61,5 +61,5 @@ test("a time that is not known is a dash with its reason, and stands first nowhe
 
 test("the table has the numbers as they are, and long names keep their ends", () => {
   expect(sliceTable([slice("Conv", 5)], "operator").rows).toEqual([["Conv", 1, 5, 4.9, 5.1, 0.5, 1, null, null, null]]);
-  expect(short("a".repeat(40) + "/Conv_1")).toMatch(/^….*\/Conv_1$/);
+  expect(shortName("a".repeat(40) + "/Conv_1")).toMatch(/^….*\/Conv_1$/);
 });

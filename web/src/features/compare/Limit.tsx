@@ -45,7 +45,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
             ]
           : [],
       );
-      return look ? [{ name: names.of.get(side.pick) ?? side.name, look, stands }] : [];
+      return look ? [{ name: names.of.get(side.pick) ?? side.name, look, points: stands }] : [];
     });
   }, [sides, candidates, names, best]);
   const draw = useMemo(() => drawTradeoff(curves, limit ?? null), [curves, limit]);

@@ -5,7 +5,7 @@ import { engineTitle } from "@/api/engines";
 import { METRICS, METRIC_NAMES, type Metric } from "@/api/figures";
 import type { CellJudgementDocument } from "@/api/parts";
 import { Chart } from "@/charts/Chart";
-import { dotsHeight, dotsSummary, dotsTable, drawDots, mostOf, type Dots, type DotSeries } from "@/charts/dots";
+import { dotsHeight, dotsSummary, dotsTable, drawDots, largestValue, type Dots, type DotSeries } from "@/charts/dots";
 import { drawRatios, ratiosHeight, ratiosSummary, ratiosTable, type Ratio } from "@/charts/ratios";
 import { looksOf } from "@/features/compare/looks";
 import { pairName, placeName, placesOf, type Side } from "@/features/compare/picks";
@@ -93,7 +93,7 @@ function Pair({
 
 /** One panel for each, on the same axis. */
 function Multiples({ series, metric, sides }: Shown) {
-  const most = mostOf(series) * 1.05;
+  const most = largestValue(series) * 1.05;
   const rows = placesOf(sides);
   return (
     <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }}>
