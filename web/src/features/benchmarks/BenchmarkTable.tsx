@@ -17,21 +17,21 @@ import { DataTable, type Column } from "@/ui/DataTable";
 import { StateBadge, WorstNoiseBadge } from "@/ui/badges";
 
 type Row = BenchmarkSummary;
-type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; made: (id: number) => void };
+type Props = { rows: readonly Row[]; selected: ReadonlySet<number>; select: (id: number, isSelected: boolean) => void; onCreated: (id: number) => void };
 
 function figureColumns(areFirst: boolean): Column<Row>[] {
   return LIST_FIGURES.filter(({ is_among_first }) => is_among_first === areFirst).map(({ name, label, format, in_lists }) => ({
     id: name,
     header: label,
     value: (row: Row) => figureOf(row.summary[name])?.value ?? null,
-    show: (row: Row) => <Told figure={figureOf(row.summary[name])} n={null} format={format} />,
+    show: (row: Row) => <FigureText figure={figureOf(row.summary[name])} n={null} format={format} />,
     isNumber: true,
     isHidden: in_lists === "wanted",
   }));
 }
 
 /** The list as a table: one line each, the best cell's numbers. */
-export function BenchmarkTable({ rows, selected, select, made }: Props) {
+export function BenchmarkTable({ rows, selected, select, onCreated }: Props) {
   const navigate = useNavigate();
   const columns: Column<Row>[] = [
     {
@@ -60,7 +60,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       id: "menu",
       header: "",
       value: () => null,
-      show: (row) => <BenchmarkMenu row={row} made={made} />,
+      show: (row) => <BenchmarkMenu row={row} onCreated={onCreated} />,
       width: 44,
     },
     { id: "model", header: "Model", value: (row) => row.model_name, isHidden: true },
@@ -84,7 +84,7 @@ export function BenchmarkTable({ rows, selected, select, made }: Props) {
       id: "ms_item",
       header: "ms per item",
       value: (row) => msPerItem(row.summary)?.value ?? null,
-      show: (row) => <Told figure={msPerItem(row.summary)} n={row.summary.sessions} />,
+      show: (row) => <FigureText figure={msPerItem(row.summary)} n={row.summary.sessions} />,
       isNumber: true,
     },
     ...figureColumns(true),
@@ -153,22 +153,22 @@ function Engines({ of }: { of: Row }) {
 }
 
 function Counts({ of }: { of: readonly number[] }) {
-  const told = of.join(", ");
+  const text = of.join(", ");
   return (
-    <Text span size="sm" truncate display="block" maw={72} title={told}>
-      {told}
+    <Text span size="sm" truncate display="block" maw={72} title={text}>
+      {text}
     </Text>
   );
 }
 
 /** The head of its column says what it is. */
-function Told({ figure, n, format = "amount" }: { figure: MeasuredFigure | null; n: number | null; format?: Format }) {
-  const told = formatFigure(format, figure?.value, intervalOf(figure), "");
+function FigureText({ figure, n, format = "amount" }: { figure: MeasuredFigure | null; n: number | null; format?: Format }) {
+  const quantity = formatFigure(format, figure?.value, intervalOf(figure), "");
   return (
     <>
-      {told.value}
+      {quantity.value}
       <Text size="xs" lh={1.2} className="dim" title={intervalWords(figure) || undefined}>
-        {told.spread} {figure && n !== null && `n ${n}`}
+        {quantity.spread} {figure && n !== null && `n ${n}`}
       </Text>
     </>
   );

@@ -4,7 +4,7 @@ import { queries } from "@/api/cache";
 import { api, answerOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { BenchmarkDetailsDocument, ModelSideRequest } from "@/api/schema.gen";
-import { askedOf, turnsOf, type Effective, type Turn } from "@/features/benchmarks/add/form";
+import { requestOf, turnsOf, type Effective, type Turn } from "@/features/benchmarks/add/form";
 import { rememberEngine } from "@/features/benchmarks/add/useDraft";
 
 export type Started = {
@@ -24,7 +24,7 @@ export async function start(draft: Effective, pid: number): Promise<Started> {
   if (modelId === null) throw new Error("no model");
   const first = await answerOf(
     api.POST("/api/v1/benchmarks", {
-      body: { ...askedOf(draft, modelId, draft.engine, draft.counts), project_id: pid, name: null, dataset_id: null, start: true },
+      body: { ...requestOf(draft, modelId, draft.engine, draft.counts), project_id: pid, name: null, dataset_id: null, start: true },
     }),
   );
   rememberEngine(draft.engine);
@@ -39,8 +39,8 @@ export async function start(draft: Effective, pid: number): Promise<Started> {
 /** Adds to `jobs` what it puts into the queue. */
 async function startOther(draft: Effective, pid: number, modelId: number, jobs: number[]): Promise<number> {
   const otherModel = draft.otherModelId ?? modelId;
-  const asked = { ...askedOf(draft, otherModel, draft.otherEngine, draft.otherCounts), project_id: pid, name: null, dataset_id: null, start: true };
-  const other = await answerOf(api.POST("/api/v1/benchmarks", { body: asked }));
+  const request = { ...requestOf(draft, otherModel, draft.otherEngine, draft.otherCounts), project_id: pid, name: null, dataset_id: null, start: true };
+  const other = await answerOf(api.POST("/api/v1/benchmarks", { body: request }));
   jobs.push(...jobOf(other));
   for (const turn of turnsOf(draft)) {
     const side = (model_id: number, engine: string, counts: Turn["a"]): ModelSideRequest => ({
@@ -76,8 +76,8 @@ async function startOther(draft: Effective, pid: number, modelId: number, jobs: 
   return other.id;
 }
 
-function jobOf(made: { latest_run: { job_id: number | null } | null }): number[] {
-  return made.latest_run?.job_id == null ? [] : [made.latest_run.job_id];
+function jobOf(runnable: { latest_run: { job_id: number | null } | null }): number[] {
+  return runnable.latest_run?.job_id == null ? [] : [runnable.latest_run.job_id];
 }
 
 /** Cancels all that was just started, the last first: what waits never begins then. */

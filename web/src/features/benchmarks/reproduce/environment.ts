@@ -2,7 +2,7 @@ import { engineTitle } from "@/api/engines";
 import type { BenchmarkDocument } from "@/api/schema.gen";
 import { NOTHING, bytes, percent, fixedText } from "@/format/numbers";
 
-const said = (value: boolean | null): string => (value === null ? NOTHING : value ? "yes" : "no");
+const yesOrNo = (value: boolean | null): string => (value === null ? NOTHING : value ? "yes" : "no");
 const unique = (values: readonly (string | null | undefined)[]): string => [...new Set(values.filter(Boolean))].join(", ") || NOTHING;
 
 /** What a result was made on and with, as rows of a table. */
@@ -14,8 +14,8 @@ export function environmentOf(result: BenchmarkDocument): [name: string, value: 
     ["Instruction sets", host.instruction_sets.join(", ") || NOTHING],
     ["Memory", bytes(host.memory_bytes)],
     ["Governor", host.governor ?? NOTHING],
-    ["Boost", said(host.boost)],
-    ["Virtual machine", said(host.hypervisor)],
+    ["Boost", yesOrNo(host.boost)],
+    ["Virtual machine", yesOrNo(host.hypervisor)],
     ["Container", host.container ?? NOTHING],
     ["NUMA nodes", host.numa_nodes === null ? NOTHING : String(host.numa_nodes)],
     ["System", `${host.system} ${host.kernel}, ${host.libc}`],

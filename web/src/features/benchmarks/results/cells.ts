@@ -29,14 +29,14 @@ function sizesWithout(cell: object, dimension: string): Sizes {
 export function variantName(cell: CellDocument, among: readonly CellDocument[], dimension = ""): string {
   const differs = (of: (cell: CellDocument) => unknown) => new Set(among.map(of)).size > 1;
   const words = [cell.engine ? engineTitle(cell.engine) : "First engine that can read it"];
-  if (differs((one) => one.device)) words.push(cell.device);
-  if (differs((one) => one.precision) && cell.precision) words.push(cell.precision);
-  for (const axis of VARIANT_COUNTS) if (differs((one) => one[axis.name])) words.push(countWords(axis, cell[axis.name]));
-  for (const [name, size] of Object.entries(sizesWithout(cell, dimension))) if (differs((one) => sizesOf(one)[name])) words.push(`${name} ${size}`);
+  if (differs((other) => other.device)) words.push(cell.device);
+  if (differs((other) => other.precision) && cell.precision) words.push(cell.precision);
+  for (const axis of VARIANT_COUNTS) if (differs((other) => other[axis.name])) words.push(countWords(axis, cell[axis.name]));
+  for (const [name, size] of Object.entries(sizesWithout(cell, dimension))) if (differs((other) => sizesOf(other)[name])) words.push(`${name} ${size}`);
   return words.join(" · ");
 }
 
-export type View = { engine?: string; cores?: number; batch?: number };
+export type CellSelection = { engine?: string; cores?: number; batch?: number };
 
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
@@ -48,19 +48,19 @@ export type Choice = {
 };
 
 /** What the drop-downs offer, and the cell that they point at; what does not exist falls back to what does. */
-export function choose(cells: readonly CellDocument[], view: View): Choice {
+export function choose(cells: readonly CellDocument[], selection: CellSelection): Choice {
   const first = cells.find((cell) => cell.latency_ms !== null) ?? cells[0];
   const variants = unique(cells.map((cell) => variantOf(cell))).map((value) => {
-    const cell = cells.find((one) => variantOf(one) === value);
+    const cell = cells.find((other) => variantOf(other) === value);
     return { value, label: cell ? variantName(cell, cells) : value };
   });
-  const engine = variants.some(({ value }) => value === view.engine) ? view.engine : first && variantOf(first);
+  const engine = variants.some(({ value }) => value === selection.engine) ? selection.engine : first && variantOf(first);
   const own = cells.filter((cell) => variantOf(cell) === engine);
   const cores = unique(own.map((cell) => cell.cores)).sort((a, b) => a - b);
   const batches = unique(own.map((cell) => cell.batch_size)).sort((a, b) => a - b);
   const start = own.find((cell) => cell.latency_ms !== null) ?? own[0];
-  const core = view.cores !== undefined && cores.includes(view.cores) ? view.cores : start?.cores;
-  const batch = view.batch !== undefined && batches.includes(view.batch) ? view.batch : start?.batch_size;
+  const core = selection.cores !== undefined && cores.includes(selection.cores) ? selection.cores : start?.cores;
+  const batch = selection.batch !== undefined && batches.includes(selection.batch) ? selection.batch : start?.batch_size;
   const chosen = own.find((cell) => cell.cores === core && cell.batch_size === batch) ?? start;
   return { variants, cores, batches, chosen };
 }
@@ -130,9 +130,9 @@ export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "inter
 }
 
 /** "ONNX Runtime · fp32 · CPU": of what it measured. */
-export function headOf(row: Pick<BenchmarkDetailsDocument, "axes">): string {
+export function setupText(row: Pick<BenchmarkDetailsDocument, "axes">): string {
   const { engines, precisions, devices } = row.axes;
-  return [engines.map(engineTitle).join(", "), precisions.join(", "), devices.map((one) => (one === "cpu" ? "CPU" : one)).join(", ")]
+  return [engines.map(engineTitle).join(", "), precisions.join(", "), devices.map((device) => (device === "cpu" ? "CPU" : device)).join(", ")]
     .filter(Boolean)
     .join(" · ");
 }
@@ -144,12 +144,12 @@ export function axesText(row: Pick<BenchmarkDetailsDocument, "axes">): string {
 }
 
 /** Grid of a running job: rows are batch sizes (per variant), columns cores. */
-export type Slot<Told> = { cell: CellDocument; told: Told | undefined };
+export type Slot<Progress> = { cell: CellDocument; progress: Progress | undefined };
 
 /** What a job tells of each cell: by its place, or by its name where cells are left out. */
-export function slotsOf<Told extends { name: string }>(cells: readonly CellDocument[], told: readonly Told[]): Slot<Told>[] {
-  const isWhole = told.length === cells.length;
-  return cells.map((cell, place) => ({ cell, told: isWhole ? told[place] : told.find((one) => one.name === cell.name) }));
+export function slotsOf<Progress extends { name: string }>(cells: readonly CellDocument[], progress: readonly Progress[]): Slot<Progress>[] {
+  const isWhole = progress.length === cells.length;
+  return cells.map((cell, index) => ({ cell, progress: isWhole ? progress[index] : progress.find((entry) => entry.name === cell.name) }));
 }
 
 type Surprise = CellDocument["surprises"][number];
@@ -157,8 +157,8 @@ type Surprise = CellDocument["surprises"][number];
 export const isOfOutput = ({ about }: Surprise): boolean => about === "output";
 
 /** Each sentence once; of several cells, with the cell it is about. */
-function sentences(cells: readonly CellDocument[], isWanted: (surprise: Surprise) => boolean): string[] {
-  const named = cells.flatMap((cell) => cell.surprises.filter(isWanted).map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
+function sentences(cells: readonly CellDocument[], isIncluded: (surprise: Surprise) => boolean): string[] {
+  const named = cells.flatMap((cell) => cell.surprises.filter(isIncluded).map(({ text }) => (cells.length > 1 ? `${cell.name}: ${text}` : text)));
   return [...new Set(named)];
 }
 

@@ -10,15 +10,15 @@ const repeat = { low: 3.39, high: 3.83, level: 0.95, runs: 3 };
 const figure = { ...figureAround(3.61, 0.01), repeat };
 
 test("where one ± is shown, it is that of a repeat, and the text says so", () => {
-  const shown = toMeasuredFigure(figure);
-  expect(shown).toMatchObject({ value: 3.61, low: 3.39, high: 3.83, of: "repeat" });
-  expect(intervalWords(shown)).toBe("± of a repeat; ±1.0 % within this run");
+  const measured = toMeasuredFigure(figure);
+  expect(measured).toMatchObject({ value: 3.61, low: 3.39, high: 3.83, of: "repeat" });
+  expect(intervalWords(measured)).toBe("± of a repeat; ±1.0 % within this run");
 });
 
 test("the digits of a number follow the interval of a repeat", () => {
-  const shown = toMeasuredFigure(figure);
-  expect(shown && quantity(shown.value, intervalOf(shown), "ms")).toEqual({ value: "3.61", spread: "±0.22", unit: "ms" });
-  const own = withinRun(shown);
+  const measured = toMeasuredFigure(figure);
+  expect(measured && quantity(measured.value, intervalOf(measured), "ms")).toEqual({ value: "3.61", spread: "±0.22", unit: "ms" });
+  const own = withinRun(measured);
   expect(own && quantity(own.value, intervalOf(own), "ms")).toEqual({ value: "3.610", spread: "±0.036", unit: "ms" });
 });
 

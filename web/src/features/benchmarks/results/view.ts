@@ -1,5 +1,5 @@
 import type { Metric } from "@/api/figures";
-import type { View } from "@/features/benchmarks/results/cells";
+import type { CellSelection } from "@/features/benchmarks/results/cells";
 
 export const RESULT_TABS = ["baseline", "cores", "batches"] as const;
 export type ResultTab = (typeof RESULT_TABS)[number];
@@ -9,5 +9,5 @@ export const TAB_WORDS: Record<ResultTab, string> = { baseline: "BASELINE", core
 export const BENCHMARK_TABS = [...RESULT_TABS, "raw", "reproduce", "log"] as const;
 
 /** What is looked at: the drop-downs, and the tab. */
-export type Looked = View & { tab: ResultTab; metric: Metric };
-export type Change = (change: Partial<Looked>) => void;
+export type ResultView = CellSelection & { tab: ResultTab; metric: Metric };
+export type Change = (change: Partial<ResultView>) => void;

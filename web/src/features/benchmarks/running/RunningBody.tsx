@@ -3,7 +3,7 @@ import { useState } from "react";
 
 import type { BenchmarkDetailsDocument } from "@/api/schema.gen";
 import { waitsForCores } from "@/api/waiting";
-import { CellGrid, estimateText, standingOf } from "@/features/benchmarks/running/CellGrid";
+import { CellGrid, estimateText, progressText } from "@/features/benchmarks/running/CellGrid";
 import { moveJob } from "@/features/benchmarks/actions";
 import { slotsOf } from "@/features/benchmarks/results/cells";
 import type { Progress as Standing } from "@/features/benchmarks/running/useJob";
@@ -25,8 +25,8 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
   const isQueued = job?.state === "queued";
   const isWaiting = job !== undefined && waitsForCores(job);
   const percent = Math.floor(100 * (progress?.share ?? 0));
-  const told = progress?.cells ?? [];
-  const slot = slotsOf(benchmark.cells, told).find(({ cell }) => cell.number === chosen);
+  const cellProgress = progress?.cells ?? [];
+  const slot = slotsOf(benchmark.cells, cellProgress).find(({ cell }) => cell.number === chosen);
   return (
     <Stack gap="sm">
       <Group justify="space-between" align="flex-start" gap="sm">
@@ -56,14 +56,14 @@ export function RunningBody({ benchmark }: { benchmark: BenchmarkDetailsDocument
         </Group>
       </Group>
       <Group align="flex-start" gap="xl">
-        <CellGrid cells={benchmark.cells} told={told} chosen={chosen} choose={choose} />
+        <CellGrid cells={benchmark.cells} progress={cellProgress} chosen={chosen} choose={choose} />
         <Stack gap={2} style={{ flex: "1 1 200px" }} aria-live="off">
           {slot ? (
             <>
               <Text size="sm" fw={600}>
                 {cellName(slot.cell)}
               </Text>
-              <Text size="sm">{standingOf(slot.told)}</Text>
+              <Text size="sm">{progressText(slot.progress)}</Text>
             </>
           ) : (
             <LiveEstimate progress={progress} />

@@ -23,7 +23,7 @@ const RULES: readonly [Level, RegExp][] = [
 const ABSENT_GPU = /GPU device discovery failed/;
 
 /** Without what does not matter to who measures on the CPU. */
-export function onCpu(lines: readonly string[]): readonly string[] {
+export function withoutGpuLines(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !ABSENT_GPU.test(line));
 }
 
@@ -32,7 +32,7 @@ export function levelOf(line: string): Level | null {
 }
 
 /** Lines that are at least so grave, each with those that go on with it: a trace has no level of its own. */
-export function atLeast(lines: readonly string[], least: Least): readonly string[] {
+export function filterByLevel(lines: readonly string[], least: Least): readonly string[] {
   if (least === "all") return lines;
   let isShown = false;
   return lines.filter((line) => {
