@@ -8,14 +8,14 @@ type Props = { settings: readonly SettingDocument[]; isDiffOnly: boolean; change
 
 /** All settings side by side; those that are equal are hidden unless asked for. */
 export function Differences({ settings, isDiffOnly, change }: Props) {
-  const differing = settings.filter((one) => one.differs);
-  const shown = isDiffOnly ? differing : settings;
+  const differing = settings.filter((setting) => setting.differs);
+  const visible = isDiffOnly ? differing : settings;
   return (
     <Section
       title={`What differs (${differing.length} of ${settings.length} settings)`}
       actions={<Switch label="Diff only" checked={isDiffOnly} onChange={(event) => change({ diff: event.currentTarget.checked ? undefined : false })} />}
     >
-      {shown.length === 0 ? (
+      {visible.length === 0 ? (
         <Text size="sm" className="dim">
           Nothing: both were measured with the same settings on the same machine in the same state.
         </Text>
@@ -29,11 +29,11 @@ export function Differences({ settings, isDiffOnly, change }: Props) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {shown.map((one) => (
-              <Table.Tr key={one.name} data-differs={one.differs || undefined}>
-                <Table.Th fw={one.differs ? 600 : 400}>{one.name}</Table.Th>
-                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(one.a)}</Table.Td>
-                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(one.b)}</Table.Td>
+            {visible.map((setting) => (
+              <Table.Tr key={setting.name} data-differs={setting.differs || undefined}>
+                <Table.Th fw={setting.differs ? 600 : 400}>{setting.name}</Table.Th>
+                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(setting.a)}</Table.Td>
+                <Table.Td style={{ overflowWrap: "anywhere" }}>{short(setting.b)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

@@ -5,5 +5,5 @@ import type { Side } from "@/features/compare/picks";
 export function looksOf(sides: readonly Side[]): Map<string, (isDark: boolean) => Look> {
   const engines = new Set(sides.map((side) => side.engine));
   const isByEngine = engines.size === sides.length && !engines.has("");
-  return new Map(sides.map((side, place) => [side.pick, (isDark: boolean) => (isByEngine ? engineLook(side.engine, isDark) : look(place, isDark))]));
+  return new Map(sides.map((side, index) => [side.pick, (isDark: boolean) => (isByEngine ? engineLook(side.engine, isDark) : look(index, isDark))]));
 }

@@ -12,7 +12,7 @@ export function sweetSpots(candidates: readonly Candidate[], limitMs: number): (
   return [...new Set(candidates.map(sizes))].map((of) => ({
     of,
     ...sweetSpot(
-      candidates.filter((one) => sizes(one) === of),
+      candidates.filter((candidate) => sizes(candidate) === of),
       limitMs,
     ),
   }));
@@ -34,14 +34,14 @@ export function sweetSpot(candidates: readonly Candidate[], limitMs: number): Sw
     const nearest = quickest ? ` The quickest is ${quickest.name}: ${latency(quickest.cell)}.` : "";
     return { winners: [], reason: `No cell here stays within ${limit}.${nearest}` };
   }
-  const winners = ranked.filter((one) => one === best || (rate(one).high ?? Infinity) >= (rate(best).low ?? -Infinity));
+  const winners = ranked.filter((candidate) => candidate === best || (rate(candidate).high ?? Infinity) >= (rate(best).low ?? -Infinity));
   const others = within.length - winners.length;
-  const told = `${quantity(rate(best).value, intervalOf(rate(best)), "items/s").value} items/s at ${latency(best.cell)}`;
+  const figures = `${quantity(rate(best).value, intervalOf(rate(best)), "items/s").value} items/s at ${latency(best.cell)}`;
   if (winners.length > 1) {
     return { winners, reason: `${winners.length} are within ${limit} and not clearly apart: ${winners.map(({ name }) => name).join("; ")}.` };
   }
-  const over = others > 0 ? `more than the ${others} other${others > 1 ? "s" : ""} within ${limit}` : `the only one within ${limit}`;
-  return { winners, reason: `${best.name}: ${told}, ${over}.` };
+  const comparedWith = others > 0 ? `more than the ${others} other${others > 1 ? "s" : ""} within ${limit}` : `the only one within ${limit}`;
+  return { winners, reason: `${best.name}: ${figures}, ${comparedWith}.` };
 }
 
 function rate({ cell }: Candidate): { value: number; low: number | null; high: number | null } {
@@ -55,6 +55,6 @@ function slowest(cell: CellDocument): number {
 
 function latency(cell: CellDocument): string {
   const figure = msPerBatch(cell);
-  const told = quantity(figure?.value, figure && intervalOf(figure), "ms");
-  return `${told.value}${told.spread ? ` ${told.spread}` : ""} ms`;
+  const formatted = quantity(figure?.value, figure && intervalOf(figure), "ms");
+  return `${formatted.value}${formatted.spread ? ` ${formatted.spread}` : ""} ms`;
 }

@@ -1,7 +1,7 @@
 import { useMemo } from "react";
 
 import type { GraphDocument } from "@/api/schema.gen";
-import { find } from "@/features/graph/find";
+import { findNodes } from "@/features/graph/find";
 import type { Times } from "@/features/graph/homes";
 import { milliseconds } from "@/features/graph/scene";
 import { shapeText } from "@/features/graph/SidePanel";
@@ -14,7 +14,7 @@ type Row = { id: string; op: string; scope: string; output: string; ms: number |
 export function NodeTable({ graph, times, text, open }: { graph: GraphDocument; times: Times | null; text: string; open: (id: string) => void }) {
   const rows = useMemo(() => {
     const tensors = new Map(graph.tensors.map((tensor) => [tensor.id, tensor]));
-    const nodes = text.trim() === "" ? graph.nodes : find(graph.nodes, text);
+    const nodes = text.trim() === "" ? graph.nodes : findNodes(graph.nodes, text);
     return nodes.map((node): Row => {
       const first = tensors.get(node.outputs[0] ?? "");
       const time = times?.byNode.get(node.id);

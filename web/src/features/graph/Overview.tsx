@@ -35,7 +35,7 @@ export function Overview({ scene, isDark }: { scene: Scene; isDark: boolean }) {
     const bounds = event.currentTarget.getBoundingClientRect();
     void flow.setCenter((event.clientX - bounds.left - left) / scale, (event.clientY - bounds.top - top) / scale, { zoom });
   };
-  const seen = {
+  const viewport = {
     left: Math.max(0, left + (-x / zoom) * scale),
     top: Math.max(0, top + (-y / zoom) * scale),
     right: Math.min(WIDTH, left + ((width - x) / zoom) * scale),
@@ -46,7 +46,12 @@ export function Overview({ scene, isDark }: { scene: Scene; isDark: boolean }) {
       <canvas ref={paper} style={{ display: "block", width: WIDTH, height: HEIGHT }} />
       <div
         className="graph-seen"
-        style={{ left: seen.left, top: seen.top, width: Math.max(4, seen.right - seen.left), height: Math.max(4, seen.bottom - seen.top) }}
+        style={{
+          left: viewport.left,
+          top: viewport.top,
+          width: Math.max(4, viewport.right - viewport.left),
+          height: Math.max(4, viewport.bottom - viewport.top),
+        }}
       />
     </Panel>
   );

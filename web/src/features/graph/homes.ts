@@ -4,18 +4,18 @@ import { fusedSets } from "@/features/graph/fusedSets";
 import { intervalOf } from "@/format/numbers";
 
 /** Finds the node of the file that a node of an engine was made of; engines fuse nodes and rename them. */
-export type Homes = (name: string) => NodeDocument | null;
+export type NodeFinder = (name: string) => NodeDocument | null;
 
-export function homesOf(graph: GraphDocument): Homes {
+export function nodeFinderOf(graph: GraphDocument): NodeFinder {
   const byName = new Map<string, NodeDocument>();
   // Some names are those of what a node makes. A node's own name counts more.
   for (const node of graph.nodes) for (const output of node.outputs) if (output) byName.set(output, node);
   for (const node of graph.nodes) if (node.name) byName.set(node.name, node);
   for (const node of graph.nodes) byName.set(node.id, node);
   return (name) => {
-    for (const one of [name, ...withoutFusion(name)]) {
-      const found = byName.get(one);
-      if (found) return found;
+    for (const candidate of [name, ...withoutFusion(name)]) {
+      const node = byName.get(candidate);
+      if (node) return node;
     }
     return null;
   };
@@ -50,14 +50,14 @@ export type Times = {
   latencyMs: number;
 };
 
-export function timesOf(rows: readonly TimeDocument[], latencyMs: number, homes: Homes, nodes: readonly NodeDocument[]): Times {
+export function timesOf(rows: readonly TimeDocument[], latencyMs: number, findNode: NodeFinder, nodes: readonly NodeDocument[]): Times {
   const byNode = new Map<string, Time>();
   const byScope = new Map<string, number>();
   let elsewhereMs = 0;
   for (const row of rows) {
-    const parts = row.parts.flatMap((part) => homes(part) ?? []);
+    const parts = row.parts.flatMap((part) => findNode(part) ?? []);
     const ms = row.total_ms.value ?? 0;
-    const node = homes(row.node ?? "") ?? parts[0];
+    const node = findNode(row.node ?? "") ?? parts[0];
     if (!node) {
       elsewhereMs += ms;
       continue;
@@ -88,6 +88,6 @@ function shareOut(byNode: Map<string, Time>, nodes: readonly NodeDocument[]): vo
     const time = byNode.get(home);
     if (!time) continue;
     const set = [...new Set([home, ...others])];
-    for (const id of set) byNode.set(id, { ...time, together: set.filter((one) => one !== id) });
+    for (const id of set) byNode.set(id, { ...time, together: set.filter((other) => other !== id) });
   }
 }

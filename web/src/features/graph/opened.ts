@@ -8,7 +8,7 @@ const ALL = "*";
 const NONE = "/";
 
 /** As it stands in the address: "a,b/c" opens those, "*" all, "*,a" all but a, "/" none. */
-export function openedOf(text: string | undefined): Opened {
+export function parseOpened(text: string | undefined): Opened {
   if (text === undefined) return { kind: "first" };
   const [first, ...rest] = text.split(",").map((part) => part.replaceAll("%2C", ",").replaceAll("%25", "%"));
   if (first === ALL) return { kind: "all", except: rest };
@@ -16,7 +16,7 @@ export function openedOf(text: string | undefined): Opened {
   return { kind: "some", scopes: [first, ...rest] };
 }
 
-export function openedText(opened: Opened): string | undefined {
+export function formatOpened(opened: Opened): string | undefined {
   const listed = (scopes: readonly string[]) => scopes.map((scope) => scope.replaceAll("%", "%25").replaceAll(",", "%2C"));
   if (opened.kind === "first") return undefined;
   if (opened.kind === "all") return [ALL, ...listed(opened.except)].join(",");
@@ -24,7 +24,7 @@ export function openedText(opened: Opened): string | undefined {
 }
 
 /** What to ask the server for. */
-export function asked(opened: Opened): { depth?: number; expand?: string[]; collapse?: string[] } {
+export function viewQuery(opened: Opened): { depth?: number; expand?: string[]; collapse?: string[] } {
   switch (opened.kind) {
     case "first":
       return {};
@@ -39,14 +39,14 @@ export function asked(opened: Opened): { depth?: number; expand?: string[]; coll
 
 /** With one more open, and all that are around it. `expanded` is what can be seen now. */
 export function withOpen(opened: Opened, expanded: readonly string[], scope: string): Opened {
-  if (opened.kind === "all") return { kind: "all", except: opened.except.filter((one) => !isAround(one, scope)) };
+  if (opened.kind === "all") return { kind: "all", except: opened.except.filter((other) => !isAround(other, scope)) };
   return { kind: "some", scopes: innermost([...expanded, scope]) };
 }
 
 /** Without this one, and all that are inside it. */
 export function withClosed(opened: Opened, expanded: readonly string[], scope: string): Opened {
-  if (opened.kind === "all") return { kind: "all", except: [...opened.except.filter((one) => !isAround(scope, one)), scope] };
-  const left = expanded.filter((one) => !isAround(scope, one));
+  if (opened.kind === "all") return { kind: "all", except: [...opened.except.filter((other) => !isAround(scope, other)), scope] };
+  const left = expanded.filter((other) => !isAround(scope, other));
   return { kind: "some", scopes: innermost(left) };
 }
 
@@ -58,6 +58,6 @@ export function isAround(outer: string, inner: string): boolean {
 /** Those around which no other one is missing: opening them opens the rest. */
 function innermost(scopes: readonly string[]): string[] {
   const outer = new Set<string>();
-  for (const scope of scopes) for (let one = scopeAround(scope); one !== ""; one = scopeAround(one)) outer.add(one);
+  for (const scope of scopes) for (let around = scopeAround(scope); around !== ""; around = scopeAround(around)) outer.add(around);
   return [...new Set(scopes)].filter((scope) => !outer.has(scope));
 }

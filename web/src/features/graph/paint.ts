@@ -5,11 +5,11 @@ export function heat(share: number): number {
 
 /** A colour of the page with so many percent of the hot one in it: dark enough for words on it in both themes. */
 export function heatColor(share: number, isDark: boolean): string {
-  return mixed(isDark ? "#d9631e" : "#e8741e", isDark ? "#242424" : "#ffffff", heat(share) / 100);
+  return mixColors(isDark ? "#d9631e" : "#e8741e", isDark ? "#242424" : "#ffffff", heat(share) / 100);
 }
 
 /** Some of the first colour in the second. */
-export function mixed(first: string, second: string, part: number): string {
+export function mixColors(first: string, second: string, part: number): string {
   const parts = (hex: string) => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
   const under = parts(second);
   return `#${parts(first)

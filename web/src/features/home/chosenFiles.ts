@@ -11,8 +11,8 @@ type Named = { name: string };
 
 export function modelAmong<T extends Named>(files: readonly T[]): T | undefined {
   for (const ending of MODELS) {
-    const found = files.find((file) => file.name.toLowerCase().endsWith(ending));
-    if (found) return found;
+    const match = files.find((file) => file.name.toLowerCase().endsWith(ending));
+    if (match) return match;
   }
   return files[0];
 }
@@ -20,8 +20,8 @@ export function modelAmong<T extends Named>(files: readonly T[]): T | undefined 
 /** Weights go by the end of their path: a browser does not tell folders. */
 export function weightsAmong<T extends Named>(files: readonly T[], missing: readonly string[]): [name: string, file: T][] {
   return missing.flatMap((name) => {
-    const found = files.find((file) => file.name === name.split("/").pop());
-    return found ? [[name, found] as [string, T]] : [];
+    const match = files.find((file) => file.name === name.split("/").pop());
+    return match ? [[name, match] as [string, T]] : [];
   });
 }
 

@@ -29,16 +29,21 @@ export function ConvertModel({ model }: { model: ModelDetailsDocument }) {
 }
 
 function Formats({ model }: { model: ModelDetailsDocument }) {
-  const found = useQuery(conversionsQuery(model.id));
-  if (found.isError) return <Trouble error={found.error} again={() => void found.refetch()} />;
-  if (!found.data) return <Skeleton height={180} />;
-  const { possible, conversions } = found.data;
+  const query = useQuery(conversionsQuery(model.id));
+  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (!query.data) return <Skeleton height={180} />;
+  const { possible, conversions } = query.data;
   return (
     <Stack gap="md">
       <Text size="sm">Both models are run on the same inputs. The result is kept only if its outputs agree.</Text>
       <Stack gap="md" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
-        {possible.map((one) => (
-          <Format key={one.to} model={model} possible={one} latest={conversions.filter((made) => made.to === one.to).at(-1)} />
+        {possible.map((possibility) => (
+          <Format
+            key={possibility.to}
+            model={model}
+            possible={possibility}
+            latest={conversions.filter((conversion) => conversion.to === possibility.to).at(-1)}
+          />
         ))}
       </Stack>
     </Stack>
@@ -47,10 +52,10 @@ function Formats({ model }: { model: ModelDetailsDocument }) {
 
 function Format({ model, possible, latest }: { model: ModelDetailsDocument; possible: Possibility; latest?: ConversionJobDocument }) {
   const cache = useQueryClient();
-  const again = () => cache.invalidateQueries({ queryKey: conversionsQuery(model.id).queryKey });
+  const refetchConversions = () => cache.invalidateQueries({ queryKey: conversionsQuery(model.id).queryKey });
   const start = useMutation({
     mutationFn: () => answerOf(api.POST("/api/v1/models/{model_id}/conversions", { params: { path: { model_id: model.id } }, body: { to: possible.to } })),
-    onSuccess: again,
+    onSuccess: refetchConversions,
   });
   const isRunning = latest?.state === "converting";
   return (

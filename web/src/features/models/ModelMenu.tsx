@@ -6,14 +6,14 @@ import { api, answerOf } from "@/api/client";
 import type { ModelSummary } from "@/api/schema.gen";
 import { removeSoon } from "@/ui/undo";
 
-export function ModelMenu({ model, after }: { model: ModelSummary; after?: () => void }) {
+export function ModelMenu({ model, onRemoved }: { model: ModelSummary; onRemoved?: () => void }) {
   const navigate = useNavigate();
   const path = { model_id: model.id };
   const remove = () => {
     removeSoon(`model ${model.id}`, `${model.name} and what was measured with it`, () =>
       answerOf(api.DELETE("/api/v1/models/{model_id}", { params: { path, query: { cascade: true } } })),
     );
-    after?.();
+    onRemoved?.();
   };
   return (
     <Menu position="bottom-end">

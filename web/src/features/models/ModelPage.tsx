@@ -25,18 +25,18 @@ import { TryInference } from "@/ui/TryInference";
 export function ModelPage() {
   const { mid, pid } = useParams({ from: "/p/$pid/models/$mid" });
   const navigate = useNavigate();
-  const found = useQuery(modelQuery(mid));
+  const query = useQuery(modelQuery(mid));
   const back = () => void navigate({ to: "/p/$pid/models", params: { pid } });
-  if (found.isError)
+  if (query.isError)
     return (
-      <Trouble error={found.error} again={() => void found.refetch()}>
+      <Trouble error={query.error} again={() => void query.refetch()}>
         <Button size="xs" variant="default" onClick={back}>
           All models
         </Button>
       </Trouble>
     );
-  if (!found.data) return <Skeleton height={360} />;
-  const model = found.data;
+  if (!query.data) return <Skeleton height={360} />;
+  const model = query.data;
   return (
     <Page
       title={model.name}
@@ -49,7 +49,7 @@ export function ModelPage() {
             Download
           </Button>
           <ConvertModel model={model} />
-          <ModelMenu model={model} after={back} />
+          <ModelMenu model={model} onRemoved={back} />
         </>
       }
     >
@@ -120,7 +120,7 @@ function Unread({ model }: { model: ModelDetailsDocument }) {
   const cache = useQueryClient();
   const look = useMutation({
     mutationFn: () => answerOf(api.POST("/api/v1/models/{model_id}/inspect", { params: { path: { model_id: model.id } } })),
-    onSuccess: (found) => cache.setQueryData(modelQuery(model.id).queryKey, found),
+    onSuccess: (updated) => cache.setQueryData(modelQuery(model.id).queryKey, updated),
   });
   return (
     <Alert color="gray" title="This file has not been inspected yet">
@@ -136,9 +136,9 @@ function Rename({ model }: { model: ModelDetailsDocument }) {
   const [name, setName] = useState<string | null>(null);
   const cache = useQueryClient();
   const rename = useMutation({
-    mutationFn: (said: string) => answerOf(api.PATCH("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } }, body: { name: said } })),
-    onSuccess: (found) => {
-      cache.setQueryData(modelQuery(model.id).queryKey, found);
+    mutationFn: (newName: string) => answerOf(api.PATCH("/api/v1/models/{model_id}", { params: { path: { model_id: model.id } }, body: { name: newName } })),
+    onSuccess: (updated) => {
+      cache.setQueryData(modelQuery(model.id).queryKey, updated);
       void cache.invalidateQueries({ queryKey: queryKeys.models });
     },
   });

@@ -7,7 +7,7 @@ import { modelsQuery } from "@/api/queries";
 import type { ModelSummary } from "@/api/schema.gen";
 import { ModelMenu } from "@/features/models/ModelMenu";
 import { ModelState } from "@/features/models/ModelState";
-import { ORIGINS, sorted, type Sorting } from "@/features/models/sorting";
+import { ORIGINS, sortModels, type Sorting } from "@/features/models/sorting";
 import { bytes } from "@/format/numbers";
 import { formatName } from "@/format/words";
 import { Ago } from "@/ui/Ago";
@@ -20,10 +20,10 @@ export function ModelsPage() {
   const { pid } = useParams({ from: "/p/$pid/models" });
   const { sort } = useSearch({ from: "/p/$pid/models" });
   const navigate = useNavigate();
-  const leaving = useLeaving();
+  const pendingRemovals = useLeaving();
   const models = useQuery(modelsQuery(pid));
   const by: Sorting = sort === "name" || sort === "size" ? sort : "new";
-  const rows = sorted(models.data?.items ?? [], by).filter((model) => !leaving.has(`model ${model.id}`));
+  const rows = sortModels(models.data?.items ?? [], by).filter((model) => !pendingRemovals.has(`model ${model.id}`));
   const add = (
     <Button renderRoot={(props) => <Link {...props} to="/new" search={{ project: pid }} />} leftSection={<IconPlus size={16} />}>
       Add model

@@ -37,12 +37,12 @@ function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: Pr
   const labels = useMemo(() => ({ a: sideName(a), b: sideName(b) }), [a, b]);
   const draw = useMemo(() => drawChanges(changes), [changes]);
   const open = (name: string) => {
-    const change = changes.find((one) => one.name === name);
+    const change = changes.find((other) => other.name === name);
     const side = change?.b ? b : a;
     const first = (change?.b ?? change?.a)?.names[0] ?? name;
     jump(first, side.result, { model: side.profile.model_id, profile: side.profile.id });
   };
-  const isOnly = changes.some((one) => !one.a || !one.b);
+  const isOnly = changes.some((other) => !other.a || !other.b);
   return (
     <Stack gap="sm">
       {diff.warning !== null && <Caution title="Measured under unlike conditions">{diff.warning}</Caution>}

@@ -28,8 +28,8 @@ export function ProfilesPage() {
   const navigate = useNavigate({ from: FROM });
   const list = useInfiniteQuery(profilesQuery({ project_id: pid, limit: 50 }));
   const models = useQuery(modelsQuery(pid));
-  const leaving = useLeaving();
-  const rows = (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !leaving.has(profileKey(row.id)));
+  const pendingRemovals = useLeaving();
+  const rows = (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !pendingRemovals.has(profileKey(row.id)));
   const names = new Map((models.data?.items ?? []).map((model) => [model.id, model.name]));
   const setAdding = (isAdding: boolean) => void navigate({ search: { add: isAdding || undefined }, replace: true });
   const open = (
@@ -43,8 +43,8 @@ export function ProfilesPage() {
         <Trouble error={list.error} again={() => void list.refetch()} />
       ) : list.isPending ? (
         <Stack>
-          {[0, 1, 2].map((at) => (
-            <Skeleton key={at} height={86} />
+          {[0, 1, 2].map((index) => (
+            <Skeleton key={index} height={86} />
           ))}
         </Stack>
       ) : rows.length === 0 ? (
@@ -64,7 +64,11 @@ export function ProfilesPage() {
         </Stack>
       )}
       {add && (
-        <AddProfile pid={pid} close={() => setAdding(false)} added={(made) => void navigate({ to: "/p/$pid/profiles/$fid", params: { pid, fid: made.id } })} />
+        <AddProfile
+          pid={pid}
+          close={() => setAdding(false)}
+          added={(profile) => void navigate({ to: "/p/$pid/profiles/$fid", params: { pid, fid: profile.id } })}
+        />
       )}
     </Page>
   );

@@ -9,9 +9,9 @@ import { toldOf } from "@/ui/Trouble";
 export const profileKey = (id: number): string => `profile ${id}`;
 
 /** Tells of what the server refused, where no form is there to show it. */
-async function attempt(what: string, doing: Promise<unknown>): Promise<void> {
+async function attempt(what: string, request: Promise<unknown>): Promise<void> {
   try {
-    await doing;
+    await request;
   } catch (error) {
     const { title, why, fix } = toldOf(error);
     notifications.show({ color: "red", title: what, message: [title, why, fix].filter(Boolean).join(". "), autoClose: 12_000 });

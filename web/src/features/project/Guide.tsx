@@ -43,16 +43,16 @@ export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; co
         First steps
       </Title>
       <Stack gap="sm" component="ol" p={0} m={0} style={{ listStyle: "none" }}>
-        {steps.map(([title, isDone, action], place) => (
+        {steps.map(([title, isDone, action], index) => (
           <li key={title}>
             <Group gap="sm" wrap="nowrap">
               <ThemeIcon role="img" radius="xl" size={26} variant={isDone ? "filled" : "light"} aria-label={isDone ? "done" : "to do"}>
-                {isDone ? <IconCheck size={16} /> : <span>{place + 1}</span>}
+                {isDone ? <IconCheck size={16} /> : <span>{index + 1}</span>}
               </ThemeIcon>
               <Text size="sm" td={isDone ? "line-through" : undefined} className={isDone ? "dim" : undefined}>
                 {title}
               </Text>
-              {place === now && !(place === 1 && counts.active_jobs > 0) && action}
+              {index === now && !(index === 1 && counts.active_jobs > 0) && action}
             </Group>
           </li>
         ))}

@@ -25,7 +25,7 @@ export function OverviewPage() {
   const standing = useQuery(standingQuery(pid));
   const benchmarks = useInfiniteQuery(benchmarksQuery({ project_id: pid, with_cells: true, limit: MOST_DRAWN }));
   const comparisons = useInfiniteQuery(comparisonsQuery({ project_id: pid, limit: MOST_DRAWN }));
-  const found = standing.data;
+  const details = standing.data;
   const measured = useMemo(
     () => benchmarks.data?.pages.flatMap((page) => page.items).filter((row) => row.cells?.some((cell) => cell.latency_ms)) ?? [],
     [benchmarks.data],
@@ -45,16 +45,16 @@ export function OverviewPage() {
           </SimpleGrid>
         </>
       )}
-      {found && (
+      {details && (
         <>
-          {!(isMeasured && isCompared) && <Guide pid={pid} counts={found.counts} isMeasured={isMeasured} isCompared={isCompared} />}
-          {isMeasured && <BestSoFar pid={pid} best={found.best} />}
+          {!(isMeasured && isCompared) && <Guide pid={pid} counts={details.counts} isMeasured={isMeasured} isCompared={isCompared} />}
+          {isMeasured && <BestSoFar pid={pid} best={details.best} />}
           <Verdicts pid={pid} rows={judged} />
           <SimpleGrid cols={{ base: 1, md: isMeasured ? 2 : 1 }} style={{ alignItems: "start" }}>
             {isMeasured && <SoFar rows={measured} />}
-            <Activity pid={pid} activity={found.activity} />
+            <Activity pid={pid} activity={details.activity} />
           </SimpleGrid>
-          <NextSteps pid={pid} steps={found.next_steps.filter((step) => isMeasured || !IN_GUIDE.has(step.action))} />
+          <NextSteps pid={pid} steps={details.next_steps.filter((step) => isMeasured || !IN_GUIDE.has(step.action))} />
         </>
       )}
       <Card component="section" aria-label="Notes">

@@ -13,9 +13,9 @@ import { Trouble } from "@/ui/Trouble";
 /** Which job has which core, since when and about until when. */
 export function CoreMap({ running }: { running: readonly JobDocument[] }) {
   const queue = useQuery(queueQuery);
-  const standings = useProgressOfJobs();
+  const progressByJob = useProgressOfJobs();
   const now = useNow();
-  const doing = running.map((job) => standings.get(job.id)?.doing ?? "").join("\n");
+  const doing = running.map((job) => progressByJob.get(job.id)?.doing ?? "").join("\n");
   // Cores are taken and given back between the steps of a job.
   const { refetch } = queue;
   useEffect(() => void refetch(), [doing, refetch]);
@@ -23,7 +23,7 @@ export function CoreMap({ running }: { running: readonly JobDocument[] }) {
   if (queue.isPending) return <Skeleton height={120} />;
   const remaining = new Map(
     running.flatMap((job) => {
-      const left = standings.get(job.id)?.remaining_s ?? job.progress?.remaining_s;
+      const left = progressByJob.get(job.id)?.remaining_s ?? job.progress?.remaining_s;
       return left == null ? [] : [[job.id, left] as const];
     }),
   );

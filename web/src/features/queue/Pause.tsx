@@ -6,7 +6,7 @@ import { queries } from "@/api/cache";
 import { api, answerOf } from "@/api/client";
 import { queueQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
-import { complain } from "@/features/queue/JobLine";
+import { showError } from "@/features/queue/JobLine";
 
 /** Holds back what waits, or lets it go on. */
 export function PauseButton() {
@@ -16,7 +16,7 @@ export function PauseButton() {
     mutationFn: (pause: boolean) => answerOf(pause ? api.POST("/api/v1/queue/pause") : api.POST("/api/v1/queue/resume")),
     // Also why each of them waits has changed.
     onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.jobs }),
-    onError: complain,
+    onError: showError,
   });
   if (!queue.data) return null;
   return (
