@@ -18,7 +18,7 @@ export function ProjectFrame() {
   const navigate = useNavigate();
   const place = useRouterState({ select: (state) => state.location.pathname.split("/")[3] || FIRST });
   const project = useQuery(projectQuery(pid));
-  if (project.isError) return <Trouble error={project.error} again={() => void project.refetch()} />;
+  if (project.isError) return <Trouble error={project.error} retry={() => void project.refetch()} />;
   return (
     <>
       <Tabs value={place} onChange={(tab) => void navigate({ to: `/p/${pid}/${tab === FIRST ? "" : (tab ?? "")}` })} mb="md" activateTabWithKeyboard={false}>

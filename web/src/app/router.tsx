@@ -115,7 +115,7 @@ export const router = createRouter({
   stringifySearch: search.stringifySearch,
   defaultPreload: "intent",
   scrollRestoration: true,
-  defaultErrorComponent: ({ error, reset }) => <Trouble error={error} again={reset} />,
+  defaultErrorComponent: ({ error, reset }) => <Trouble error={error} retry={reset} />,
 });
 
 declare module "@tanstack/react-router" {

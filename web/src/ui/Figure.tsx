@@ -17,7 +17,7 @@ type Props = {
 
 /** A number with everything that belongs to it: unit, interval, and what it rests on. */
 export function Figure({ label, value, interval, unit, format = "amount", basis }: Props) {
-  const told = formatFigure(format, value, interval, unit);
+  const quantity = formatFigure(format, value, interval, unit);
   return (
     <Stack gap={0}>
       <Text size="sm" className="dim">
@@ -25,16 +25,16 @@ export function Figure({ label, value, interval, unit, format = "amount", basis 
       </Text>
       <Group gap={6} align="baseline" wrap="wrap">
         <Text className="figure" span>
-          {told.value}
+          {quantity.value}
         </Text>
-        {told.spread && (
+        {quantity.spread && (
           <Text span size="sm">
-            {told.spread}
+            {quantity.spread}
           </Text>
         )}
-        {value != null && told.unit && (
+        {value != null && quantity.unit && (
           <Text span size="sm" className="dim">
-            {told.unit}
+            {quantity.unit}
           </Text>
         )}
       </Group>

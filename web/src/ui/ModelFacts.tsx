@@ -124,9 +124,9 @@ function Shape({ sizes }: { sizes: Size[] | null }) {
   return (
     <>
       [
-      {sizes.map((size, place) => (
-        <span key={place}>
-          {place > 0 && ", "}
+      {sizes.map((size, index) => (
+        <span key={index}>
+          {index > 0 && ", "}
           <Guess size={size} />
         </span>
       ))}

@@ -48,7 +48,7 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
               onMouseMove={moved}
               className={option.reason === null ? undefined : "not-to-choose"}
             >
-              <Told option={option} />
+              <OptionText option={option} />
             </Combobox.Option>
           ))}
         </Combobox.Options>
@@ -57,7 +57,7 @@ export function ReasonedSelect({ label, value, options, change, error, descripti
   );
 }
 
-function Told({ option: { label, reason } }: { option: Reasoned }) {
+function OptionText({ option: { label, reason } }: { option: Reasoned }) {
   return (
     <Stack gap={0}>
       <Text size="sm">{label}</Text>

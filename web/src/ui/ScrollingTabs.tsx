@@ -5,10 +5,10 @@ import { useEffect, useRef, type ReactNode } from "react";
 export function ScrollingTabs({ label, open, mb, children }: { label: string; open: string; mb?: string; children: ReactNode }) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const found = list.current;
-    if (!found) return;
-    const observer = new ResizeObserver(() => bringToSight(found));
-    for (const one of [found, ...found.children]) observer.observe(one);
+    const element = list.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => bringToSight(element));
+    for (const observed of [element, ...element.children]) observer.observe(observed);
     return () => observer.disconnect();
   }, [open]);
   return (

@@ -15,7 +15,7 @@ import { Trouble } from "@/ui/Trouble";
 export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
   const [isAsking, ask] = useDisclosure();
   const cache = useQueryClient();
-  const keep = (found: ModelDetailsDocument) => cache.setQueryData(modelQuery(model.id).queryKey, found);
+  const keep = (updated: ModelDetailsDocument) => cache.setQueryData(modelQuery(model.id).queryKey, updated);
   const path = { model_id: model.id };
   const withdraw = useMutation({ mutationFn: () => answerOf(api.DELETE("/api/v1/models/{model_id}/trust", { params: { path } })), onSuccess: keep });
   if (!model.trust.is_needed) return null;
@@ -50,19 +50,19 @@ export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
           Review and trust …
         </Button>
       </Stack>
-      {isAsking && <Ask model={model} close={ask.close} keep={keep} />}
+      {isAsking && <TrustDialog model={model} close={ask.close} keep={keep} />}
     </Alert>
   );
 }
 
-function Ask({ model, close, keep }: { model: ModelDetailsDocument; close: () => void; keep: (found: ModelDetailsDocument) => void }) {
+function TrustDialog({ model, close, keep }: { model: ModelDetailsDocument; close: () => void; keep: (updated: ModelDetailsDocument) => void }) {
   const [isSure, setSure] = useState(false);
   const [reason, setReason] = useState("");
   const path = { model_id: model.id };
   const trust = useMutation({
     mutationFn: () => answerOf(api.PUT("/api/v1/models/{model_id}/trust", { params: { path }, body: { reason } })),
-    onSuccess: (found) => {
-      keep(found);
+    onSuccess: (updated) => {
+      keep(updated);
       close();
     },
   });

@@ -6,14 +6,14 @@ export type Size = { text: string; guess: string | null };
 /** Sizes of a tensor; null where even their number is open. */
 export function sizesOf(tensor: TensorDocument, isInput: boolean): Size[] | null {
   if (!tensor.shape) return null;
-  return tensor.shape.map((size, place) => {
+  return tensor.shape.map((size, index) => {
     if (typeof size === "number") return { text: String(size), guess: null };
     const text = size === null || size === "" ? "?" : size;
     if (!isInput) return { text, guess: null };
     return {
       text,
       guess:
-        place === 0
+        index === 0
           ? "The file leaves this size open. As the first dimension, it is taken as the batch size."
           : "The file leaves this size open. It is chosen when the model runs; benchmarks show which size was used.",
     };

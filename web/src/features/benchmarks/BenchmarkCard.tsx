@@ -67,7 +67,7 @@ export function BenchmarkCard({ row, isSelected, select, onCreated }: Props) {
           </Group>
           <BenchmarkMenu row={{ ...row, state }} onCreated={onCreated} />
         </Group>
-        {details.isError && <Trouble error={details.error} again={() => void details.refetch()} />}
+        {details.isError && <Trouble error={details.error} retry={() => void details.refetch()} />}
         {!benchmark && !details.isError && <Skeleton height={300} animate={wasVisible} />}
         {benchmark && isActive(benchmark.state) && <RunningBody benchmark={benchmark} />}
         {benchmark && <Stopped benchmark={benchmark} />}

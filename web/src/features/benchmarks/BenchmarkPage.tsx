@@ -55,7 +55,7 @@ export function BenchmarkPage() {
   if (query.isError) {
     return (
       <Page title={`Benchmark ${bid}`}>
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <Trouble error={query.error} retry={() => void query.refetch()} />
       </Page>
     );
   }

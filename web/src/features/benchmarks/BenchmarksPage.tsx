@@ -16,7 +16,7 @@ import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
 import { usePageKeys } from "@/ui/pageKeys";
 import { Trouble } from "@/ui/Trouble";
-import { useLeaving } from "@/ui/undo";
+import { usePendingRemovals } from "@/ui/undo";
 
 const AddBenchmark = lazy(() => import("@/features/benchmarks/add/AddBenchmark").then((module) => ({ default: module.AddBenchmark })));
 const BenchmarkTable = lazy(() => import("@/features/benchmarks/BenchmarkTable").then((module) => ({ default: module.BenchmarkTable })));
@@ -30,7 +30,7 @@ export function BenchmarksPage() {
   const search = useSearch({ from: "/p/$pid/benchmarks" });
   const navigate = useNavigate({ from: "/p/$pid/benchmarks" });
   const list = useInfiniteQuery(benchmarksQuery({ project_id: pid, text: search.text ?? "", limit: PAGE }));
-  const pendingRemovals = useLeaving();
+  const pendingRemovals = usePendingRemovals();
   const rows = useMemo(
     () => (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !pendingRemovals.has(benchmarkKey(row.id))),
     [list.data, pendingRemovals],
@@ -129,7 +129,7 @@ export function BenchmarksPage() {
         </Group>
       )}
       <BaselineLine pid={pid} />
-      {list.isError && <Trouble error={list.error} again={() => void list.refetch()} />}
+      {list.isError && <Trouble error={list.error} retry={() => void list.refetch()} />}
       {list.isPending && <LoadingCards />}
       {isEmpty &&
         (search.text ? (

@@ -5,7 +5,7 @@ import { api, answerOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import type { BenchmarkDetailsDocument, JobDocument } from "@/api/schema.gen";
 import { removeSoon } from "@/ui/undo";
-import { toldOf } from "@/ui/Trouble";
+import { errorText } from "@/ui/Trouble";
 
 export const benchmarkKey = (id: number): string => `benchmark ${id}`;
 
@@ -19,7 +19,7 @@ export async function attempt<T>(what: string, request: Promise<T>): Promise<T |
   try {
     return await request;
   } catch (error) {
-    const { title, why, fix } = toldOf(error);
+    const { title, why, fix } = errorText(error);
     notifications.show({ color: "red", title: what, message: [title, why, fix].filter(Boolean).join(". "), autoClose: 12_000 });
     return null;
   }

@@ -42,7 +42,7 @@ export function ComparePage() {
   };
   return (
     <Page title="Compare">
-      {failed && <Trouble error={failed.error} again={() => void listed.refetch()} />}
+      {failed && <Trouble error={failed.error} retry={() => void listed.refetch()} />}
       {isLoading ? (
         <Stack>
           <Skeleton height={64} />

@@ -25,7 +25,7 @@ const LOOKS = { a: (isDark: boolean) => look(0, isDark), b: (isDark: boolean) =>
 /** A pair that is or was measured in alternation. */
 export function ComparisonView({ id, chosen, change }: { id: number; chosen: Chosen; change: Change }) {
   const comparison = useQuery(comparisonQuery(id));
-  if (comparison.isError) return <Trouble error={comparison.error} again={() => void comparison.refetch()} />;
+  if (comparison.isError) return <Trouble error={comparison.error} retry={() => void comparison.refetch()} />;
   if (comparison.isPending) return <Skeleton height={200} />;
   const details = comparison.data;
   const isUnderWay = details.state === "running" || details.state === "queued";

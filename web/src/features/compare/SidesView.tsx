@@ -31,7 +31,7 @@ export function SidesView({ pid, a, b, more, chosen, change }: Props) {
   const isNearest = nearest?.[0] === a.pick && nearest[1] === b.pick;
   return (
     <>
-      {failed && <Trouble error={failed.error} again={() => judgements.forEach((query) => void query.refetch())} />}
+      {failed && <Trouble error={failed.error} retry={() => judgements.forEach((query) => void query.refetch())} />}
       {isPending && <Skeleton height={110} />}
       {!isPending && !failed && (!verdict || verdict.whyNot) && (
         <NotComparable why={verdict?.whyNot ?? "the two have no cell with the same batch size and cores"}>

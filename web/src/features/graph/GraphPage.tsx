@@ -177,7 +177,7 @@ export function GraphPage() {
         </Anchor>
       }
     >
-      {trouble && <Trouble error={trouble} again={() => void Promise.all([view.refetch(), graph.refetch()])} />}
+      {trouble && <Trouble error={trouble} retry={() => void Promise.all([view.refetch(), graph.refetch()])} />}
       {isUnknownNode && (
         <Caution title={`“${named}” is not in the model file`} close={() => select(null)}>
           The engine created this node when it loaded the model: by fusing nodes, or to change the memory layout of data.

@@ -12,7 +12,7 @@ import { Trouble } from "@/ui/Trouble";
 export function ExampleGallery({ choose }: { choose: (slug: string, name: string) => void }) {
   const [text, setText] = useState("");
   const examples = useQuery(examplesQuery);
-  if (examples.isError) return <Trouble error={examples.error} again={() => void examples.refetch()} />;
+  if (examples.isError) return <Trouble error={examples.error} retry={() => void examples.refetch()} />;
   if (!examples.data) return <Skeleton height={200} />;
   const searchText = text.trim().toLowerCase();
   const rows = examples.data.examples

@@ -56,7 +56,7 @@ export function HomePage() {
         maw={360}
         ref={filter}
       />
-      {projects.isError && <Trouble error={projects.error} again={() => void projects.refetch()} />}
+      {projects.isError && <Trouble error={projects.error} retry={() => void projects.refetch()} />}
       {projects.isSuccess && rows.length === 0 && (
         <Empty
           title="No project name contains that"

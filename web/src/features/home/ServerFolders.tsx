@@ -12,7 +12,7 @@ import { Trouble } from "@/ui/Trouble";
 export function ServerFolders({ choose }: { choose: (path: string) => void }) {
   const [path, setPath] = useState("");
   const files = useQuery(filesQuery(path));
-  if (files.isError) return <Trouble error={files.error} again={() => (path ? setPath("") : void files.refetch())} />;
+  if (files.isError) return <Trouble error={files.error} retry={() => (path ? setPath("") : void files.refetch())} />;
   const steps = path.split("/").filter(Boolean);
   const pathTo = (name: string) => (path ? `${path}/${name}` : name);
   return (

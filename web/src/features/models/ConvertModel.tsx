@@ -30,7 +30,7 @@ export function ConvertModel({ model }: { model: ModelDetailsDocument }) {
 
 function Formats({ model }: { model: ModelDetailsDocument }) {
   const query = useQuery(conversionsQuery(model.id));
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <Trouble error={query.error} retry={() => void query.refetch()} />;
   if (!query.data) return <Skeleton height={180} />;
   const { possible, conversions } = query.data;
   return (

@@ -29,7 +29,7 @@ export function ModelPage() {
   const back = () => void navigate({ to: "/p/$pid/models", params: { pid } });
   if (query.isError)
     return (
-      <Trouble error={query.error} again={() => void query.refetch()}>
+      <Trouble error={query.error} retry={() => void query.refetch()}>
         <Button size="xs" variant="default" onClick={back}>
           All models
         </Button>

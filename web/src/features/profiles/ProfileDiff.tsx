@@ -26,7 +26,7 @@ export function ProfileDiff({ a, otherId, by, isTable, jump }: Props) {
   const result = useQuery({ ...profileResultQuery(run ?? ""), enabled: run !== undefined });
   const diff = useQuery({ ...profileDiffQuery(a.profile.id, otherId, by === "node" ? "node" : "op"), enabled: run !== undefined });
   const error = other.error ?? result.error ?? diff.error;
-  if (error) return <Trouble error={error} again={() => void Promise.all([other.refetch(), result.refetch(), diff.refetch()])} />;
+  if (error) return <Trouble error={error} retry={() => void Promise.all([other.refetch(), result.refetch(), diff.refetch()])} />;
   if (other.data && run === undefined) return <Text>Profile #{otherId} has no result yet. Run it first.</Text>;
   if (!other.data || !result.data || !diff.data) return <Skeleton height={420} />;
   return <Changes a={a} b={{ profile: other.data, result: result.data }} diff={diff.data} by={by} isTable={isTable} jump={jump} />;

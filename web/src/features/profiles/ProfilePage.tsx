@@ -33,7 +33,7 @@ export function ProfilePage() {
   const { pid, fid } = useParams({ from: FROM });
   const navigate = useNavigate({ from: FROM });
   const profile = useQuery(profileQuery(fid));
-  if (profile.isError) return <Trouble error={profile.error} again={() => void profile.refetch()} />;
+  if (profile.isError) return <Trouble error={profile.error} retry={() => void profile.refetch()} />;
   if (!profile.data) return <Skeleton height={480} />;
   const details = profile.data;
   return (
@@ -134,7 +134,7 @@ function ProfileStatus({ profile }: { profile: ProfileDetailsDocument }) {
 
 function Result({ profile, runId }: { profile: ProfileDetailsDocument; runId: string }) {
   const result = useQuery(profileResultQuery(runId));
-  if (result.isError) return <Trouble error={result.error} again={() => void result.refetch()} />;
+  if (result.isError) return <Trouble error={result.error} retry={() => void result.refetch()} />;
   if (result.isPending) return <Skeleton height={420} />;
   return result.data ? <ResultView profile={profile} result={result.data} /> : null;
 }

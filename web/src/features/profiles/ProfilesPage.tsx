@@ -17,7 +17,7 @@ import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
 import { NoiseBadge, StateBadge } from "@/ui/badges";
 import { Trouble } from "@/ui/Trouble";
-import { useLeaving } from "@/ui/undo";
+import { usePendingRemovals } from "@/ui/undo";
 
 const FROM = "/p/$pid/profiles" as const;
 
@@ -28,7 +28,7 @@ export function ProfilesPage() {
   const navigate = useNavigate({ from: FROM });
   const list = useInfiniteQuery(profilesQuery({ project_id: pid, limit: 50 }));
   const models = useQuery(modelsQuery(pid));
-  const pendingRemovals = useLeaving();
+  const pendingRemovals = usePendingRemovals();
   const rows = (list.data?.pages.flatMap((page) => page.items) ?? []).filter((row) => !pendingRemovals.has(profileKey(row.id)));
   const names = new Map((models.data?.items ?? []).map((model) => [model.id, model.name]));
   const setAdding = (isAdding: boolean) => void navigate({ search: { add: isAdding || undefined }, replace: true });
@@ -40,7 +40,7 @@ export function ProfilesPage() {
   return (
     <Page title="Profiles" actions={rows.length > 0 && open}>
       {list.isError ? (
-        <Trouble error={list.error} again={() => void list.refetch()} />
+        <Trouble error={list.error} retry={() => void list.refetch()} />
       ) : list.isPending ? (
         <Stack>
           {[0, 1, 2].map((index) => (

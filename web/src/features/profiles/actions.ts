@@ -4,7 +4,7 @@ import { queries } from "@/api/cache";
 import { api, answerOf } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
 import { removeSoon } from "@/ui/undo";
-import { toldOf } from "@/ui/Trouble";
+import { errorText } from "@/ui/Trouble";
 
 export const profileKey = (id: number): string => `profile ${id}`;
 
@@ -13,7 +13,7 @@ async function attempt(what: string, request: Promise<unknown>): Promise<void> {
   try {
     await request;
   } catch (error) {
-    const { title, why, fix } = toldOf(error);
+    const { title, why, fix } = errorText(error);
     notifications.show({ color: "red", title: what, message: [title, why, fix].filter(Boolean).join(". "), autoClose: 12_000 });
   }
   void queries.invalidateQueries({ queryKey: queryKeys.profiles });

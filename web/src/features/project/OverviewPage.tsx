@@ -35,7 +35,7 @@ export function OverviewPage() {
   const isCompared = judged.length > 0;
   return (
     <Page title={project.data?.name ?? "Overview"}>
-      {standing.isError && <Trouble error={standing.error} again={() => void standing.refetch()} />}
+      {standing.isError && <Trouble error={standing.error} retry={() => void standing.refetch()} />}
       {standing.isPending && (
         <>
           <Skeleton height={150} />

@@ -19,7 +19,7 @@ export function CoreMap({ running }: { running: readonly JobDocument[] }) {
   // Cores are taken and given back between the steps of a job.
   const { refetch } = queue;
   useEffect(() => void refetch(), [doing, refetch]);
-  if (queue.isError) return <Trouble error={queue.error} again={() => void queue.refetch()} />;
+  if (queue.isError) return <Trouble error={queue.error} retry={() => void queue.refetch()} />;
   if (queue.isPending) return <Skeleton height={120} />;
   const remaining = new Map(
     running.flatMap((job) => {

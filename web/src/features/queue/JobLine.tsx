@@ -12,7 +12,7 @@ import { PlaceLink } from "@/kinds/PlaceLink";
 import { remainingText, liveEstimateText } from "@/format/numbers";
 import { Ago } from "@/ui/Ago";
 import { StateBadge, WaitingBadge } from "@/ui/badges";
-import { toldOf } from "@/ui/Trouble";
+import { errorText } from "@/ui/Trouble";
 
 export function JobLine({ job, isFirst = false }: { job: JobDocument; isFirst?: boolean }) {
   const project = useQuery(projectQuery(job.project_id));
@@ -93,6 +93,6 @@ const ACTS = {
 type Act = keyof typeof ACTS;
 
 export function showError(error: unknown): void {
-  const { title, why, fix } = toldOf(error);
+  const { title, why, fix } = errorText(error);
   notifications.show({ color: "red", title, message: [why, fix].filter(Boolean).join(". ") });
 }

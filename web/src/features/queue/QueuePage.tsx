@@ -37,7 +37,7 @@ export function QueuePage() {
       }
     >
       <PausedLine />
-      {failed && <Trouble error={failed.error} again={() => lists.forEach((query) => void query.refetch())} />}
+      {failed && <Trouble error={failed.error} retry={() => lists.forEach((query) => void query.refetch())} />}
       <CoreMap running={runningJobs} />
       {lists.some((query) => query.isPending) ? (
         <Stack gap="xs">

@@ -73,7 +73,7 @@ function Access() {
   const by = session.data?.by;
   return (
     <Section title="Access">
-      {session.isError && <Trouble error={session.error} again={() => void session.refetch()} />}
+      {session.isError && <Trouble error={session.error} retry={() => void session.refetch()} />}
       {session.isPending && <Skeleton height={40} />}
       {by === "open door" && (
         <Text size="sm">

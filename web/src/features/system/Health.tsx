@@ -32,7 +32,7 @@ export function Health() {
   );
   return (
     <Section title="Measurement health" actions={examine}>
-      {doctor.isError && !doctor.isFetching && <Trouble error={doctor.error} again={() => void doctor.refetch()} />}
+      {doctor.isError && !doctor.isFetching && <Trouble error={doctor.error} retry={() => void doctor.refetch()} />}
       {doctor.isFetching && !doctor.data && <Progress value={100} animated aria-label="Checking the machine" />}
       {!doctor.data && !doctor.isError && (
         <Text size="sm" className="dim">

@@ -51,7 +51,7 @@ import { start, undoStart, type Started } from "@/features/benchmarks/add/submit
 import { forgetDraft, useDraft, useFormChoices, type FormChoices } from "@/features/benchmarks/add/useDraft";
 import { duration } from "@/format/numbers";
 import { ReasonedSelect } from "@/ui/ReasonedSelect";
-import { Trouble, toldOf } from "@/ui/Trouble";
+import { Trouble, errorText } from "@/ui/Trouble";
 
 type Props = { pid: number; from: number | undefined; close: () => void; onStarted: (started: Started) => void };
 
@@ -231,7 +231,7 @@ function RunKey({ run }: { run: () => void }) {
 
 function troublesOf(refusal: Error | null): { troubles: Troubles; rest: boolean } {
   if (!refusal) return { troubles: {}, rest: false };
-  const { title, why } = toldOf(refusal);
+  const { title, why } = errorText(refusal);
   const field = fieldOf(title, why);
   return field === null ? { troubles: {}, rest: true } : { troubles: { [field]: [title, why].filter(Boolean).join(": ") }, rest: false };
 }

@@ -33,7 +33,7 @@ export function RawTab({ benchmark, view, change }: Props) {
   const distribution = query.data;
   const { percentiles, isWithin } = usePercentiles(runId, cell?.number ?? -1);
   if (!cell || runId === "") return <Text className="dim">Nothing measured yet.</Text>;
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <Trouble error={query.error} retry={() => void query.refetch()} />;
   return (
     <Stack gap="md">
       <Group justify="space-between" align="flex-end">

@@ -238,7 +238,7 @@ function IterationsOf({ cell, runId }: { cell: CellDocument; runId: string | nul
   );
   const draw = useMemo(() => iterations && drawIterations(iterations), [iterations]);
   if (!isThere || distribution === null) return <Text className="dim">This cell has no samples.</Text>;
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <Trouble error={query.error} retry={() => void query.refetch()} />;
   if (!iterations || !draw) return <Skeleton height={340} />;
   return (
     <Chart
