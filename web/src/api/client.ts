@@ -2,7 +2,7 @@ import createClient, { type Middleware } from "openapi-fetch";
 
 import type { ProblemDocument, paths } from "@/api/schema.gen";
 
-/** What the server said no to, in its own words. */
+/** A request that the server refused, with its reason. */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;
@@ -20,7 +20,7 @@ export class Refused extends Error {
 
 let csrfToken: Promise<string | null> | null = null;
 
-/** What changes must carry when a cookie lets us in. */
+/** The token that every change must carry when a cookie signs us in. */
 export function csrf(): Promise<string | null> {
   csrfToken ??= fetch("/api/v1/session")
     .then((response) => (response.ok ? response.json() : { csrf: null }))
@@ -55,7 +55,7 @@ api.use(csrfMiddleware);
 
 type FetchResult<T> = { data?: T; error?: unknown; response: Response };
 
-/** The answer, or an error that says what the server said. */
+/** The body of the answer; throws `Refused` if the server refused. */
 export async function answerOf<T>(request: Promise<FetchResult<T>>): Promise<T> {
   const { data, error, response } = await request;
   if (error !== undefined || !response.ok) throw new Refused(response.status, isProblem(error) ? error : {});

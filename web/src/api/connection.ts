@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Whether events reach us; `since` is when we last knew the truth. */
+/** Whether events reach us; `since` is when that last changed. */
 export type Connection = { isUp: boolean; since: Date };
 
 let connection: Connection = { isUp: true, since: new Date() };

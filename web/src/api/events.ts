@@ -13,11 +13,11 @@ type Goodbye = { code: string; after: number | null };
 
 let last: number | null = null;
 
-/** Follows everything that the server tells, from wherever we were, until the page closes. */
+/** Follows the events of the server, from the last one we have, until the page closes. */
 export function listen(): () => void {
   let socket: Socket | null = null;
   let isClosed = false;
-  // Not among what the first page waits for: what happened before it is here is asked for once it is.
+  // The first page does not wait for it: events before it is loaded are requested once it connects.
   void import("socket.io-client").then(({ io }) => {
     if (isClosed) return;
     socket = io("/v1", { transports: ["websocket", "polling"], reconnectionDelayMax: 4000 });
@@ -33,11 +33,11 @@ function follow(socket: Socket): void {
   socket.on("connect", () => {
     socket.emit("subscribe", { project_id: null, after: last }, (answer: SubscribeAnswer) => {
       if (!answer.ok) return;
-      // Whatever we show may be older than what we hear from now on.
+      // What we show may be older than the events from now on.
       if (last === null || answer.is_complete === false) void queries.invalidateQueries({ predicate: (query) => !isGraph(query) });
       last = Math.max(last ?? 0, last === null || answer.is_complete === false ? answer.last : 0) || answer.last;
       setConnection(true);
-      // Requests that failed while the server was away are asked again.
+      // Repeats the requests that failed while the server was unreachable.
       void queries.refetchQueries({ predicate: (query) => query.state.status === "error", type: "active" });
     });
   });
@@ -51,7 +51,7 @@ function follow(socket: Socket): void {
   });
   socket.on("disconnect", (reason) => {
     setConnection(false);
-    // Sent away, not cut off: the client does not try again by itself then.
+    // The server closed the connection: then the client does not reconnect by itself.
     if (reason === "io server disconnect") setTimeout(() => socket.connect(), 1000);
   });
   socket.on("connect_error", () => setConnection(false));
@@ -106,7 +106,7 @@ function handleEvent(event: EventMessage): void {
     case "run.changed":
     case "run.deleted":
       invalidate(queryKeys.runs);
-      // A job moves with its run: its own event tells only of its place and of why it waits.
+      // A job moves with its run: its own event only covers its place in the queue and why it waits.
       invalidate(queryKeys.jobs);
       invalidate(queryKeys.system); // who has which core
       invalidate(queryKeys.kind(event.data.kind));

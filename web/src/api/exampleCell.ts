@@ -1,7 +1,7 @@
 import { PLANNED } from "@/api/plannedCell.gen";
 import type { CellDocument, Figure } from "@/api/schema.gen";
 
-/** For tests: with an interval of so large a share to both sides, over eight sessions. */
+/** For tests: a figure with an interval of ± this share, over eight sessions. */
 export const figureAround = (value: number, share: number): Figure => ({
   value,
   low: value * (1 - share),
@@ -13,7 +13,7 @@ export const figureAround = (value: number, share: number): Figure => ({
   repeat: null,
 });
 
-/** For tests: a cell that was measured so quick. */
+/** For tests: a cell that was measured with this latency. */
 export function measuredCell(ms: number, share: number, overrides: Partial<CellDocument> = {}): CellDocument {
   const figure = figureAround(ms, share);
   const latency = { typical: figure, floor: figure, mean: ms, stdev: null, min: ms, max: ms, p90: figure, p95: figure, p99: figure, outlier_share: 0 };

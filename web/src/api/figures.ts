@@ -3,12 +3,12 @@ import type { CellDocument, Figure, SummaryDocument } from "@/api/schema.gen";
 type Ends = { low: number | null; high: number | null };
 
 /**
- * A figure that was measured, with the interval to expect in a repeat; where that is not known, with the one over what `of` says.
+ * A figure that was measured, with the interval to expect in a repeat, or if that is not known, with the interval over what `of` names.
  * Without either, its ends are null. `own` is how far the sessions of its run agree.
  */
 export type MeasuredFigure = Ends & { value: number; of: "repeat" | Figure["of"]; own: Ends };
 
-/** What cells and summaries of runs have alike. */
+/** What cells and summaries of runs have in common. */
 export type Timed = Pick<CellDocument | SummaryDocument, "latency_ms" | "throughput_per_s" | "items">;
 
 export function toMeasuredFigure(figure: Figure | null | undefined, divisor = 1): MeasuredFigure | null {

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 import type { FetchProgress, JobProgressDocument } from "@/api/parts";
 
-/** Where running jobs stand, as told last. Progress is not kept anywhere: the next one makes up for it. */
+/** The latest progress of running jobs. It is not stored anywhere: the next event replaces it. */
 let progressByJob: ReadonlyMap<number, JobProgressDocument> = new Map();
 let fetches: ReadonlyMap<string, FetchProgress> = new Map();
 const listeners = new Set<() => void>();

@@ -39,7 +39,7 @@ export const modelQuery = (model_id: number) =>
     queryFn: () => answerOf(api.GET("/api/v1/models/{model_id}", pathParams({ model_id }))),
   });
 
-/** What a model can be converted to, and what was tried. */
+/** What a model can be converted to, and the conversions so far. */
 export const conversionsQuery = (model_id: number) =>
   queryOptions({
     queryKey: [...queryKeys.models, model_id, "conversions"],
@@ -53,7 +53,7 @@ export const graphQuery = (model_id: number) =>
     queryFn: () => answerOf(api.GET("/api/v1/models/{model_id}/graph", pathParams({ model_id }))),
   });
 
-/** What there is to draw of it. */
+/** The part of a graph to draw. */
 export const graphViewQuery = (model_id: number, query: QueryOf<"view_graph">) =>
   queryOptions({
     queryKey: [...queryKeys.models, model_id, "graph", "view", query],
@@ -73,7 +73,7 @@ export const benchmarkQuery = (benchmark_id: number) =>
     queryFn: () => answerOf(api.GET("/api/v1/benchmarks/{benchmark_id}", pathParams({ benchmark_id }))),
   });
 
-/** What it would measure; null asks nothing. A refusal is an answer: it is told beside a field. */
+/** What a request would measure; null sends nothing. A refusal is not retried: it is shown beside a field. */
 export const planQuery = (request: PlanBenchmarkRequest | null) =>
   queryOptions({
     queryKey: ["plan", request],
@@ -155,7 +155,7 @@ export const jobsQuery = (query: QueryOf<"list_jobs"> = {}) =>
     queryFn: () => answerOf(api.GET("/api/v1/jobs", { params: { query } })),
   });
 
-/** Whether anything begins at all; all else of the queue the lists of jobs tell. */
+/** Whether the queue is paused; everything else about it is in the lists of jobs. */
 export const queueQuery = queryOptions({
   queryKey: [...queryKeys.jobs, "queue"],
   queryFn: () => answerOf(api.GET("/api/v1/queue")),
@@ -186,7 +186,7 @@ export const sessionQuery = queryOptions({
   queryFn: () => answerOf(api.GET("/api/v1/session")),
 });
 
-/** Two seconds of looking at the machine; asked for, never by itself. */
+/** Examines the machine for two seconds; only on request. */
 export const doctorQuery = queryOptions({
   queryKey: queryKeys.doctor,
   queryFn: () => answerOf(api.POST("/api/v1/system/doctor")),
@@ -200,7 +200,7 @@ export const judgementQuery = (a: string, b: string) =>
     queryFn: () => answerOf(api.GET("/api/v1/judgements", { params: { query: { a, b } } })),
   });
 
-/** Of a run of a comparison: all that there is to know. */
+/** The whole result of a run of a comparison. */
 export const comparisonResultQuery = (run_id: string) =>
   queryOptions({
     queryKey: [...queryKeys.runs, run_id, "comparison"],
@@ -215,7 +215,7 @@ export const filesQuery = (path: string) =>
   queryOptions({
     queryKey: [...queryKeys.files, path],
     queryFn: () => answerOf(api.GET("/api/v1/files", { params: { query: { path } } })),
-    staleTime: 0, // nobody tells when a file is put there
+    staleTime: 0, // there is no event when a file is put there
   });
 
 export const standingQuery = (project_id: number) =>

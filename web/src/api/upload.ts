@@ -3,7 +3,7 @@ import type { ModelDetailsDocument, ProblemDocument } from "@/api/schema.gen";
 
 export type Sending = { done: Promise<ModelDetailsDocument>; stop: () => void };
 
-/** Sends a model's file, telling how much of it went; `fetch` cannot tell that. */
+/** Sends a model's file, and reports how much of it was sent, which `fetch` cannot. */
 export function sendModel(projectId: number, file: File, onProgress: (share: number) => void): Sending {
   return send("POST", `/api/v1/projects/${projectId}/models?name=${encodeURIComponent(file.name)}`, file, onProgress);
 }
@@ -36,7 +36,7 @@ function send(method: string, address: string, file: File, onProgress: (share: n
   return { done, stop: () => request.abort() };
 }
 
-/** The user said stop: nothing went wrong. */
+/** The user stopped the upload: nothing went wrong. */
 export class UploadStopped extends Error {}
 
 function problemOf(text: string): Partial<ProblemDocument> {

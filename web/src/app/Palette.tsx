@@ -86,7 +86,7 @@ export function Palette({ close }: { close: () => void }) {
   );
 }
 
-/** Everything that can be found now. Benchmarks are sought by the server, as there may be thousands. */
+/** Everything that the palette searches. The server searches benchmarks, as there may be thousands. */
 function useHits(typed: string): Hit[] {
   const navigate = useNavigate();
   const { setColorScheme } = useMantineColorScheme();
@@ -124,7 +124,7 @@ function useHits(typed: string): Hit[] {
   ];
 }
 
-/** The value, once it stays the same for a moment: not every letter is a question to the server. */
+/** The value, once it stays the same for a moment: not every letter sends a request. */
 function useDebounced(value: string): string {
   const [debounced, setDebounced] = useState(value);
   useEffect(() => {

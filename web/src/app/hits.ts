@@ -1,7 +1,7 @@
 /** Something that the palette leads to, or does. */
 export type Hit = { id: string; group: string; label: string; more?: string; act: () => void };
 
-/** Those in which every word that was typed occurs; where it begins a word it counts more, and order decides the rest. */
+/** The hits that contain every typed word. A match at the start of a word ranks higher; ties keep their order. */
 export function hitsFor(typed: string, hits: readonly Hit[], most = 40): Hit[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   const ranked = hits.flatMap((hit) => {

@@ -2,11 +2,11 @@ import { METRIC_NAMES } from "@/api/figures";
 import { BENCHMARK_TABS } from "@/features/benchmarks/results/view";
 import type { Chosen } from "@/features/compare/search";
 
-/** What stands in addresses. Whatever does not fit is left out, so an old link still opens. */
+/** The search parameters of addresses. Invalid ones are left out, so an old link still opens. */
 
 type Raw = Record<string, unknown>;
 
-/** Plain words, as people type them: `?a=12&diff=true`, nothing in quotes. What they mean, each page below says. */
+/** Plain words, as people type them: `?a=12&diff=true`, nothing in quotes. Each page below checks its own. */
 export function parseSearch(search: string): Raw {
   return Object.fromEntries(new URLSearchParams(search));
 }

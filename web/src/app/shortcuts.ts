@@ -28,7 +28,7 @@ export const KEYS: readonly [keys: string, does: string][] = [
 
 type Actions = { search: () => void; help: () => void };
 
-/** Keys that work everywhere. Pages hear "modeldyno:key" events for theirs: `usePageKeys`. */
+/** Keys that work everywhere. Pages listen to "modeldyno:key" events for theirs: `usePageKeys`. */
 export function useShortcuts({ search, help }: Actions): void {
   const navigate = useNavigate();
   const pid = useRouterState({ select: (state) => /^\/p\/(\d+)/.exec(state.location.pathname)?.[1] });

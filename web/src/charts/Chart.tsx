@@ -12,11 +12,11 @@ export type ChartTable = { columns: readonly string[]; rows: readonly (readonly 
 
 type Props = {
   title: string;
-  /** What all of it is about, where the series are named by what tells them apart. */
+  /** What all series have in common, if they are named by their differences. */
   of?: string;
-  /** Its series: shown above it, each can be put away. */
+  /** Its series: listed above it, each can be hidden. */
   legend?: readonly LegendEntry[];
-  /** One sentence that says what can be seen, for who cannot see it. */
+  /** One sentence about what the chart shows, for those who cannot see it. */
   summary: string;
   /** How to read it. */
   reading: string;
@@ -25,14 +25,14 @@ type Props = {
   /** The same numbers, as the API gave them. */
   table: ChartTable;
   height?: number;
-  /** Somebody clicked what is called so. */
+  /** Called with the name of the mark that was clicked. */
   pick?: (name: string) => void;
   children?: ReactNode;
 };
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A chart: drawn when it is needed, as a table for who prefers that, and to take away. */
+/** A chart: loaded when it is needed, also as a table, and to download. */
 export function Chart({ title, of, legend = [], summary, reading, draw, table, height = 280, pick, children }: Props) {
   const isDark = useComputedColorScheme("light", { getInitialValueInEffect: false }) === "dark";
   const [isTable, setTable] = useState(false);

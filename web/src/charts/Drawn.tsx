@@ -68,7 +68,7 @@ export function Drawn({ draw, isDark, height, title, hidden, saver, pick }: Prop
   useImperativeHandle(saver, (): Saver => (format, name) => save(format, name, title, draw, height), [draw, height, title]);
   const onPick = useEffectEvent((name: string) => pick?.(name));
   useEffect(() => {
-    // A mark says its name, a label of an axis its value.
+    // A mark has a name, a label of an axis only a value.
     chart.current?.on("click", (event) => {
       const name = event.componentType === "yAxis" && typeof event.value === "string" ? event.value : event.name;
       if (name) onPick(name);
@@ -84,7 +84,7 @@ function themedOptions(draw: Drawing, isDark: boolean): EChartsCoreOption {
   return { animation: false, textStyle: { color: theme.ink, fontFamily: "system-ui, sans-serif" }, ...draw(theme) };
 }
 
-/** Its legend is beside it, as words of the page: those wrap where it is narrow, and everybody can read them. */
+/** The page has its own legend as text, which wraps on narrow screens and is accessible. */
 function withoutHidden(hidden: ReadonlySet<string>, option: EChartsCoreOption): EChartsCoreOption {
   if (!isPlain(option.legend)) return option;
   return { ...option, legend: { ...option.legend, show: false, selected: Object.fromEntries([...hidden].map((name) => [name, false])) } };

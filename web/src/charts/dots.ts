@@ -28,7 +28,7 @@ export function largestValue(series: readonly DotSeries[]): number {
   return Math.max(0, ...series.flatMap(({ dots }) => dots.map(({ value, high }) => high ?? value)));
 }
 
-/** A row for each cell, a dot with its interval for each series: what overlaps can be seen to. */
+/** A row for each cell, a dot with its interval for each series, so that overlaps are visible. */
 export function drawDots(dots: Dots): Drawing {
   return ({ isDark, ink, dim, line, paper }) => {
     const plotted = dots.series.flatMap((entry, index) => {
@@ -78,7 +78,7 @@ export function drawDots(dots: Dots): Drawing {
   };
 }
 
-/** Of pictures that are taken away; a page has its own beside the chart. */
+/** For exported pictures; a page has its own legend above the chart. */
 export const LEGEND = { itemWidth: 14, itemHeight: 11 } as const;
 
 /** Rows with every one labelled, the first on top. */
@@ -87,7 +87,7 @@ export function rowsAxis(rows: readonly string[], ink: string, line: string): ob
     type: "category",
     inverse: true,
     data: [...rows],
-    // In two lines where it is long: the drawing needs the room more.
+    // Long names take two lines: the chart needs the room more.
     axisLabel: { color: ink, interval: 0, width: 130, overflow: "break", lineHeight: 14 },
     axisLine: { show: true, lineStyle: { color: line } },
     axisTick: { show: false },

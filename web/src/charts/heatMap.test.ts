@@ -16,7 +16,7 @@ test("words keep apart from every tone", () => {
   expect(textColorOn([11, 90, 140])).toBe("#ffffff");
 });
 
-test("a square is found by its name, and the summary ranks nothing", () => {
+test("a name identifies its square, and the summary ranks nothing", () => {
   expect(squareOf("2 × 8")).toEqual({ cores: 2, batch: 8 });
   expect(squareOf("cores")).toBeNull();
   expect(heatMapSummary(map)).toBe("From 0.100 ms at 2 cores, batch 8 to 10.0 ms at 1 core, batch 1.");

@@ -10,7 +10,7 @@ const measuredSquares = ({ squares }: HeatMap): MeasuredSquare[] => squares.filt
 const unique = (values: readonly number[]): number[] => [...new Set(values)].sort((a, b) => a - b);
 const text = (value: number): string => fixedText(value, decimals(value, 3));
 
-// One hue from little to much, so that it reads without colours, too. Without steps: equal numbers look equal.
+// One hue from light to dark, so that it also reads without colour, and without steps, so that equal numbers look equal.
 const LIGHT = [
   [234, 244, 251],
   [11, 90, 140],
@@ -44,7 +44,7 @@ export function heatMapHeight({ squares }: HeatMap): number {
   return 74 + 40 * unique(squares.map(({ batch }) => batch)).length;
 }
 
-/** Cores to the right, batch sizes downwards, the number in its square; hatched where it is noisy. */
+/** Cores to the right, batch sizes downwards, the number in its square; dashed if it is noisy. */
 export function drawHeatMap(map: HeatMap): Drawing {
   const cores = unique(map.squares.map((square) => square.cores));
   const batches = unique(map.squares.map((square) => square.batch));
@@ -118,7 +118,7 @@ export function heatMapTable(map: HeatMap): ChartTable {
   };
 }
 
-/** From the least to the most; not which is best: that is for who looks at intervals. */
+/** From the least to the most; it ranks nothing, since that needs the intervals. */
 export function heatMapSummary(map: HeatMap): string {
   const measured = measuredSquares(map).sort((a, b) => a.value - b.value);
   const [least] = measured;

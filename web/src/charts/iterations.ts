@@ -12,7 +12,7 @@ export const MOST_POINTS = 1200;
 
 export type Iterations = {
   distribution: DistributionDocument;
-  /** Typical, as the API told it, with its interval. */
+  /** Typical, as the API gives it, with its interval. */
   typical: { value: number; low: number | null; high: number | null } | null;
   look: (isDark: boolean) => Look;
 };

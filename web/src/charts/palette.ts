@@ -10,7 +10,7 @@ export type Look = { color: string; mark: (typeof MARKS)[number]; dash: (typeof 
 
 export function look(place: number, isDark: boolean): Look {
   const index = place % LIGHT.length;
-  const mark = MARKS[(index + Math.floor(place / LIGHT.length)) % MARKS.length] ?? "circle"; // where a colour comes again, its mark differs
+  const mark = MARKS[(index + Math.floor(place / LIGHT.length)) % MARKS.length] ?? "circle"; // where a colour repeats, the mark differs
   return { color: (isDark ? DARK : LIGHT)[index] ?? LIGHT[0], mark, dash: DASHES[index] ?? "solid" };
 }
 

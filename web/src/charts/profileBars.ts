@@ -68,7 +68,7 @@ export const CHANGES_LEGEND: readonly LegendEntry[] = [
   { name: SIDES.b, look: GREY },
 ];
 
-/** Pairs: A as an outline, B filled; grey where the difference is not clear. */
+/** Pairs: A as an outline, B filled; grey if the difference is not clear. */
 export function drawChanges(changes: readonly Change[]): Drawing {
   const visible = changes.slice(0, MOST_BARS);
   const unit = unitOfChanges(visible);
@@ -124,7 +124,7 @@ export function drawChanges(changes: readonly Change[]): Drawing {
 
 function changeLabel(change: Change | undefined, unit: Unit, isNarrow: boolean): string {
   if (!change) return "";
-  // Where it is narrow grey says so, and the table.
+  // On narrow screens, grey and the table say so.
   const mark = change.verdict === "faster" ? " ▼" : change.verdict === "slower" ? " ▲" : isNarrow ? "" : ` (${standingText(change)})`;
   return `${deltaText(change.deltaMs, unit)}${mark}`;
 }
@@ -154,13 +154,13 @@ function nameAxis(data: readonly string[], ink: string, line: string) {
   };
 }
 
-/** The end of a long name tells more than its beginning; the table has all of it. */
+/** Keeps the end of a long name, which says more than its beginning; the table has all of it. */
 export function shortName(name: string, most = 34): string {
   return name.length <= most ? name : `…${name.slice(1 - most)}`;
 }
 const shortestName = (name: string) => shortName(name, 16);
 
-/** What stands at the end of bars: an interval, and behind it the number. */
+/** At the end of each bar: its interval, and then the number. */
 function whiskers(ends: readonly { low: number; high: number; text: string; short: string }[], color: string): CustomSeriesOption {
   return {
     type: "custom",

@@ -17,7 +17,7 @@ export type Slice = {
 };
 export const shareText = (slice: Slice): string => (slice.unknown === null ? percent(slice.share, 1) : NOTHING);
 
-/** What it reached, and what kept it from more. */
+/** The rates that it reached, and what limits it. */
 export type Limit = { gflops: number | null; gbytes: number | null; bound: "compute" | "memory" | "overhead" | null; reason: string };
 export type By = "operator" | "node";
 
@@ -107,7 +107,7 @@ export type Change = {
   matchedBy: ChangeDocument["matched_by"];
 };
 
-/** As the server aligned them, the largest first; names that repeat are told apart, since charts find rows by them. */
+/** As the server aligned them, the largest first; repeated names get a number, since charts find rows by name. */
 export function changesOf(changes: readonly ChangeDocument[]): Change[] {
   const countByName = new Map<string, number>();
   return changes.map((change) => {
@@ -131,13 +131,13 @@ function sideOf(part: ChangeDocument["a"]): Side | null {
   return { ms: part.total_ms.value ?? 0, interval: intervalOf(part.total_ms), unknown, nodes, names, ops };
 }
 
-/** "slower", and "moved, slower" where it stands elsewhere now. */
+/** "slower", and "moved, slower" if it is elsewhere now. */
 export function standingText(change: Pick<Change, "standing" | "verdict">): string {
   if (change.standing === "appeared" || change.standing === "vanished") return change.standing;
   return change.standing === "moved" ? `moved, ${change.verdict}` : change.verdict;
 }
 
-/** "Conv + Relu": what a side ran, with how many nodes where that is not one. */
+/** "Conv + Relu": the operators of a side, with the number of nodes unless it is one. */
 export function ranText(side: Side | null): string {
   if (!side) return NOTHING;
   const ops = side.ops.join(" + ");

@@ -11,7 +11,7 @@ export type SideLooks = { a: (isDark: boolean) => Look; b: (isDark: boolean) => 
 
 export const ratiosHeight = (ratios: readonly Ratio[]): number => 84 + ratios.length * 40;
 
-/** B's time by A's, with the line at 1: what crosses it is grey, as nothing can be said. */
+/** B's time by A's, with the line at 1: an interval that crosses it is grey: no clear difference. */
 export function drawRatios(ratios: readonly Ratio[], looks: SideLooks): Drawing {
   const rows = ratios.map(({ row }) => row);
   return ({ isDark, ink, dim, line }) => {
@@ -77,7 +77,7 @@ export function isUnusable({ faster, low, high }: Pick<Ratio, "faster" | "low" |
   return faster === null && high > WIDEST * low;
 }
 
-/** What is drawn: all that says something. What says nothing does not stretch the axis, but is cut off at it. */
+/** The ends of the axis: all usable intervals fit. Unusable ones do not stretch it, but are cut off at its ends. */
 export function axisEdges(ratios: readonly Pick<Ratio, "faster" | "low" | "high">[]): { low: number; high: number } {
   const useful = ratios.filter((ratio) => !isUnusable(ratio));
   const [low, high] = useful.length > 0 ? [1, 1] : [0.5, 2];

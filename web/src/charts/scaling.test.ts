@@ -67,7 +67,7 @@ test("the summary says where", () => {
   expect(scalingSummary({ ...scaling([point(1, 8), point(8, 4)]), along: "batch size" })).toContain("4.00 ms at batch size 8");
 });
 
-test("what has no interval is taken to overlap", () => {
+test("a point without an interval counts as overlapping", () => {
   expect(overlap(point(1, 8), point(2, 4))).toBe(false);
   expect(overlap(point(1, 8), { ...point(2, 4), low: null })).toBe(true);
 });

@@ -200,7 +200,7 @@ export function extremes(points: readonly Point[], isRate: boolean): { best: Poi
   return { best, worst };
 }
 
-/** Too few sessions have none: then nothing can be told apart. */
+/** With too few sessions there is none: then nothing can be compared. */
 export function hasInterval(point: Point): boolean {
   return point.low !== null && point.high !== null;
 }

@@ -11,7 +11,7 @@ export type Span = {
   isCut?: { low: boolean; high: boolean };
 };
 
-/** 95 % intervals as lying bars with caps; under the name of their series they go where it goes. */
+/** 95 % intervals as horizontal bars with caps; with the name of their series, they are hidden with it. */
 export function spanSeries(bars: readonly Span[], name?: string): CustomSeriesOption {
   return {
     name,

@@ -5,7 +5,7 @@ import { LEGEND } from "@/charts/dots";
 import type { Look } from "@/charts/palette";
 import { fixedText, decimals } from "@/format/numbers";
 
-/** `line` is what stays the same along a line: one number of cores; `label` is the row without what all share. */
+/** `line` is what stays the same along a line: one number of cores; `label` is the row without what all rows share. */
 export type TradeoffPoint = { row: string; label: string; line: string; latency: number; rate: number; isWinner: boolean; isNoisy: boolean };
 export type Curve = { name: string; look: (isDark: boolean) => Look; points: readonly TradeoffPoint[] };
 
@@ -21,7 +21,7 @@ export function drawTradeoff(curves: readonly Curve[], limitMs: number | null): 
     xAxis: {
       type: "value",
       min: 0,
-      // A limit beyond everything is still to be seen.
+      // A limit beyond all points is still visible.
       max: limitMs === null ? undefined : (extent: { max: number }) => Math.max(extent.max, limitMs) * 1.08,
       name: "ms per batch",
       nameLocation: "middle",

@@ -8,7 +8,7 @@ describe("a quantity", () => {
     expect(quantity(0.21437, [0.2104, 0.2184], "ms")).toEqual({ value: "0.2144", spread: "±0.0040", unit: "ms" });
     expect(quantity(1234.56, [1184, 1285], "ms").value).toBe("1\u2009235");
   });
-  test("tells a skewed interval by its ends", () => {
+  test("gives a skewed interval by its ends", () => {
     expect(quantity(1.0, [0.9, 2.0], "ms").spread).toBe("0.90 to 2.00");
   });
   test("without an interval has none, and without a value is a dash", () => {
@@ -29,7 +29,7 @@ test("a ratio shows both ends of its interval", () => {
   expect(ratio(3.001, [2.912, 3.093])).toBe("3.001× (2.912–3.093)");
 });
 
-test("waiting is told in round words", () => {
+test("a duration is given in round numbers", () => {
   expect([duration(0.2), duration(38.4), duration(130), duration(3900)]).toEqual(["under a second", "38 s", "2 min", "1 h 5 min"]);
 });
 

@@ -34,13 +34,13 @@ export function count(value: number): string {
 
 export type Interval = readonly [low: number, high: number];
 
-/** The interval of a figure, where it has one. */
+/** The interval of a figure, if it has one. */
 export function intervalOf(figure: { low: number | null; high: number | null }): Interval | null {
   return figure.low === null || figure.high === null ? null : [figure.low, figure.high];
 }
 export type Quantity = { value: string; spread: string | null; unit: string };
 
-/** A value with its interval: `±` where it is symmetric, both ends where it is not. */
+/** A value with its interval: `±` if it is symmetric, else both ends. */
 export function quantity(value: number | null | undefined, interval: Interval | null, unit: string): Quantity {
   if (value === null || value === undefined) return { value: NOTHING, spread: null, unit };
   if (interval === null) return { value: fixedText(value, decimals(value, 3)), spread: null, unit };

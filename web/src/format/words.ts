@@ -20,7 +20,7 @@ export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** "4 cores · batch 8 · seq 128", as cells are told apart. */
+/** "4 cores · batch 8 · seq 128", the name of a cell. */
 export function cellName(cell: Partial<Record<CountName, number>>): string {
   const words = NAMED_COUNTS.flatMap((axis) => {
     const value = cell[axis.name] ?? axis.usual;
@@ -29,7 +29,7 @@ export function cellName(cell: Partial<Record<CountName, number>>): string {
   return [...words, ...sizeWords(sizesOf(cell))].join(" · ");
 }
 
-/** What the ± of a figure is of; empty where there is none. */
+/** What the ± of a figure is of; empty if there is none. */
 export function intervalWords(figure: MeasuredFigure | null): string {
   if (figure === null || figure.low === null) return "";
   if (figure.of !== "repeat") return `± over the ${figure.of ?? "sessions"} of this run`;

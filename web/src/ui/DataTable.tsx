@@ -22,7 +22,7 @@ const features = tableFeatures({
   sortFns: { alphanumeric: sortFn_alphanumeric, basic: sortFn_basic, text: sortFn_text },
 });
 
-/** What a column sorts by is its value; what it shows may be richer. */
+/** A column sorts by its value; it may show more. */
 export type Column<Row> = {
   id: string;
   header: string;

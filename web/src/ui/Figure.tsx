@@ -11,7 +11,7 @@ type Props = {
   unit: string;
   /** How its value is meant; a number in its unit otherwise. */
   format?: Format;
-  /** What stands behind it: "7 sessions", or why there is no interval. */
+  /** What it rests on: "7 sessions", or why there is no interval. */
   basis?: ReactNode;
 };
 

@@ -15,7 +15,7 @@ const Markdown = lazy(() => import("@/ui/Markdown").then((module) => ({ default:
 const PAUSE_MS = 1000;
 
 type Props = NoteSubject & {
-  /** What to say while there is none. */
+  /** The text while there is no note. */
   invitation?: string;
   rows?: number;
 };
@@ -47,7 +47,7 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
           if (error instanceof Refused && error.status === 412) {
             const theirs = await cache.query({ ...noteQuery({ kind, id }), staleTime: 0 }).catch(() => null);
             if (theirs) {
-              dispatch({ kind: "heard", stored: theirs });
+              dispatch({ kind: "received", stored: theirs });
               return;
             }
           }
@@ -57,7 +57,7 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
     },
     [kind, id, cache],
   );
-  useEffect(() => dispatch({ kind: "heard", stored: note }), [note]);
+  useEffect(() => dispatch({ kind: "received", stored: note }), [note]);
   const hasDraft = useRef(false);
   useEffect(() => {
     // Only what this tab put there is taken away: another may be writing, too.
@@ -73,7 +73,7 @@ function Editor({ kind, id, note, invitation, rows }: Required<Props> & { note: 
   const saveLatest = useEffectEvent(() => {
     if (isDue(now)) save(now);
   });
-  useEffect(() => () => saveLatest(), []); // the page goes before the pause is over
+  useEffect(() => () => saveLatest(), []); // the page closes before the pause is over
 
   if (!isEditing)
     return (

@@ -8,7 +8,7 @@ type ErrorText = { title: string; why: string; fix: string; code?: string };
 
 export function errorText(error: unknown): ErrorText {
   if (error instanceof Refused) return { title: error.message, why: error.why, fix: error.fix, code: error.code };
-  // A fault of ours, not of the connection: `fetch` fails with a TypeError.
+  // A bug of the page, not of the connection: `fetch` fails with a TypeError.
   if (error instanceof Error && !(error instanceof TypeError))
     return { title: "This page has crashed", why: error.message, fix: "Reload the page; your results are safe" };
   return { title: "The server is not responding", why: "It may have been stopped", fix: "Start it again; this page will reconnect" };

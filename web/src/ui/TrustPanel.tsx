@@ -11,7 +11,7 @@ import { Ago } from "@/ui/Ago";
 import { Copy } from "@/ui/Copy";
 import { Trouble } from "@/ui/Trouble";
 
-/** Whether somebody vouched for a file that can run code, and the way to do so, or to take it back. */
+/** Whether a file that can run code is trusted, and how to trust it or to withdraw that. */
 export function TrustPanel({ model }: { model: ModelDetailsDocument }) {
   const [isAsking, ask] = useDisclosure();
   const cache = useQueryClient();

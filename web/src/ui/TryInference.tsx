@@ -13,7 +13,7 @@ import { Trouble } from "@/ui/Trouble";
 /** Lets the model run once, to see whether it works at all. It is no measurement, and says so. */
 export function TryInference({ model }: { model: ModelDetailsDocument }) {
   const leaving = useRef<AbortController | null>(null);
-  // Who goes away stops it.
+  // Leaving the page stops it.
   useEffect(() => () => leaving.current?.abort(), []);
   const attempt = useMutation({
     mutationFn: async () => {

@@ -18,11 +18,11 @@ test("what was typed while it was saved is due afterwards", () => {
 });
 
 test("who has typed nothing sees what others write", () => {
-  expect(reduceNote(openNote(stored, null), { kind: "heard", stored: { text: "theirs", version: 2 } }).text).toBe("theirs");
+  expect(reduceNote(openNote(stored, null), { kind: "received", stored: { text: "theirs", version: 2 } }).text).toBe("theirs");
 });
 
 test("who has typed keeps it, and sees theirs beside it", () => {
-  const merged = reduceNote(typed, { kind: "heard", stored: { text: "theirs", version: 2 } });
+  const merged = reduceNote(typed, { kind: "received", stored: { text: "theirs", version: 2 } });
   expect([merged.text, merged.theirs?.text, isDue(merged)]).toEqual(["mine", "theirs", false]);
   const settled = reduceNote(merged, { kind: "settled", text: joinVersions(merged) });
   expect([settled.stored.version, settled.text.includes("mine"), settled.text.includes("theirs"), isDue(settled)]).toEqual([2, true, true, true]);
@@ -30,10 +30,10 @@ test("who has typed keeps it, and sees theirs beside it", () => {
 
 test("our own change is none of others", () => {
   const sent = reduceNote(typed, { kind: "sent", text: "mine" });
-  expect(reduceNote(sent, { kind: "heard", stored: { text: "mine", version: 2 } }).theirs).toBeNull();
+  expect(reduceNote(sent, { kind: "received", stored: { text: "mine", version: 2 } }).theirs).toBeNull();
 });
 
-test("a draft that never arrived is found again", () => {
+test("a draft that never arrived is restored", () => {
   expect(openNote(stored, { text: "mine", version: 1 })).toMatchObject({ text: "mine", theirs: null });
   expect(openNote({ text: "theirs", version: 2 }, { text: "mine", version: 1 })).toMatchObject({ text: "mine", theirs: { text: "theirs" } });
   expect(isClean(openNote(stored, { text: "old", version: 0 }))).toBe(true);

@@ -1,11 +1,11 @@
-/** A note while somebody writes it. Pure: what happened goes in, what is to be shown and done comes out. */
+/** A note while it is edited. Pure: an event goes in, the new state comes out. */
 
 export type Written = { text: string; version: number };
 
 export type DraftedNote = {
   /** What the server has, as far as we know. */
   stored: Written;
-  /** What stands in the editor. */
+  /** The text in the editor. */
   text: string;
   /** On its way to the server. */
   sent: string | null;
@@ -19,14 +19,14 @@ export type Happened =
   | { kind: "typed"; text: string }
   | { kind: "sent"; text: string }
   | { kind: "saved"; stored: Written; at: Date }
-  | { kind: "heard"; stored: Written } // from the server: now, or after an event
+  | { kind: "received"; stored: Written } // from the server: now, or after an event
   | { kind: "failed"; error: unknown }
-  | { kind: "settled"; text: string }; // the conflict is over, and this is what shall be
+  | { kind: "settled"; text: string }; // the conflict is resolved with this text
 
 export const openNote = (stored: Written, drafted: Written | null): DraftedNote => {
   const fresh: DraftedNote = { stored, text: stored.text, sent: null, theirs: null, savedAt: null, error: null };
   if (!drafted || drafted.text === stored.text) return fresh;
-  // A draft that never arrived: it goes on, or it and what was written since are both shown.
+  // A draft that never arrived: it is continued, or if the note has changed since, both versions are shown.
   return { ...fresh, text: drafted.text, theirs: drafted.version === stored.version ? null : stored };
 };
 
@@ -38,7 +38,7 @@ export function reduceNote(now: DraftedNote, happened: Happened): DraftedNote {
       return { ...now, sent: happened.text, error: null };
     case "saved":
       return { ...now, stored: happened.stored, sent: null, savedAt: happened.at, error: null };
-    case "heard":
+    case "received":
       return receive(now, happened.stored);
     case "failed":
       return { ...now, sent: null, error: happened.error };

@@ -139,7 +139,7 @@ function cellsOf(line: string): Inline[][] {
     .map((cell) => inlineOf(cell.trim()));
 }
 
-// Whichever comes first wins; what is inside code is never looked at again.
+// Whichever comes first wins; the inside of code is not parsed.
 const INLINE =
   /\\([!-/:-@[-`{-~])|(`+)(.+?)\2(?!`)|\[([^\][]+)\]\(([^()\s]+)\)|\*\*(?=\S)(.+?)\*\*|(?<!\w)__(?=\S)(.+?)__(?!\w)|\*(?=[^\s*])(.+?)\*|(?<!\w)_(?=\S)(.+?)_(?!\w)|~~(?=\S)(.+?)~~|(https?:\/\/[^\s<>()]*[^\s<>().,;:!?'"])|(\n)/gs;
 
@@ -172,7 +172,7 @@ export function inlineOf(text: string, depth = 0): Inline[] {
   return parts;
 }
 
-/** Web pages, letters, and places within the workbench; nothing that runs. */
+/** Web pages, letters, and places within the workbench; never a script. */
 export function isSafe(address: string): boolean {
   return /^(https?:\/\/|mailto:|#)/i.test(address) || /^\/(?!\/|\\)/.test(address);
 }

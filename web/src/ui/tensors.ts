@@ -1,9 +1,9 @@
 import type { TensorDocument } from "@/api/schema.gen";
 
-/** A size as it is shown, and why it is a guess of ours where it is one. */
+/** A size as text, and if it is a guess, why. */
 export type Size = { text: string; guess: string | null };
 
-/** Sizes of a tensor; null where even their number is open. */
+/** Sizes of a tensor; null if even the rank is open. */
 export function sizesOf(tensor: TensorDocument, isInput: boolean): Size[] | null {
   if (!tensor.shape) return null;
   return tensor.shape.map((size, index) => {

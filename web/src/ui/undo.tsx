@@ -4,7 +4,7 @@ import { useSyncExternalStore } from "react";
 
 const PATIENCE_MS = 10_000;
 
-/** What is about to be removed: hidden now, gone in ten seconds unless somebody says no. */
+/** What is about to be removed: hidden now, gone in ten seconds unless undone. */
 let pendingRemovals: ReadonlySet<string> = new Set();
 const listeners = new Set<() => void>();
 

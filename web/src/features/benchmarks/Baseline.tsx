@@ -21,7 +21,7 @@ const patchBaseline = (pid: number, id: number | null, accept_noisy: boolean) =>
     },
   );
 
-/** A noisy one does not become the measure of all others silently. */
+/** A noisy benchmark becomes the baseline only after a confirmation. */
 export async function setBaseline(pid: number, id: number | null): Promise<void> {
   try {
     await patchBaseline(pid, id, false);
@@ -55,7 +55,7 @@ export async function setBaseline(pid: number, id: number | null): Promise<void>
   }
 }
 
-/** What others are held against, above the list. */
+/** The baseline of the project, above the list. */
 export function BaselineLine({ pid }: { pid: number }) {
   const id = useQuery(projectQuery(pid)).data?.baseline_benchmark_id ?? null;
   const baseline = useQuery({ ...benchmarkQuery(id ?? 0), enabled: id !== null }).data;

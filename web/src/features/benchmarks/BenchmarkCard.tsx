@@ -20,7 +20,7 @@ import { StateBadge, SurpriseBadge, WorstNoiseBadge } from "@/ui/badges";
 
 type Props = { row: BenchmarkSummary; isSelected: boolean; select: (isSelected: boolean) => void; onCreated: (id: number) => void };
 
-/** A benchmark in the list: what it is, and what came out. */
+/** A benchmark in the list: what it is, and its results. */
 export function BenchmarkCard({ row, isSelected, select, onCreated }: Props) {
   const { ref, entry } = useIntersection({ rootMargin: "300px" });
   const [wasVisible, setVisible] = useState(false);

@@ -36,7 +36,7 @@ const FORMATS = [
 export function BenchmarkMenu({ row, onCreated, onRemoved }: Props) {
   const [isOpen, setOpen] = useState(false);
   const navigate = useNavigate();
-  // Lists do not say which run is the latest: asked when somebody looks.
+  // Lists do not say which run is the latest: requested when the menu opens.
   const details = useQuery({ ...benchmarkQuery(row.id), enabled: isOpen });
   const run = details.data?.latest_run;
   const jobId = run?.job_id;

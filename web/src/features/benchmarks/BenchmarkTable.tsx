@@ -161,7 +161,7 @@ function Counts({ of }: { of: readonly number[] }) {
   );
 }
 
-/** The head of its column says what it is. */
+/** The header of the column says what it is. */
 function FigureText({ figure, n, format = "amount" }: { figure: MeasuredFigure | null; n: number | null; format?: Format }) {
   const quantity = formatFigure(format, figure?.value, intervalOf(figure), "");
   return (

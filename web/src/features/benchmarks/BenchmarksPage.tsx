@@ -54,7 +54,7 @@ export function BenchmarksPage() {
   );
   const applyFilter = useDebouncedCallback((text: string) => go({ text: text || undefined }), 250);
 
-  // What was just made gets the focus as soon as it is there.
+  // A new benchmark gets the focus as soon as it is listed.
   useEffect(() => {
     if (awaitedId === null || awaitedId === focused.current || !rows.some((row) => row.id === awaitedId)) return;
     const element = document.getElementById(`benchmark-${awaitedId}`);
@@ -191,7 +191,7 @@ function storedLayout(): "cards" | "table" | null {
   return layout === "cards" || layout === "table" ? layout : null;
 }
 
-/** Keys of the list: what has the focus is the current one. */
+/** Keys of the list: the focused benchmark is the current one. */
 function handleKey(
   key: string,
   filter: HTMLInputElement | null,

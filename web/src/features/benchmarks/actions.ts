@@ -14,7 +14,7 @@ function refetchLists(): void {
   void queries.invalidateQueries({ queryKey: queryKeys.jobs });
 }
 
-/** Tells of what the server refused, where no form is there to show it. */
+/** Notifies of a refusal when there is no form to show it. */
 export async function attempt<T>(what: string, request: Promise<T>): Promise<T | null> {
   try {
     return await request;
@@ -51,7 +51,7 @@ export async function moveJob(jobId: number, move: Move): Promise<JobDocument | 
   return job;
 }
 
-/** Gone in ten seconds, unless somebody says no. */
+/** Removed after ten seconds, unless it is undone. */
 export function removeBenchmark(row: { id: number; name: string }): void {
   removeSoon(benchmarkKey(row.id), `Benchmark ${row.id}, ${row.name},`, async () => {
     await answerOf(api.DELETE("/api/v1/benchmarks/{benchmark_id}", { params: { path: { benchmark_id: row.id }, query: { cascade: true } } }));

@@ -5,7 +5,7 @@ const MARGIN = 0.02; // of the server's verdicts on baselines
 
 type Words = { text: string; isClear: boolean };
 
-/** How a benchmark stands against the baseline, in words; grey where nothing is clear. */
+/** How a benchmark compares with the baseline, in words; grey if nothing is clear. */
 export function versusWords(id: number, versus: VersusBaselineDocument | null): Words | null {
   const words = withoutNote(id, versus);
   return words && versus?.note ? { ...words, text: `${words.text}; ${versus.note}` } : words;
@@ -30,7 +30,7 @@ function withoutNote(id: number, versus: VersusBaselineDocument | null): Words |
   return { text: `No clear difference from ${baseline} (${ratio(timeRatio.value, [timeRatio.low, timeRatio.high])} of its time)`, isClear: false };
 }
 
-/** Who is slower may be certain where it is open, or certain too, whether that matters. */
+/** The direction may be certain even if it is open, or too small, whether it matters. */
 function conclusionWords({ low, high }: { low: number; high: number }, isSmall: boolean): [string, string] | null {
   const direction = low > 1 && low <= 1 + MARGIN ? "Slower" : high < 1 && high >= 1 - MARGIN ? "Faster" : null;
   return direction && [direction, isSmall ? ", by too little to matter" : "; whether by enough to matter is open"];

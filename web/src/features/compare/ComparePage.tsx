@@ -14,7 +14,7 @@ import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
 
-/** Two or more that were measured, side by side: which is faster, how sure that is, and what else differs. */
+/** Two or more results side by side: which is faster, how certain that is, and what else differs. */
 export function ComparePage() {
   const { pid } = useParams({ from: "/p/$pid" });
   const chosen: Chosen = useSearch({ from: "/p/$pid/compare" });

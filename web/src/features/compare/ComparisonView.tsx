@@ -213,7 +213,7 @@ const WORDS: Record<keyof SideSettingsDocument, string> = {
   values: "values",
 };
 
-/** Both sides, as they were asked for. */
+/** Both sides, as requested. */
 function settingsOf({ pairing, a_model_name, b_model_name }: ComparisonDetailsDocument): SettingDocument[] {
   const row = (name: string, a: unknown, b: unknown): SettingDocument => ({ name, a: words(a), b: words(b), differs: words(a) !== words(b) });
   const names = (Object.keys(WORDS) as (keyof SideSettingsDocument)[]).filter((name) => name !== "label"); // the keys of our own record

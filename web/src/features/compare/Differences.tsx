@@ -6,7 +6,7 @@ import { Section } from "@/ui/Section";
 
 type Props = { settings: readonly SettingDocument[]; isDiffOnly: boolean; change: Change };
 
-/** All settings side by side; those that are equal are hidden unless asked for. */
+/** All settings side by side; equal ones are hidden by default. */
 export function Differences({ settings, isDiffOnly, change }: Props) {
   const differing = settings.filter((setting) => setting.differs);
   const visible = isDiffOnly ? differing : settings;
@@ -43,7 +43,7 @@ export function Differences({ settings, isDiffOnly, change }: Props) {
   );
 }
 
-/** A hash is told apart by its beginning. */
+/** The beginning of a hash is enough to distinguish it. */
 function short(value: string | null): string {
   if (value === null) return "–";
   return /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value;

@@ -22,7 +22,7 @@ export function Limit({ sides, limit, change }: { sides: readonly Side[]; limit:
     [sides, names],
   );
   const spots = useMemo(() => (limit === undefined ? [] : sweetSpots(candidates, limit)), [candidates, limit]);
-  // Of several that are not apart none is the spot.
+  // If several are not clearly apart, none is the sweet spot.
   const best = useMemo(() => spots.flatMap(({ winners }) => (winners.length === 1 ? winners : [])), [spots]);
   const curves: Curve[] = useMemo(() => {
     const looks = looksOf(sides);

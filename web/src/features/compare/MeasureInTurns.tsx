@@ -13,7 +13,7 @@ import { Trouble } from "@/ui/Trouble";
 
 type Props = { pid: number; a: Side; b: Side; cells: readonly CellJudgementDocument[]; change: Change };
 
-/** Measures a pair of cells A B A B, so that what drifts meets both alike. */
+/** Measures a pair of cells A B A B, so that drift affects both equally. */
 export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
   const [chosen, setChosen] = useState("0");
   const first = useQuery(benchmarkQuery(a.benchmark.id));
@@ -60,7 +60,7 @@ export function MeasureInTurns({ pid, a, b, cells, change }: Props) {
   );
 }
 
-/** What a side of a comparison has one of. */
+/** Axes of which a side of a comparison only has the usual value. */
 const ALONE = COUNT_AXES.filter((axis) => !axis.is_of_sides);
 
 function cellOf(side: Side, number: number): string {
@@ -78,7 +78,7 @@ function requestedSide(benchmark: BenchmarkDetailsDocument, number: number): Mod
     engine: cell.engine,
     device: cell.device,
     ...bySideName(({ name }) => cell[name]),
-    // As it was asked for: what it ran as may not be something to ask for.
+    // As requested: the precision that it ran in may not be a valid request.
     precision: precisions.length === 1 ? precisions[0] : null,
     contract,
     dims: { ...singleSizes(benchmark.settings.dims), ...sizesOf(cell) },
@@ -91,7 +91,7 @@ function requestedSide(benchmark: BenchmarkDetailsDocument, number: number): Mod
   };
 }
 
-/** Those that all cells have. */
+/** Sizes that all cells share. */
 function singleSizes(dims: Record<string, number | readonly number[]>): Record<string, number> {
   return Object.fromEntries(Object.entries(dims).flatMap(([name, size]) => (typeof size === "number" ? [[name, size]] : [])));
 }

@@ -14,7 +14,7 @@ type Props = {
   change: Change;
 };
 
-/** What is held against what. */
+/** Which two results are compared. */
 export function Pickers({ all, comparisons, a, b, chosen, change }: Props) {
   const choices = choicesOf(all);
   const isTurns = chosen.comparison !== undefined;

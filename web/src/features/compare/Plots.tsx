@@ -21,7 +21,7 @@ export function Plots({ sides, cells, chosen, change }: Props) {
   const tab = chosen.tab && engines.includes(chosen.tab) ? chosen.tab : "all";
   const visible = useMemo(() => (tab === "all" ? sides : sides.filter((side) => side.engine === tab)), [sides, tab]);
   const looks = useMemo(() => looksOf(sides), [sides]);
-  // Of all sides, also where a tab shows one of them: a series keeps its name.
+  // Of all sides, even if a tab shows only one of them: a series keeps its name.
   const names = useMemo(() => seriesNames(sides), [sides]);
   const series = useMemo(() => visible.map((side) => seriesOf(side, metric, names, looks.get(side.pick))), [visible, metric, names, looks]);
   const isMany = visible.length > 2;

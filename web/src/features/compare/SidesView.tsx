@@ -19,7 +19,7 @@ import { Trouble } from "@/ui/Trouble";
 
 type Props = { pid: number; a: Side; b: Side; more: readonly Side[]; chosen: Chosen; change: Change };
 
-/** A against B, and whatever else is drawn beside them. */
+/** A against B, and any further series. */
 export function SidesView({ pid, a, b, more, chosen, change }: Props) {
   const judgements = useQueries({ queries: judgementPairs(a, b).map(([pickA, pickB]) => judgementQuery(pickA, pickB)) });
   const failed = judgements.find((query) => query.isError);
@@ -105,7 +105,7 @@ function Basis({ cells, change }: { cells: readonly CellJudgementDocument[]; cha
 /** Where both were measured: a cell's name begins with its engine, which may be another one for B. */
 const place = (cell: CellJudgementDocument): string => cell.a.name.split(" · ").slice(1).join(" · ") || cell.a.name;
 
-/** What to keep in mind, each once. */
+/** Remarks about the comparison, each once. */
 function Remarks({ cells }: { cells: readonly CellJudgementDocument[] }) {
   const reasons = [...new Set(cells.filter((cell) => cell.why && cell.ratio).map((cell) => cell.why))];
   const noisy = cells.filter((cell) => [cell.a, cell.b].some(({ noise }) => noise && noise !== "quiet"));

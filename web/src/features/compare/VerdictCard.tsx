@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import type { SettingDocument } from "@/api/schema.gen";
 
-// What people ask about first, in the words of the server.
+// The settings that matter most, as the server names them.
 const FIRST = ["engine", "precision", "cores", "batch size", "instances", "device", "input shapes", "instruction sets", "CPU"];
 
 type Props = {

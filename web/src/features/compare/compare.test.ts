@@ -55,7 +55,7 @@ describe("counterparts", () => {
     expect(a && b && placesOf([a, b])).toEqual(["1 core · batch 1", "1 core · batch 8", "4 cores · batch 1"]);
   });
 
-  test("in two places are told with what they share said once", () => {
+  test("in two places are named with what they share once", () => {
     expect(pairName(cell(0, 1), cell(1, 1, { batch_size: 8 }))).toBe("1 core · batch 1 / batch 8");
     expect(pairName(cell(0, 1), cell(1, 1, { streams: 2 }))).toBe("1 core · batch 1 / 1 core · batch 1 · 2 streams");
   });
@@ -75,7 +75,7 @@ describe("series", () => {
     return { names: [...of.values()], shared };
   };
 
-  test("of one benchmark go by what differs, and its name is said once", () => {
+  test("of one benchmark are named by their differences, with its name once", () => {
     expect(named("2:0", "2:1")).toEqual({ names: ["A · batch 1", "B · batch 8"], shared: "b2 · m.onnx · ONNX Runtime · 1 core" });
     expect(named("2:0", "2:2")).toEqual({ names: ["A · ONNX Runtime", "B · OpenVINO · fp32"], shared: "b2 · m.onnx · 1 core · batch 1" });
   });
@@ -84,7 +84,7 @@ describe("series", () => {
     expect(named("5", "2@onnxruntime").names).toEqual(["A · #5", "B · #2"]);
   });
 
-  test("say how many batches each has only where that tells them apart", () => {
+  test("say how many batches each has only if they differ in that", () => {
     expect(named("5", "5:1").names).toEqual(["A · batch 1, 8", "B · batch 8"]);
   });
 

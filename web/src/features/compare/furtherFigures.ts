@@ -6,7 +6,7 @@ import { formatFigure, intervalOf } from "@/format/numbers";
 
 export type FurtherRow = { place: string; label: string; a: string; b: string };
 
-/** Of cells that are held against each other: what cards show beside latency and throughput. */
+/** For cells that are compared: what cards show besides latency and throughput. */
 export function furtherRows(a: Side, b: Side, judgements: readonly CellJudgementDocument[], columns?: readonly FigureColumn[]): FurtherRow[] {
   const cellOf = (side: Side, number: number) => side.benchmark.cells.find((cell) => cell.number === number);
   return judgements.flatMap((pair) => {

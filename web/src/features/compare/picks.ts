@@ -18,7 +18,7 @@ export function parsePick(text: string | undefined): Pick | null {
   return { benchmark: Number(match[1]), cell: match[2] === undefined ? null : Number(match[2]), engine: match[3] ?? null };
 }
 
-/** Those of a list in which something was measured. */
+/** The benchmarks of a list that have numbers. */
 export function measuredOf(lines: readonly BenchmarkSummary[]): Measured[] {
   return lines.flatMap((line) => (line.cells?.some(hasNumber) ? [{ ...line, cells: line.cells }] : []));
 }
@@ -42,7 +42,7 @@ export function sideOf(text: string | undefined, all: readonly Measured[]): Side
   return { pick: text ?? "", name: sideName(benchmark, pick), engine: engines.length === 1 ? (engines[0] ?? "") : "", benchmark, cells };
 }
 
-/** What somebody called it; null where nobody did: then it is called "net.onnx · OpenVINO", of what else is said of it. */
+/** The name that a user gave it; null if none did: the default is "net.onnx · OpenVINO", which repeats its other fields. */
 export function ownName(benchmark: Measured): string | null {
   const knownParts = [benchmark.model_name, enginesOf(benchmark).map(engineTitle).join(", ")];
   return benchmark.name.split(" · ").every((part) => knownParts.includes(part)) ? null : benchmark.name;
@@ -51,7 +51,7 @@ export function ownName(benchmark: Measured): string | null {
 function sideName(benchmark: Measured, pick: Pick): string {
   const cell = benchmark.cells.find((other) => other.number === pick.cell);
   const name = ownName(benchmark) ?? benchmark.model_name;
-  // A field is narrow, and ends in dots: what tells parts of a benchmark apart comes first.
+  // A field is narrow, and long names are cut: what distinguishes parts of a benchmark comes first.
   const words = cell
     ? [placeName(cell), name, engineTitle(cell.engine)]
     : pick.engine
@@ -60,17 +60,17 @@ function sideName(benchmark: Measured, pick: Pick): string {
   return `${words.join(" · ")} #${benchmark.id}`;
 }
 
-/** Where a cell stands among those it can be held against. */
+/** The place of a cell: cells in the same place can be compared. */
 export function placeName(cell: CellDocument): string {
   return cell.device && cell.device !== "cpu" ? `${cellName(cell)} · ${cell.device}` : cellName(cell);
 }
 
-/** What cells share that differ in the batch size only. */
+/** What cells that differ only in the batch size have in common. */
 export function lineOf(cell: CellDocument): string {
   return [...COUNT_AXES.flatMap(({ name }) => (name === "batch_size" ? [] : [cell[name]])), cell.device, ...sizeWords(sizesOf(cell))].join(" ");
 }
 
-/** "1 core · batch 1 / batch 8": where A and B stand, with what they share said once. */
+/** "1 core · batch 1 / batch 8": the places of A and B, with what they share once. */
 export function pairName(a: CellDocument, b: CellDocument): string {
   const [partsA, partsB] = [placeName(a).split(" · "), placeName(b).split(" · ")];
   if (partsA.length !== partsB.length) return `${placeName(a)} / ${placeName(b)}`;
@@ -91,7 +91,7 @@ export function choicesOf(all: readonly Measured[]): { group: string; items: { v
   });
 }
 
-/** The two to begin with: both engines of the newest where it has two, else the two newest. */
+/** The default pair: both engines of the newest if it has two, else the two newest. */
 export function firstPair(all: readonly Measured[]): [a: string, b: string] | null {
   const [newest, before] = all;
   if (!newest) return null;
@@ -106,7 +106,7 @@ function wholePick(benchmark: Measured): string {
 }
 
 /**
- * What the server is asked to judge. Of two whole benchmarks it finds the counterparts itself; of single engines
+ * The pairs that the server judges. For two whole benchmarks it finds the counterparts itself; for single engines
  * those are the cells in one place.
  */
 export function judgementPairs(a: Side, b: Side): [a: string, b: string][] {
@@ -120,7 +120,7 @@ export function judgementPairs(a: Side, b: Side): [a: string, b: string][] {
   });
 }
 
-/** The two cells that are most alike, of sides that have none in the same place. */
+/** The two most similar cells, if the sides have none in the same place. */
 export function nearestPair(a: Side, b: Side): [a: string, b: string] | null {
   let best: { pair: [string, string]; apart: number } | null = null;
   for (const cellA of a.cells) {

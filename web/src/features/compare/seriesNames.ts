@@ -2,7 +2,7 @@ import { NAMED_COUNTS, countWords, sizeWords, sizesOf } from "@/api/axes";
 import { engineTitle } from "@/api/engines";
 import { ownName, placeName, type Side } from "@/features/compare/picks";
 
-/** Series by what tells them apart; what all of them share is said once, in the heading. */
+/** Names of series: only their differences; what all share is in the heading once. */
 export type SeriesNames = { of: ReadonlyMap<string, string>; shared: string };
 
 type Aspect = { values: (side: Side) => readonly (string | number)[]; words: (values: readonly (string | number)[]) => string };
@@ -31,14 +31,14 @@ const ASPECTS: readonly Aspect[] = [
   })),
   { values: ofCells((cell) => sizeWords(sizesOf(cell)).join(" · ") || null), words: joined },
 ];
-// Said of a series that differs in them, but as a thing that all share not worth saying.
+// Part of a name only where series differ in them; not worth mentioning if all share them.
 const USUAL = new Set(["CPU", ...NAMED_COUNTS.filter((axis) => !axis.is_always_named).map((axis) => countWords(axis, axis.usual))]);
 
 /** "A · batch 1" and "B · batch 8", of "Two batches · ONNX Runtime · 1 core". */
 export function seriesNames(sides: readonly Side[]): SeriesNames {
   const texts = ASPECTS.flatMap(({ values, words }) => {
     const valuesOfSides = sides.map(values);
-    // What has several values everywhere is told by the rows of a chart.
+    // If every side has several values, the rows of the chart show them.
     if (!valuesOfSides.some((values) => values.length === 1)) return [];
     return [valuesOfSides.map((values) => (values.length > 0 ? words(values) : ""))];
   });
@@ -47,7 +47,7 @@ export function seriesNames(sides: readonly Side[]): SeriesNames {
   const differing = texts.filter((words) => !isShared(words));
   const shortNames = sides.map((_, index) => differing.flatMap((words) => words[index] || []).join(" · "));
   const names = sides.map((side, index) => {
-    // Measured twice in the same way, or nothing but what all share: only the number is left.
+    // The same settings twice, or no differences at all: only the number distinguishes them.
     const isAlike = shortNames.some((other, otherIndex) => otherIndex !== index && other === shortNames[index]);
     return [sideLetter(index), shortNames[index], (isAlike || !shortNames[index]) && `#${side.benchmark.id}`].filter(Boolean).join(" · ");
   });
@@ -56,7 +56,7 @@ export function seriesNames(sides: readonly Side[]): SeriesNames {
 
 const sideLetter = (index: number) => String.fromCharCode("A".charCodeAt(0) + index);
 
-/** A cell of a series: its place is said unless the series is this cell. */
+/** A cell of a series: with its place, unless the series is this cell only. */
 export function cellLabel(name: string, side: Side, cell: Side["cells"][number]): string {
   return side.cells.length === 1 ? name : `${name}, ${placeName(cell)}`;
 }

@@ -6,7 +6,7 @@ import { intervalOf, fixedText, quantity } from "@/format/numbers";
 export type Candidate = { name: string; cell: CellDocument };
 export type SweetSpot = { winners: Candidate[]; reason: string };
 
-/** One for the cells of each workload: what computes less is no better for it. `of` names it where there are several. */
+/** One for each workload: computing less is not better. `of` names the workload if there are several. */
 export function sweetSpots(candidates: readonly Candidate[], limitMs: number): (SweetSpot & { of: string })[] {
   const sizes = ({ cell }: Candidate) => sizeWords(sizesOf(cell)).join(" · ");
   return [...new Set(candidates.map(sizes))].map((of) => ({

@@ -5,11 +5,11 @@ export type Verdict = {
   sentence: string;
   cells: CellJudgementDocument[];
   settings: SettingDocument[];
-  /** Nothing can be said of any pair, and this is why. */
+  /** Why no pair can be compared; null if some can. */
   whyNot: string | null;
 };
 
-/** One verdict of several answers: those of single engines are asked for pair by pair. */
+/** One verdict from several judgements: single engines are judged pair by pair. */
 export function combineVerdicts(judgements: readonly JudgementDocument[]): Verdict | null {
   const [first] = judgements;
   if (!first) return null;

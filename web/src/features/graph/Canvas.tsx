@@ -23,9 +23,9 @@ type Props = {
   select: (id: string | null) => void;
   /** Opens a closed group, closes an open one. */
   toggle: (scope: string, isOpen: boolean) => void;
-  /** The pointer or the keyboard is there: it may be opened next. */
+  /** The pointer or the keyboard is at a group: it may be opened next. */
   near: (scope: string) => void;
-  /** What must stay where it is on the screen now that the scene is another; each time it is asked for once. */
+  /** What must keep its place on the screen in a new scene; reading it clears it. */
   takeSteady: () => string | null;
   view: RefObject<View | null>;
 };
@@ -55,7 +55,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
     void flow.setViewport({ x: (width - scene.width * zoom) / 2, y: (height - scene.height * zoom) / 2, zoom });
   }, [flow, scene]);
   const [isReady, setReady] = useState(false);
-  const early = useRef<string | null>(null); // to be shown, before anything could be
+  const early = useRef<string | null>(null); // requested before the scene was ready
   const show = useCallback(
     (id: string) => {
       const rect = scene.rects.get(id);
@@ -75,7 +75,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
     early.current = null;
   }, [isReady, show]);
 
-  // What somebody opened, or else what is in the middle, stays under their eyes.
+  // The group that was opened, or else what is in the middle, keeps its place.
   const before = useRef<Scene | null>(null);
   useLayoutEffect(() => {
     const last = before.current;
@@ -96,7 +96,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
     });
   }, [scene, flow, store, takeSteady]);
 
-  // A window that is made narrower, or a phone that is turned, keeps what is in the middle there.
+  // When the window is resized or a phone is turned, the middle stays in the middle.
   useEffect(() => {
     const element = place.current;
     if (!element) return;
@@ -143,7 +143,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
     event.stopPropagation();
   };
   return (
-    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- an application hears keys: arrows walk from node to node
+    // eslint-disable-next-line jsx-a11y/no-noninteractive-element-interactions -- an application handles keys: arrows move from node to node
     <div
       ref={place}
       className="graph-canvas"
@@ -183,7 +183,7 @@ function Flow({ label, scene, paint, selected, select, toggle, near, takeSteady,
   );
 }
 
-/** A first look can be read: all of it where it fits, else its beginning. */
+/** The first view is readable: the whole graph if it fits, else its beginning. */
 function showFirst(flow: ReturnType<typeof useReactFlow>, scene: Scene, place: HTMLElement | null): void {
   const { clientWidth: width = 800, clientHeight: height = 600 } = place ?? {};
   const whole = Math.min(1, (width - 48) / Math.max(1, scene.width), (height - 48) / Math.max(1, scene.height));
@@ -209,7 +209,7 @@ function nearestTo(centre: { x: number; y: number }, last: Scene, scene: Scene):
   return nearest;
 }
 
-/** Without frames: keys walk from box to box. */
+/** Without frames: keys move from box to box. */
 function boxRects(scene: Scene): Scene["rects"] {
   const open = new Set(scene.frames.map(frameId));
   return new Map([...scene.rects].filter(([id]) => !open.has(id)));
@@ -245,6 +245,6 @@ function placed(scene: Scene, id: string) {
     position: { x, y },
     width,
     height,
-    measured: { width, height }, // said beforehand: nothing has to be measured on the page
+    measured: { width, height }, // given, so that nothing has to be measured on the page
   };
 }

@@ -24,7 +24,7 @@ import type { NodeDocument } from "@/api/parts";
 import { saveAddress, saveText } from "@/charts/saving";
 import { Canvas, type View } from "@/features/graph/Canvas";
 import { byTime, byType, type Paint } from "@/features/graph/colouring";
-import { nodeFinderOf } from "@/features/graph/homes";
+import { nodeFinderOf } from "@/features/graph/nodeTimes";
 import { startLayout } from "@/features/graph/layout";
 import { Legend } from "@/features/graph/Legend";
 import { NodeSearch } from "@/features/graph/NodeSearch";
@@ -79,7 +79,7 @@ export function GraphPage() {
   const change = useCallback((to: Change, replace = true) => void navigate({ search: (old) => ({ ...old, ...to }), replace, resetScroll: false }), [navigate]);
   const setOpened = useCallback((to: Opened, more: Change = {}) => change({ expand: formatOpened(to), ...more }, false), [change]);
 
-  // In the address stands the name of a node, or "group:…" and the like.
+  // The address has the name of a node, or "group:…" and the like.
   const named = search.node;
   const isBox = named !== undefined && /^(group|input|output):/.test(named);
   const namedNode = named !== undefined && !isBox ? (findNode?.(named) ?? null) : null;
@@ -125,7 +125,7 @@ export function GraphPage() {
     [change],
   );
 
-  // A node that somebody named is shown, whatever it lies in.
+  // Opens the groups around a node that the address names.
   const revealedNode = useRef<string | null>(null);
   useEffect(() => {
     if (!namedNode || !view.data || view.isPlaceholderData || revealedNode.current === named) return;
@@ -134,7 +134,7 @@ export function GraphPage() {
     pendingBox.current = `node:${namedNode.id}`;
     change({ expand: formatOpened(withOpen(opened, view.data.expanded, namedNode.scope)) });
   }, [namedNode, named, view.data, view.isPlaceholderData, opened, change]);
-  // What an address named when the page opened is in view; later on, people look where they like.
+  // Scrolls to what the address named when the page opened, once; later selections do not move the view.
   const hasShownNamed = useRef(named === undefined);
   useEffect(() => {
     if (hasShownNamed.current || selected === null || !scene?.rects.has(selected)) return;

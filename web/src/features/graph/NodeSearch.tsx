@@ -16,7 +16,7 @@ type Props = {
   input: RefObject<HTMLInputElement | null>;
 };
 
-/** Finds a node by name, operator or pattern; Enter opens the first hit. */
+/** Searches nodes by name, operator or pattern; Enter opens the first hit. */
 export const NodeSearch = memo(function NodeSearch({ nodes, text, setText, open, input }: Props) {
   const list = useCombobox({ onDropdownClose: () => list.resetSelectedOption() });
   const hits = useMemo(() => findNodes(nodes, text), [nodes, text]);

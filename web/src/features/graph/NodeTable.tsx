@@ -2,7 +2,7 @@ import { useMemo } from "react";
 
 import type { GraphDocument } from "@/api/schema.gen";
 import { findNodes } from "@/features/graph/find";
-import type { Times } from "@/features/graph/homes";
+import type { Times } from "@/features/graph/nodeTimes";
 import { milliseconds } from "@/features/graph/scene";
 import { shapeText } from "@/features/graph/SidePanel";
 import { percent } from "@/format/numbers";
@@ -10,7 +10,7 @@ import { DataTable, type Column } from "@/ui/DataTable";
 
 type Row = { id: string; op: string; scope: string; output: string; ms: number | null; share: number | null; isShared: boolean };
 
-/** The same graph for who would rather read a table: every node, sortable. */
+/** The same graph as a table: every node, sortable. */
 export function NodeTable({ graph, times, text, open }: { graph: GraphDocument; times: Times | null; text: string; open: (id: string) => void }) {
   const rows = useMemo(() => {
     const tensors = new Map(graph.tensors.map((tensor) => [tensor.id, tensor]));

@@ -6,7 +6,7 @@ import type { Scene } from "@/features/graph/scene";
 const WIDTH = 150;
 const HEIGHT = 110;
 
-/** The whole graph, small, and what of it is in view. One picture: thousands of boxes cost nothing. */
+/** The whole graph, small, with the visible part. It is one picture, so thousands of boxes cost nothing. */
 export function Overview({ scene, isDark }: { scene: Scene; isDark: boolean }) {
   const paper = useRef<HTMLCanvasElement>(null);
   const flow = useReactFlow();
@@ -45,7 +45,7 @@ export function Overview({ scene, isDark }: { scene: Scene; isDark: boolean }) {
     <Panel position="bottom-right" className="graph-overview" onPointerDown={go} onPointerMove={go} aria-hidden data-testid="overview">
       <canvas ref={paper} style={{ display: "block", width: WIDTH, height: HEIGHT }} />
       <div
-        className="graph-seen"
+        className="graph-viewport"
         style={{
           left: viewport.left,
           top: viewport.top,

@@ -5,7 +5,7 @@ import { memo, type ReactNode } from "react";
 import type { Attribute, GraphTensor, NodeDocument } from "@/api/parts";
 import type { GraphDocument } from "@/api/schema.gen";
 import { scopeAround } from "@/features/graph/arrange";
-import type { Times } from "@/features/graph/homes";
+import type { Times } from "@/features/graph/nodeTimes";
 import { milliseconds, msOf } from "@/features/graph/scene";
 import { percent, plural, quantity } from "@/format/numbers";
 import { Copy } from "@/ui/Copy";
@@ -20,7 +20,7 @@ type Props = {
   collapse: (scope: string) => void;
 };
 
-/** Everything about what is selected; which groups are open where nothing is. */
+/** Everything about what is selected; without a selection, the open groups. */
 export const SidePanel = memo(function SidePanel(props: Props) {
   const { graph, selected, select } = props;
   if (selected === null) return <OpenGroups {...props} />;

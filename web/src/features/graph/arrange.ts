@@ -1,6 +1,6 @@
 import { layoutLayers, type Flow, type Point } from "@/features/graph/layered";
 
-/** What there is to place: boxes with their sizes, and open groups with the size of their heads. */
+/** What to place: boxes with their sizes, and open groups with the size of their heads. */
 export type ToPlace = {
   boxes: readonly { id: string; parent: string; width: number; height: number }[];
   frames: readonly { scope: string; width: number; height: number }[];
@@ -74,7 +74,7 @@ const depth = (scope: string): number => (scope === "" ? 0 : scope.split("/").le
 
 type Route = { scope: string; flow: number; isWhole: boolean };
 
-/** The level on which a link is led: the innermost open group that holds both of its ends. */
+/** The level of a link: the innermost open group that holds both of its ends. */
 function routeOf(link: { source: string; target: string }, parents: ReadonlyMap<string, string>, levels: ReadonlyMap<string, Level>): Route | null {
   const from = ancestorsOf(link.source, parents);
   const to = ancestorsOf(link.target, parents);
@@ -93,7 +93,7 @@ function routeOf(link: { source: string; target: string }, parents: ReadonlyMap<
   return null;
 }
 
-/** Who stands for a box on each level around it, the innermost first. */
+/** The box or frame that holds a box on each level around it, the innermost first. */
 function ancestorsOf(id: string, parents: ReadonlyMap<string, string>): Map<string, string> {
   const ancestors = new Map<string, string>();
   let current = id;
@@ -138,7 +138,7 @@ export function curvePath(way: readonly Point[]): string {
   return path;
 }
 
-/** The head of its arrow, pointing the way it arrives. */
+/** The head of its arrow, in the direction of its end. */
 export function arrowPath(way: readonly Point[]): string {
   const [before, end] = way.slice(-2);
   if (!before || !end) return "";

@@ -1,10 +1,10 @@
 import type { Box } from "@/api/parts";
 import { kindColor, kindOf } from "@/charts/kinds";
-import type { Times } from "@/features/graph/homes";
+import type { Times } from "@/features/graph/nodeTimes";
 import { heatColor, mixColors } from "@/features/graph/paint";
 import { msOf } from "@/features/graph/scene";
 
-/** How a box looks; colour is never all that says it. */
+/** How a box looks; colour is never the only sign. */
 export type Look = { fill: string; edge: string; mark: string };
 export type Paint = (box: Box) => Look;
 

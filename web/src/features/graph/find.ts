@@ -8,7 +8,7 @@ export function findNodes(nodes: readonly NodeDocument[], text: string): readonl
   if (pattern) return nodes.filter((node) => pattern.test(node.id) || pattern.test(node.op_type));
   const small = query.toLowerCase();
   const fits = nodes.filter((node) => node.id.toLowerCase().includes(small) || node.op_type.toLowerCase().includes(small));
-  // Who types a whole name or operator means that one.
+  // An exact name or operator comes first.
   const weight = (node: NodeDocument) => (node.id.toLowerCase() === small ? 0 : node.op_type.toLowerCase() === small ? 1 : 2);
   return fits
     .map((node, index) => ({ node, at: index }))

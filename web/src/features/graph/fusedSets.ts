@@ -1,11 +1,11 @@
 import type { NodeDocument } from "@/api/parts";
 import { kindOf } from "@/charts/kinds";
 
-/** As which operator a node ran, and with which others where the engine says so. */
+/** The operator that a node ran as, and the nodes that ran with it, if the engine says so. */
 type Ran = { as: string; together: readonly string[] };
 
 /**
- * Nodes without a time of their own that the engine ran together with one that has one, by that one's id.
+ * Nodes without a time of their own that the engine fused with a timed node, by the id of the timed node.
  *
  * Not every engine says what it fused. Two things show it: a node that ran as another operator than its own
  * (a Relu that ran as Conv) took in what only leads to it, and a simple operation that has no time was done

@@ -5,7 +5,7 @@ import type { GraphDocument, TimeDocument } from "@/api/schema.gen";
 import { kindOf } from "@/charts/kinds";
 import { findNodes } from "@/features/graph/find";
 import { fusedSets } from "@/features/graph/fusedSets";
-import { nodeFinderOf, timesOf } from "@/features/graph/homes";
+import { nodeFinderOf, timesOf } from "@/features/graph/nodeTimes";
 import { viewQuery, parseOpened, formatOpened, withClosed, withOpen } from "@/features/graph/opened";
 import { heatColor } from "@/features/graph/paint";
 import { splitLines, boxText } from "@/features/graph/sizes";
@@ -54,7 +54,7 @@ test("opening and closing ask for no more groups than it takes", () => {
   expect(viewQuery(withOpen({ kind: "all", except: ["a", "c"] }, [], "a/b"))).toEqual({ depth: 100, collapse: ["c"] });
 });
 
-test("nodes are found by name, by operator and by pattern, whole words first", () => {
+test("nodes match by name, by operator and by pattern, whole words first", () => {
   const matchingIds = (text: string) => findNodes(NODES, text).map((node) => node.id);
   expect(matchingIds("conv")).toEqual(["conv1", "Convert_9"]);
   expect(matchingIds("cast")).toEqual(["Convert_9"]);
@@ -79,7 +79,7 @@ const row = (name: string, ms: number): TimeDocument => ({
   work: { bound: null, bound_reason: "", bytes: null, flop: null, flop_per_byte: null, gbyte_per_s: null, gflop_per_s: null },
 });
 
-test("times come home to the nodes that an engine fused, and the rest is told apart", () => {
+test("times belong to the nodes that an engine fused, and the rest is counted separately", () => {
   const times = timesOf(
     [row("relu1_nchwc", 8), row("fused dense", 4), row("dense/MatMulScaleFusion/", 1), row("ReorderOutput", 3)],
     20,
@@ -111,7 +111,7 @@ test("a whole fused set has the time of the set", () => {
     ["relu_1", ["conv_1"]],
     ["conv_2", ["relu_2"]],
   ]);
-  expect([...fusedSets(nodes, new Map([["relu_1", ran_("Conv", ["conv_1"])]]))]).toEqual([["relu_1", ["conv_1"]]]); // it said so itself
+  expect([...fusedSets(nodes, new Map([["relu_1", ran_("Conv", ["conv_1"])]]))]).toEqual([["relu_1", ["conv_1"]]]); // the engine says so
   const graph = { ...GRAPH, nodes };
   const times = timesOf([row("relu_1", 2)], 4, nodeFinderOf(graph), nodes);
   expect(times.byNode.get("conv_1")).toMatchObject({ ms: 2, together: ["relu_1"] });

@@ -1,4 +1,4 @@
-/** A layered drawing of a directed graph, top to bottom, in milliseconds: what flows goes down.
+/** A layered drawing of a directed graph, top to bottom, in milliseconds: data flows down.
  *
  * The usual four steps: layers by the longest way from a start, an order within each layer that crosses few edges, places
  * that keep edges straight, and long edges led between boxes. docs/decisions/0019-graph-layout.md says why it is ours.
@@ -18,11 +18,11 @@ export type LayeredDrawing = {
 
 const BESIDE = 28; // between two boxes
 const BELOW = 36; // between two layers
-const LANE = 14; // what an edge needs that passes a layer
+const LANE = 14; // the width of an edge that passes a layer
 const SWEEPS = 8;
 const MOST_PASSAGES = 20_000; // beyond, long edges cut across
 
-/** One thing in a layer: a box, or an edge that passes. */
+/** A spot in a layer: a box, or an edge that passes. */
 type Spot = { width: number; height: number; layer: number; order: number; x: number; up: number[]; down: number[]; box: string | null };
 
 export function layoutLayers(boxes: readonly Sized[], flows: readonly Flow[]): LayeredDrawing {
@@ -197,7 +197,7 @@ function settle(spots: Spot[], layers: readonly number[][]): void {
   }
 }
 
-/** The nearest places to the wished ones that keep order and distance: pooled where they would push each other. */
+/** The nearest places to the preferred ones that keep order and distance: pooled if they would push each other. */
 function pull(spots: Spot[], layer: readonly number[], towards: "up" | "down" | "both"): void {
   let offset = 0;
   let before: Spot | null = null;

@@ -4,7 +4,7 @@ let worker: Worker | null = null;
 let last = 0;
 const waiting = new Map<number, (arranged: Arrangement) => void>();
 
-/** Started before it is needed: a worker takes longer to come than to place a thousand boxes. */
+/** Started before it is needed: a worker takes longer to start than to place a thousand boxes. */
 export function startLayout(): Worker {
   if (!worker) {
     worker = new Worker(new URL("./layout.worker.ts", import.meta.url), { type: "module" });

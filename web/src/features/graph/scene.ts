@@ -4,7 +4,7 @@ import type { Box } from "@/api/parts";
 import type { ViewDocument } from "@/api/schema.gen";
 import type { Point } from "@/features/graph/layered";
 import type { Rect } from "@/features/graph/arrange";
-import type { Times } from "@/features/graph/homes";
+import type { Times } from "@/features/graph/nodeTimes";
 import { requestArrangement } from "@/features/graph/layout";
 import { measureOnCanvas, layoutInput, type Written } from "@/features/graph/sizes";
 import { decimals, fixedText } from "@/format/numbers";
@@ -42,7 +42,7 @@ export async function sceneOf(view: ViewDocument, times: Times | null): Promise<
   return { boxes: view.boxes, frames, links: view.links.map((link, index) => ({ ...link, way: ways[index] ?? [] })), rects, texts, width, height };
 }
 
-/** Of a node or group, in milliseconds; null where none is known. */
+/** Of a node or group, in milliseconds; null if not known. */
 export function msOf(id: string, times: Times | null): number | null {
   if (!times) return null;
   if (id.startsWith("node:")) return times.byNode.get(id.slice(5))?.ms ?? null;

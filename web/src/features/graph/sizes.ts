@@ -1,7 +1,7 @@
 import type { Box } from "@/api/parts";
 import type { ToPlace } from "@/features/graph/arrange";
 
-/** What is written in a box, and how large that makes it: nothing is ever cut off. */
+/** The text in a box, and the size of the box: text is never cut off. */
 export type Written = { title: string[]; name: string[]; width: number; height: number };
 export type Measure = (text: string, font: string) => number;
 

@@ -4,11 +4,11 @@ import { useMemo } from "react";
 import { profileQuery, profileResultQuery, profilesQuery } from "@/api/queries";
 import type { NodeDocument } from "@/api/parts";
 import type { ProfileSummary } from "@/api/schema.gen";
-import { timesOf, type NodeFinder, type Times } from "@/features/graph/homes";
+import { timesOf, type NodeFinder, type Times } from "@/features/graph/nodeTimes";
 
 type Timing = { profiles: readonly ProfileSummary[]; id: number | null; times: Times | null; isReady: boolean };
 
-/** Times of the nodes by a profile of this model: the one that was asked for, else the newest. */
+/** Times of the nodes by a profile of this model: the requested one, else the newest. */
 export function useTimes(
   pid: number,
   mid: number,

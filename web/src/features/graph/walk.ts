@@ -2,7 +2,7 @@ import type { Rect } from "@/features/graph/arrange";
 
 export type Step = "up" | "down" | "left" | "right";
 
-/** Where an arrow key leads: up and down along edges, left and right to the nearest beside. */
+/** The next box for an arrow key: up and down along edges, left and right to the nearest box. */
 export function nextBox(from: string, step: Step, links: readonly { source: string; target: string }[], rects: ReadonlyMap<string, Rect>): string | null {
   const here = rects.get(from);
   if (!here) return null;

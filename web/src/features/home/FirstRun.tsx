@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 
 import { ModelSource } from "@/features/home/ModelSource";
 import { TryDemo } from "@/features/home/TryDemo";
-import { useModelImport } from "@/features/home/useBringing";
+import { useModelImport } from "@/features/home/useModelImport";
 
 /** The two ways to begin. */
 export function FirstRun() {

@@ -14,7 +14,7 @@ import { Page } from "@/ui/Page";
 import { usePageKeys } from "@/ui/pageKeys";
 import { Trouble } from "@/ui/Trouble";
 
-const AT_ONCE = 6; // fill a window; the others come when those are painted
+const AT_ONCE = 6; // fill a window; the others follow after the first paint
 
 export function HomePage() {
   const { text } = useSearch({ from: "/" });

@@ -3,7 +3,7 @@ import { lazy, Suspense } from "react";
 
 import { DropArea } from "@/features/home/DropArea";
 import { UnderWay } from "@/features/home/UnderWay";
-import type { ModelImport } from "@/features/home/useBringing";
+import type { ModelImport } from "@/features/home/useModelImport";
 import { Trouble } from "@/ui/Trouble";
 
 const ServerFolders = lazy(() => import("@/features/home/ServerFolders").then((module) => ({ default: module.ServerFolders })));

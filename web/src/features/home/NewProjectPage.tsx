@@ -10,7 +10,7 @@ import { queryKeys } from "@/api/queryKeys";
 import type { ModelDetailsDocument, ProjectDocument } from "@/api/schema.gen";
 import { nameFor } from "@/features/home/chosenFiles";
 import { ModelSource } from "@/features/home/ModelSource";
-import { useModelImport } from "@/features/home/useBringing";
+import { useModelImport } from "@/features/home/useModelImport";
 import { MissingWeights } from "@/ui/MissingWeights";
 import { ModelFacts } from "@/ui/ModelFacts";
 import { Page } from "@/ui/Page";
@@ -18,7 +18,7 @@ import { Trouble } from "@/ui/Trouble";
 import { TrustPanel } from "@/ui/TrustPanel";
 import { TryInference } from "@/ui/TryInference";
 
-/** Model, check, name; on one page, and where we are stands in the address. */
+/** Model, check, name; on one page; the address has the current step. */
 export function NewProjectPage() {
   const { model: modelId, project: projectId } = useSearch({ from: "/new" });
   const navigate = useNavigate();

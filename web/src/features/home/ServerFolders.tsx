@@ -8,7 +8,7 @@ import { bytes } from "@/format/numbers";
 import { Empty } from "@/ui/Empty";
 import { Trouble } from "@/ui/Trouble";
 
-/** Files of the server's own disk, below the folders that it was started with. */
+/** Files of the server's own disk, below its configured folders. */
 export function ServerFolders({ choose }: { choose: (path: string) => void }) {
   const [path, setPath] = useState("");
   const files = useQuery(filesQuery(path));

@@ -11,7 +11,7 @@ import type { ConversionJobDocument, ModelDetailsDocument } from "@/api/schema.g
 import { largestError } from "@/features/models/checks";
 import { Trouble } from "@/ui/Trouble";
 
-/** The same network in another format, made by the server and checked against this one. */
+/** The same network in another format, converted by the server and checked against this model. */
 export function ConvertModel({ model }: { model: ModelDetailsDocument }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -75,7 +75,7 @@ function Changes({ a, b, diff, by, isTable, jump }: { a: Side; b: Side; diff: Pr
   );
 }
 
-/** No two profiles have the same: names may repeat, numbers do not. */
+/** Unique for each profile: names may repeat, numbers do not. */
 const sideName = ({ profile, result }: Side): string => `#${profile.id} ${profile.name}, ${engineTitle(result.engine)}`;
 
 /** A whole call of one side, and how far to trust it. */

@@ -151,7 +151,7 @@ function ResultView({ profile, result }: { profile: ProfileDetailsDocument; resu
     (to: Partial<typeof search>) => void navigate({ search: (old) => ({ ...old, ...to }), replace: true, resetScroll: false }),
     [navigate],
   );
-  // A node is shown itself; of an operator, its slowest node.
+  // For a node, opens that node; for an operator, its slowest node.
   const jump = useCallback(
     (name: string, of: ProfileDocument, at: { model: number; profile: number }) => {
       const node = by === "node" ? name : (of.nodes.find((row) => row.op_type === name)?.node ?? undefined);
@@ -293,7 +293,7 @@ function ResultView({ profile, result }: { profile: ProfileDetailsDocument; resu
 
 const SLOWEST = 3;
 
-/** What keeps the slowest from being faster, in numbers; or how to find out. */
+/** What limits the slowest, in numbers; or how to find out. */
 function Limits({ result, by }: { result: ProfileDocument; by: "operator" | "node" }) {
   const rows = by === "node" ? result.nodes.map((row) => ({ ...row, name: row.node })) : result.operators.map((row) => ({ ...row, name: row.op_type }));
   const isKnown = result.roof.ridge_flop_per_byte !== null;

@@ -8,7 +8,7 @@ import { errorText } from "@/ui/Trouble";
 
 export const profileKey = (id: number): string => `profile ${id}`;
 
-/** Tells of what the server refused, where no form is there to show it. */
+/** Notifies of a refusal when there is no form to show it. */
 async function attempt(what: string, request: Promise<unknown>): Promise<void> {
   try {
     await request;

@@ -10,7 +10,7 @@ import { CellFigure } from "@/ui/CellFigure";
 
 const TITLES: Record<LeaderDocument["objective"], string> = { latency: "Lowest latency of a call", throughput: "Highest throughput" };
 
-/** Who leads so far; what cannot be told apart is not ranked. */
+/** The fastest so far; cells without a clear difference are not ranked. */
 export function BestSoFar({ pid, best }: { pid: number; best: readonly LeaderDocument[] }) {
   return (
     <Card component="section" aria-label="Best so far">

@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 
 import type { CountsDocument } from "@/api/parts";
 
-/** The way from nothing to a verdict, ticked off as it is walked. */
+/** The way from nothing to a verdict, ticked off step by step. */
 export function Guide({ pid, counts, isMeasured, isCompared }: { pid: number; counts: CountsDocument; isMeasured: boolean; isCompared: boolean }) {
   const steps: [title: string, isDone: boolean, action: ReactNode][] = [
     [

@@ -9,7 +9,7 @@ import type { NextStep } from "@/api/parts";
 import { placeOf, stepKey } from "@/features/project/places";
 import { Trouble } from "@/ui/Trouble";
 
-/** What is worth doing next; each can be sent away for good. */
+/** What is worth doing next; each can be dismissed for good. */
 export function NextSteps({ pid, steps }: { pid: number; steps: readonly NextStep[] }) {
   const [dismissed, setDismissed] = useLocalStorage<string[]>({ key: `modeldyno.dismissed.${pid}`, defaultValue: [], getInitialValueInEffect: false });
   const visible = steps.filter((step) => !dismissed.includes(stepKey(step)));

@@ -14,9 +14,9 @@ import { NoteEditor } from "@/ui/NoteEditor";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
 
-const MOST_DRAWN = 10; // benchmarks: the newest are what somebody looks for
+const MOST_DRAWN = 10; // benchmarks: the newest matter most
 
-/** What the guide says already. */
+/** Steps that the guide already has. */
 const IN_GUIDE: ReadonlySet<string> = new Set(["add-model", "add-benchmark"]);
 
 export function OverviewPage() {

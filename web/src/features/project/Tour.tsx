@@ -9,13 +9,13 @@ type Stop = { name: string; words: string; path: string; search?: { tab: "reprod
 
 const OVER = -1;
 
-/** Four stops through the demo; sent away or walked to its end, it never comes again. */
+/** Four stops through the demo; once skipped or finished, it is never shown again. */
 export function Tour({ pid }: { pid: number }) {
   const [stopIndex, setStopIndex] = useLocalStorage({ key: "modeldyno.tour", defaultValue: 0, getInitialValueInEffect: false });
   const navigate = useNavigate();
   const newest = useInfiniteQuery({ ...benchmarksQuery({ project_id: pid, limit: 1 }), enabled: stopIndex !== OVER }).data?.pages[0]?.items[0];
   const profiles = useInfiniteQuery({ ...profilesQuery({ project_id: pid, limit: 10 }), enabled: stopIndex !== OVER }).data?.pages[0]?.items;
-  // One that has something to show, where there is one already.
+  // A profile that has a result, if there is one.
   const profile = profiles?.find((row) => row.last_run_at !== null) ?? profiles?.[0];
   const stops = stopsOf(pid, newest?.id, profile?.id);
   const stop = stops[stopIndex];

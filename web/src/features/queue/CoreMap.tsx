@@ -16,7 +16,7 @@ export function CoreMap({ running }: { running: readonly JobDocument[] }) {
   const progressByJob = useProgressOfJobs();
   const now = useNow();
   const doing = running.map((job) => progressByJob.get(job.id)?.doing ?? "").join("\n");
-  // Cores are taken and given back between the steps of a job.
+  // A job takes and releases cores between its steps.
   const { refetch } = queue;
   useEffect(() => void refetch(), [doing, refetch]);
   if (queue.isError) return <Trouble error={queue.error} retry={() => void queue.refetch()} />;

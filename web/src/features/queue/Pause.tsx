@@ -8,13 +8,13 @@ import { queueQuery } from "@/api/queries";
 import { queryKeys } from "@/api/queryKeys";
 import { showError } from "@/features/queue/JobLine";
 
-/** Holds back what waits, or lets it go on. */
+/** Pauses or resumes the queue. */
 export function PauseButton() {
   const queue = useQuery(queueQuery);
   const isPaused = queue.data?.is_paused ?? false;
   const turn = useMutation({
     mutationFn: (pause: boolean) => answerOf(pause ? api.POST("/api/v1/queue/pause") : api.POST("/api/v1/queue/resume")),
-    // Also why each of them waits has changed.
+    // The reason why each job waits changes, too.
     onSuccess: () => queries.invalidateQueries({ queryKey: queryKeys.jobs }),
     onError: showError,
   });

@@ -16,7 +16,7 @@ import { Empty } from "@/ui/Empty";
 import { Page } from "@/ui/Page";
 import { Trouble } from "@/ui/Trouble";
 
-/** Everything that runs and waits, and why; what ended lately, to go on with. */
+/** Everything that runs and waits, and why; what ended recently, to resume or repeat. */
 export function QueuePage() {
   const running = useQuery(jobsQuery({ state: "running" }));
   const queued = useQuery(jobsQuery({ state: "queued", limit: 200 }));
@@ -86,7 +86,7 @@ function Jobs({ title, jobs, areWaiting = false }: { title: string; jobs: readon
 function CancelAll({ jobs }: { jobs: readonly JobDocument[] }) {
   const [isAsking, ask] = useDisclosure();
   const cancel = useMutation({
-    // Those that wait first, or one of them would start meanwhile.
+    // The waiting ones first, or one of them would start meanwhile.
     mutationFn: async (all: readonly JobDocument[]) => {
       for (const job of all) await answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id: job.id } } }));
     },

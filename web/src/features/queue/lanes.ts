@@ -1,17 +1,17 @@
 import type { CoreDocument } from "@/api/parts";
 import type { JobDocument } from "@/api/schema.gen";
 
-/** What holds a core: from when, until about when; as shares of the width that is shown. */
+/** What holds a core: from when, until about when; as shares of the visible width. */
 export type Hold = { job: JobDocument | null; jobId: number; start: number; now: number; end: number };
-/** `usedBy` is another process of this machine, of which no more is known. */
+/** `usedBy` is another process of this machine; nothing else is known about it. */
 export type Lane = { core: number; hold: Hold | null; usedBy: string | null };
 
-/** At least so much time is shown, so that a job that has just begun does not fill everything. */
+/** The lanes cover at least this much time, so that a job that has just begun does not fill them. */
 const LEAST_S = 60;
 
 /**
- * A lane for each core, time to the right: from the first lease to the last end that is foreseen.
- * `remaining` is about how many seconds a job still takes, where that is known.
+ * A lane for each core, time to the right: from the first lease to the last expected end.
+ * `remaining` is about how many seconds a job still takes, if known.
  */
 export function lanesOf(cores: readonly CoreDocument[], jobs: readonly JobDocument[], remaining: ReadonlyMap<number, number>, now: Date): Lane[] {
   const nowS = now.getTime() / 1000;

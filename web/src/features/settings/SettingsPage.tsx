@@ -11,7 +11,7 @@ import { SHORTCUTS_OFF } from "@/ui/pageKeys";
 import { Section } from "@/ui/Section";
 import { Trouble } from "@/ui/Trouble";
 
-/** What this browser keeps for itself, and how it got in. */
+/** The settings stored in this browser, and how it is signed in. */
 export function SettingsPage() {
   return (
     <Page title="Settings">

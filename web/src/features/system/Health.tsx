@@ -22,7 +22,7 @@ const VERDICTS: Record<DoctorDocument["verdict"], { sign: string; color: string;
   unfit: { sign: "✕", color: "red", means: "Numbers measured now would be misleading. Fix what is marked, then check the machine again." },
 };
 
-/** Is this machine fit to measure? Asked for, as looking takes two seconds of a core. */
+/** Is this machine fit to measure? Only on request, since the check takes two seconds of a core. */
 export function Health() {
   const doctor = useQuery(doctorQuery);
   const examine = (

@@ -7,7 +7,7 @@ export type FindingState = DoctorDocument["findings"][number]["state"];
 // What needs doing comes first.
 const URGENCY: Record<FindingState, number> = { problem: 0, warning: 1, unknown: 2, ok: 3 };
 
-/** What the doctor found, the worst first; "none" means that there is nothing to tell. */
+/** The findings of the doctor, the worst first; "none" means no effect or fix. */
 export function findingsOf(doctor: Pick<DoctorDocument, "findings">): Finding[] {
   return doctor.findings
     .map((finding) => ({ ...finding, effect: unlessNone(finding.effect), fix: unlessNone(finding.fix) }))

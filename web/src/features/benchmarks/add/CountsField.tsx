@@ -18,7 +18,7 @@ type Props = {
   presets: number;
 };
 
-/** One count, or several as chips; what cannot be is refused beside the field, with the reason. */
+/** One count, or several as chips; invalid ones are refused beside the field, with the reason. */
 export function CountsField({ label, what, most, counts, isMany, change, hint, trouble, fixed, presets }: Props) {
   const [text, setText] = useState<string | null>(null);
   const [refused, setRefused] = useState<string | null>(null);
@@ -34,7 +34,7 @@ export function CountsField({ label, what, most, counts, isMany, change, hint, t
   };
   const enterChips = (words: string[]) => {
     const { accepted, troubles } = chipsIn(words, most, what);
-    // Words come one by one: what was refused before is still to be seen, until something fits.
+    // Words come one by one: earlier refusals stay visible until a word is accepted.
     setRefused((before) =>
       troubles.length > 0 ? [...new Set([...(before ? [before] : []), ...troubles])].join(" ") : accepted.length === 0 ? "Enter at least one." : null,
     );

@@ -83,7 +83,7 @@ test("a comparison says how a terminal alternates, and how much it queues", () =
   expect([queuedWords(3, 0, false), queuedWords(3, 4, true)]).toEqual(["Benchmark 3 is in the queue", "2 benchmarks and 4 comparisons are in the queue"]);
 });
 
-test("only engines that have streams are asked for several", () => {
+test("only engines that have streams get several", () => {
   const engines = [
     { name: "onnxruntime", has_streams: false },
     { name: "openvino", has_streams: true },

@@ -54,7 +54,7 @@ export function countsIn(text: string, most: number, what: string): { counts: nu
   return { counts, trouble: null };
 }
 
-/** What of several words is a number that can be, and why the others cannot. */
+/** The words that are valid numbers, and why the others are not. */
 export function chipsIn(words: readonly string[], most: number, what: string): { accepted: number[]; troubles: string[] } {
   const checked = words.map((word) => ({ word, trouble: troubleOf(word, most, what) }));
   return {
@@ -102,7 +102,7 @@ export function modelTrouble(model: ModelSummary, engine: EngineDocument | undef
   return null;
 }
 
-/** The only batch size that a model takes, where it has one. */
+/** The only batch size that a model takes, if it is fixed. */
 export function fixedBatch(shapes: readonly (readonly (string | number | null)[])[]): number | null {
   const sizes = shapes.map((shape) => shape[0]);
   const first = sizes[0];
@@ -170,12 +170,12 @@ export function draftOf(benchmark: BenchmarkDetailsDocument, base: Draft): Draft
   };
 }
 
-/** A draft with no more in it than its model and its engines can do. */
+/** A draft reduced to what its model and its engines can do. */
 export type Effective = Draft & { otherCounts: Counts };
 
 type CapableEngine = Pick<EngineDocument, "name" | NonNullable<CountAxis["capability"]>>;
 
-/** Whether an engine can have more of this than the usual. */
+/** Whether an engine takes other values than the usual one. */
 export function hasCapability(engine: CapableEngine | undefined, { capability }: CountAxis): boolean {
   return capability === null || engine?.[capability] === true;
 }
@@ -198,7 +198,7 @@ export function isFilled({ counts, otherCounts, compares, existing }: Effective)
   return sides.every((side) => COUNT_AXES.every(({ field }) => side[field].length > 0));
 }
 
-/** What is measured in alternation: each cell of one side, with its like of the other. */
+/** What is measured in alternation: each cell of one side, with its counterpart on the other. */
 export type Turn = { a: Record<SideCountName, number>; b: Record<SideCountName, number>; sizes: Sizes };
 
 export function turnsOf({ counts, otherCounts, sizes }: Effective): Turn[] {
@@ -225,7 +225,7 @@ function chosenSizes(sizes: Draft["sizes"]): [name: string, sizes: number[]][] {
   return Object.entries(sizes).filter(([, sizeList]) => sizeList.length > 0);
 }
 
-/** A side that has the usual only is held against each number of the other's. */
+/** A side with only the usual value is paired with each value of the other. */
 function pairsOf(countsA: readonly number[], countsB: readonly number[], usual: number): [here: number, there: number][] {
   const all = mergeCounts(countsA.length < countsB.length ? countsB : countsA, []);
   return all.map((count) => [countsA.includes(count) ? count : usual, countsB.includes(count) ? count : usual]);
@@ -263,10 +263,10 @@ export function requestOf(draft: Draft, modelId: number, engine: string, counts:
   };
 }
 
-/** A refusal of what only some engines have may speak of cores, too. */
+/** A refusal about what only some engines have may also mention cores. */
 const REFUSED_COUNTS = [...NAMED_COUNTS].sort((a, b) => Number(a.capability === null) - Number(b.capability === null));
 
-/** Which field a refusal of the server is about; it speaks of options and of JSON fields. */
+/** Which field a refusal of the server is about; refusals name options or JSON fields. */
 export function fieldOf(title: string, why: string): Field | null {
   const text = `${title} ${why}`.toLowerCase();
   const rules: readonly [RegExp, Field][] = [
@@ -296,7 +296,7 @@ export function planWords(draft: Effective, cells: number): string {
   return `${sides} = ${cells} ${cells === 1 ? "cell" : "cells"}`;
 }
 
-/** What alternates, as a terminal would: a command for each cell. */
+/** The commands of the alternating measurement: one for each cell. */
 export function compareCommands(draft: Effective, a: string, b: string): string[] {
   const side = (name: string, engine: string, counts: Turn["a"]) => {
     const chosen = COUNT_AXES.filter(isOfSides).filter((axis) => counts[axis.name] !== axis.usual);
@@ -322,7 +322,7 @@ export function queuedWords(id: number, comparisons: number, hasOther: boolean):
   return `2 benchmarks and ${comparisons} ${comparisons === 1 ? "comparison" : "comparisons"} are in the queue`;
 }
 
-/** Of an earlier version, or without an axis that is new, it is none. */
+/** False for drafts of an earlier version, or without a newer axis. */
 export function isDraft(value: unknown): value is Draft {
   return isObject(value) && "engine" in value && "timeoutS" in value && isObject(value.many) && isObject(value.sizes) && hasCounts(value.counts);
 }

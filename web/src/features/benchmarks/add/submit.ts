@@ -18,7 +18,7 @@ export type Started = {
 };
 
 /** Puts what the form says into the queue. A comparison is both sides by themselves, with the same
- *  cells, and then each cell of both in alternation: that is the judgement which drift cannot touch. */
+ *  cells, and then each cell of both in alternation: drift does not affect that judgement. */
 export async function start(draft: Effective, pid: number): Promise<Started> {
   const { modelId } = draft;
   if (modelId === null) throw new Error("no model");
@@ -80,7 +80,7 @@ function jobOf(runnable: { latest_run: { job_id: number | null } | null }): numb
   return runnable.latest_run?.job_id == null ? [] : [runnable.latest_run.job_id];
 }
 
-/** Cancels all that was just started, the last first: what waits never begins then. */
+/** Cancels everything that was just started, the last first, so that no waiting job begins. */
 export function undoStart(started: Started): void {
   for (const job_id of [...started.jobs].reverse()) {
     void answerOf(api.POST("/api/v1/jobs/{job_id}/cancel", { params: { path: { job_id } } })).catch(() =>

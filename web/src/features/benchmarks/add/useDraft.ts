@@ -18,7 +18,7 @@ export function coresOf(host: Record<string, unknown> | undefined): number {
   return Array.isArray(allowed) && allowed.length > 0 ? allowed.length : 1;
 }
 
-/** What the form needs to know; null while it is asked. */
+/** What the form offers; null while it loads. */
 export function useFormChoices(pid: number): { available: FormChoices | null; error: Error | null } {
   const engines = useQuery(enginesQuery);
   const models = useQuery(modelsQuery(pid));
@@ -31,7 +31,7 @@ export function useFormChoices(pid: number): { available: FormChoices | null; er
   return { available: { engines: usable, models: models.data.items, cores: coresOf(system.data.host) }, error: null };
 }
 
-/** The draft: as it was left, or filled in from a benchmark, or with what is usual. */
+/** The draft: as it was left, filled in from a benchmark, or with the defaults. */
 export function useDraft(
   pid: number,
   available: FormChoices,
@@ -64,7 +64,7 @@ export function rememberEngine(engine: string): void {
   localStorage.setItem(LAST_ENGINE, engine);
 }
 
-/** What was left, unless what it speaks of is gone. */
+/** The stored draft, unless its model is gone. */
 function storedDraft(pid: number, available: FormChoices): Draft | null {
   try {
     const draft: unknown = JSON.parse(localStorage.getItem(keyOf(pid)) ?? "null");

@@ -52,7 +52,7 @@ function Environment({ benchmark, run }: { benchmark: BenchmarkDetailsDocument; 
   );
 }
 
-/** What is not as it was for the baseline: only that. */
+/** The differences from the environment of the baseline. */
 function Differences({ benchmark, mine }: { benchmark: BenchmarkDetailsDocument; mine: BenchmarkDocument }) {
   const baseline = useQuery(projectQuery(benchmark.project_id)).data?.baseline_benchmark_id ?? null;
   const isOther = baseline !== null && baseline !== benchmark.id;

@@ -5,7 +5,7 @@ import { NOTHING, bytes, percent, fixedText } from "@/format/numbers";
 const yesOrNo = (value: boolean | null): string => (value === null ? NOTHING : value ? "yes" : "no");
 const unique = (values: readonly (string | null | undefined)[]): string => [...new Set(values.filter(Boolean))].join(", ") || NOTHING;
 
-/** What a result was made on and with, as rows of a table. */
+/** The machine and software of a result, as rows of a table. */
 export function environmentOf(result: BenchmarkDocument): [name: string, value: string][] {
   const { host, weather, cells } = result;
   const engines = [...new Set(cells.map((cell) => `${engineTitle(cell.engine)} ${cell.effective?.engine_version ?? ""}`.trim()))];

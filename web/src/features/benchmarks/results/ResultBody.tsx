@@ -57,7 +57,7 @@ export function Quality({ cell }: { cell: CellDocument }) {
   );
 }
 
-/** As what it really ran, and each thing that is not as it was asked for. */
+/** What it really ran as, and each deviation from the request. */
 export function RanAs({ cell }: { cell: CellDocument }) {
   if (!cell.effective) return null;
   return (

@@ -16,7 +16,7 @@ type Props = {
   change: Change;
   hasTabs?: boolean;
   beside?: ReactNode;
-  /** What else there is to say of the cell that is looked at. */
+  /** What else to show for the chosen cell. */
   below?: (choice: Choice) => ReactNode;
 };
 

@@ -14,7 +14,7 @@ import { cellName } from "@/format/words";
 
 const MOST_DRAWN = 12; // re-runs: the newest
 
-/** The same cell over all re-runs of a benchmark: whether it stays where it was. */
+/** The same cell over all re-runs of a benchmark: whether it changes. */
 export function Trend({ id, pid, cell, view }: { id: number; pid: number; cell: CellDocument; view: ResultView }) {
   const rows = useInfiniteQuery(benchmarksQuery({ project_id: pid, state: "done", limit: 200 })).data?.pages[0]?.items;
   const line = useMemo(() => lineageOf(id, rows ?? []).slice(-MOST_DRAWN), [id, rows]);

@@ -25,7 +25,7 @@ function sizesWithout(cell: object, dimension: string): Sizes {
   return Object.fromEntries(Object.entries(sizesOf(cell)).filter(([name]) => name !== dimension));
 }
 
-/** Its name: the engine, and what else tells it apart from the others. */
+/** Its name: the engine, and what else distinguishes it from the others. */
 export function variantName(cell: CellDocument, among: readonly CellDocument[], dimension = ""): string {
   const differs = (of: (cell: CellDocument) => unknown) => new Set(among.map(of)).size > 1;
   const words = [cell.engine ? engineTitle(cell.engine) : "First engine that can read it"];
@@ -47,7 +47,7 @@ export type Choice = {
   chosen: CellDocument | undefined;
 };
 
-/** What the drop-downs offer, and the cell that they point at; what does not exist falls back to what does. */
+/** What the drop-downs offer, and the cell that they select; a choice that does not exist falls back to one that does. */
 export function choose(cells: readonly CellDocument[], selection: CellSelection): Choice {
   const first = cells.find((cell) => cell.latency_ms !== null) ?? cells[0];
   const variants = unique(cells.map((cell) => variantOf(cell))).map((value) => {
@@ -123,7 +123,7 @@ export function sizeSeries(
   });
 }
 
-/** What stands under a number: "12 sessions", and what its ± is of, or why there is none. */
+/** The line under a number: "12 sessions", and what its ± is of, or why there is none. */
 export function basisOf(cell: Pick<CellDocument, "sessions" | "samples" | "interval_note">, figure: MeasuredFigure | null = null): string {
   const n = cell.sessions === 0 ? "" : `n = ${cell.sessions} ${cell.sessions === 1 ? "session" : "sessions"}`;
   return cell.interval_note ? `no interval: ${cell.interval_note}` : [n, intervalWords(figure)].filter(Boolean).join(" · ");
@@ -146,7 +146,7 @@ export function axesText(row: Pick<BenchmarkDetailsDocument, "axes">): string {
 /** Grid of a running job: rows are batch sizes (per variant), columns cores. */
 export type Slot<Progress> = { cell: CellDocument; progress: Progress | undefined };
 
-/** What a job tells of each cell: by its place, or by its name where cells are left out. */
+/** The progress of each cell: by position, or by name if cells are left out. */
 export function slotsOf<Progress extends { name: string }>(cells: readonly CellDocument[], progress: readonly Progress[]): Slot<Progress>[] {
   const isWhole = progress.length === cells.length;
   return cells.map((cell, index) => ({ cell, progress: isWhole ? progress[index] : progress.find((entry) => entry.name === cell.name) }));
@@ -162,7 +162,7 @@ function sentences(cells: readonly CellDocument[], isIncluded: (surprise: Surpri
   return [...new Set(named)];
 }
 
-/** What engines did on their own account. */
+/** Where engines deviated from the request. */
 export function surprisesOf(cells: readonly CellDocument[]): string[] {
   return sentences(cells, (surprise) => !isOfOutput(surprise));
 }

@@ -5,9 +5,9 @@ export const RESULT_TABS = ["baseline", "cores", "batches"] as const;
 export type ResultTab = (typeof RESULT_TABS)[number];
 export const TAB_WORDS: Record<ResultTab, string> = { baseline: "BASELINE", cores: "CORE SCALING", batches: "BATCH SIZE SCALING" };
 
-/** Of the page of one benchmark: its results, and what stands beside them. */
+/** The tabs of a benchmark's page: its results, and more. */
 export const BENCHMARK_TABS = [...RESULT_TABS, "raw", "reproduce", "log"] as const;
 
-/** What is looked at: the drop-downs, and the tab. */
+/** The selected tab, metric and cell. */
 export type ResultView = CellSelection & { tab: ResultTab; metric: Metric };
 export type Change = (change: Partial<ResultView>) => void;

@@ -13,7 +13,7 @@ const SIGNS = { done: "✓", measuring: "◑", failed: "✕" } as const;
 type ByCell = ReadonlyMap<number, CellProgressDocument | undefined>;
 const CellProgressContext = createContext<ByCell>(new Map());
 
-/** Each cell of a running benchmark: which are done, which are at it, which wait. */
+/** Each cell of a running benchmark: done, measuring or waiting. */
 export function CellGrid({ cells, progress, chosen, choose }: Props) {
   const grids = useMemo(() => gridsOf(cells), [cells]);
   const byCell: ByCell = useMemo(() => new Map(slotsOf(cells, progress).map((slot) => [slot.cell.number, slot.progress])), [cells, progress]);
@@ -42,7 +42,7 @@ function gridsOf(cells: readonly CellDocument[]): Grid[] {
 
 type GridProps = { grid: Grid; chosen: number | null; choose: (cell: number) => void };
 
-/** Stays as it is while the job goes on; what is told reaches the cells past it. */
+/** Is not rendered again while the job runs; cells get their progress from the context. */
 const VariantGrid = memo(function VariantGrid({ grid: { name, cores, rows }, chosen, choose }: GridProps) {
   return (
     <Table.ScrollContainer minWidth={100 + 60 * cores.length} type="native">
@@ -101,7 +101,7 @@ function GridCell({ cell, ...rest }: CellProps) {
 
 type ButtonProps = Omit<CellProps, "cell"> & { number: number; words: string; state: CellProgressDocument["state"] | "waiting"; hasBegun: boolean };
 
-/** Of all cells, only those are drawn anew of which something else is to be said. */
+/** Only cells whose text or state changed are rendered again. */
 const GridButton = memo(function GridButton({ number, words, state, hasBegun, isChosen, choose }: ButtonProps) {
   return (
     <Tooltip label={words}>

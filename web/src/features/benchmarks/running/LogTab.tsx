@@ -27,7 +27,7 @@ export function LogTab({ run, isCpu }: { run: LatestRunSummary; isCpu: boolean }
   useEffect(() => {
     if (isFollowing && view.current) view.current.scrollTop = view.current.scrollHeight;
   }, [lines, isFollowing]);
-  // Somebody who scrolls up wants to read: it waits.
+  // Scrolling up stops following.
   const onScroll = () => {
     const viewport = view.current;
     if (viewport) setFollowing(viewport.scrollTop + viewport.clientHeight >= viewport.scrollHeight - 24);
@@ -72,7 +72,7 @@ export function LogTab({ run, isCpu }: { run: LatestRunSummary; isCpu: boolean }
   );
 }
 
-/** The log from its beginning, and what comes to it: asked for when the job tells of progress. */
+/** The log from its beginning, and its new lines: requested when the job reports progress. */
 function useLog(run: LatestRunSummary): { text: string; error: unknown } {
   const [text, setText] = useState("");
   const [error, setError] = useState<unknown>(null);

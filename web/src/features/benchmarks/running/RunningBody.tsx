@@ -82,7 +82,7 @@ function LiveEstimate({ progress }: { progress: Standing | null }) {
   return <Text size="sm">Live estimate {estimateText(progress.estimateMs, progress.halfWidth)}</Text>;
 }
 
-/** Said aloud at the quarters only: a voice that never stops is no help. */
+/** Announced at each quarter only, so that a screen reader is not talking all the time. */
 function Announced({ percent }: { percent: number }) {
   return <VisuallyHidden role="status">{`${25 * Math.floor(percent / 25)} percent measured`}</VisuallyHidden>;
 }

@@ -15,7 +15,7 @@ export type Progress = {
   cells: readonly CellProgressDocument[];
 };
 
-/** A job and how far it is: as events tell it, and as it was asked before the first of them. */
+/** A job and its progress: from events, and before the first of them from the job itself. */
 export function useJob(jobId: number | null | undefined): { job: JobDocument | undefined; progress: Progress | null } {
   const job = useQuery({ ...jobQuery(jobId ?? 0), enabled: jobId != null }).data;
   const latest = useJobProgress(jobId) ?? job?.progress;

@@ -3,12 +3,12 @@ import type { GraphDocument, TimeDocument } from "@/api/schema.gen";
 import { fusedSets } from "@/features/graph/fusedSets";
 import { intervalOf } from "@/format/numbers";
 
-/** Finds the node of the file that a node of an engine was made of; engines fuse nodes and rename them. */
+/** Finds the node of the file that a node of an engine comes from; engines fuse nodes and rename them. */
 export type NodeFinder = (name: string) => NodeDocument | null;
 
 export function nodeFinderOf(graph: GraphDocument): NodeFinder {
   const byName = new Map<string, NodeDocument>();
-  // Some names are those of what a node makes. A node's own name counts more.
+  // Some engines name nodes by their outputs. A node's own name takes precedence.
   for (const node of graph.nodes) for (const output of node.outputs) if (output) byName.set(output, node);
   for (const node of graph.nodes) if (node.name) byName.set(node.name, node);
   for (const node of graph.nodes) byName.set(node.id, node);
@@ -21,7 +21,7 @@ export function nodeFinderOf(graph: GraphDocument): NodeFinder {
   };
 }
 
-/** Names without what ONNX Runtime's optimizer adds to them. */
+/** A name without what ONNX Runtime's optimizer adds to it. */
 function withoutFusion(name: string): string[] {
   const bare = name
     .replace(/^fused /, "")
@@ -45,7 +45,7 @@ export type Times = {
   /** Of groups at any depth, by scope. */
   byScope: ReadonlyMap<string, number>;
   most: number;
-  /** In nodes that the engine made itself, of which the file knows nothing. */
+  /** In nodes that the engine added, which are not in the file. */
   elsewhereMs: number;
   latencyMs: number;
 };
@@ -65,7 +65,7 @@ export function timesOf(rows: readonly TimeDocument[], latencyMs: number, findNo
     const before = byNode.get(node.id);
     byNode.set(node.id, {
       ms: (before?.ms ?? 0) + ms,
-      ci95: before ? null : intervalOf(row.total_ms), // of a sum it is not known
+      ci95: before ? null : intervalOf(row.total_ms), // not known for a sum
       share: (before?.share ?? 0) + (row.share ?? 0),
       as: before ? `${before.as}, ${row.op_type}` : row.op_type,
       together: [...(before?.together ?? []), ...parts.map((part) => part.id).filter((id) => id !== node.id)],

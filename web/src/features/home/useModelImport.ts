@@ -24,7 +24,7 @@ export type ModelImport = {
   stop: () => void;
 };
 
-/** A model on its way into a project: `target`, or a draft of its own. What is refused or stopped leaves no draft behind. */
+/** Imports a model into a project: `target`, or a new draft. A refused or stopped import leaves no draft behind. */
 export function useModelImport(onImported: (model: ModelDetailsDocument) => void, target: number | null = null): ModelImport {
   const [now, set] = useState<ImportState>({ step: "idle" });
   const cache = useQueryClient();
@@ -74,7 +74,7 @@ export function useModelImport(onImported: (model: ModelDetailsDocument) => void
         const reportShare = (name: string) => (share: number) => set({ step: "sending", name, share });
         let model = await follow(sendModel(project, file, reportShare(file.name)));
         const sent = new Set<string>();
-        // One by one: the index of a SavedModel's weights tells of further files.
+        // One by one: the index of a SavedModel's weights names further files.
         for (;;) {
           const next = weightsAmong(chosen, model.missing).find(([name]) => !sent.has(name));
           if (!next) break;
@@ -105,7 +105,7 @@ export function useModelImport(onImported: (model: ModelDetailsDocument) => void
       void bringInto(name, async (project) => {
         await startFetch(project, slug);
         set({ step: "fetching", name, example: slug, project });
-        return null; // `useArrival` sees it come
+        return null; // `useArrival` waits for it
       });
     },
     [bringInto],
@@ -121,7 +121,7 @@ export function useModelImport(onImported: (model: ModelDetailsDocument) => void
   return { now, files, fromServer, example, stop };
 }
 
-/** Of an example that comes in the background: events say look, the server says what is. */
+/** For an example that downloads in the background: refetches its state on each event. */
 function useArrival(now: ImportState, finishImport: (model: ModelDetailsDocument) => void, fail: (error: unknown) => void): void {
   const fetches = useFetches();
   const slug = now.step === "fetching" ? now.example : null;
